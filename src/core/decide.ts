@@ -1,0 +1,165 @@
+/**
+ * decide.ts -- the next move, chosen from the state alone.
+ *
+ *   state --decide--> move --perform (edge)--> events --evolve--> state
+ *
+ * All judgement is here and pure; all waiting is at the edge. `record` needs nothing from
+ * outside and folds at once; it becomes durable with the next intent.
+ */
+import type { Annotations, Effect } from "./command.ts";
+import { stricter } from "./command.ts";
+import type { NewEvent, PauseCode, WaitFor } from "./event.ts";
+import { limitReached } from "./limits.ts";
+import { judge } from "./policy.ts";
+import { type AgentState, activeFrame, type OpenCall, openCommand, type Phase } from "./state.ts";
+import type { Text } from "./text.ts";
+
+export type Move =
+  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
+  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
+  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
+  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
+  | { readonly kind: "probe"; readonly callId: string }
+  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
+  | { readonly kind: "rest" };
+
+/** What the catalogue says of a command now. */
+export interface CommandFacts {
+  readonly annotations: Annotations;
+  readonly effect: Effect;
+}
+
+export interface Rules {
+  /** Of the lease that this process holds: an intent of an older one is interrupted. */
+  readonly epoch: number;
+  facts(name: string): CommandFacts | undefined;
+  readonly maxBadReplies: number;
+  readonly maxModelFailures: number;
+}
+
+/** Model calls and commands are numbered by step: an id that needs no randomness and reads well. */
+export const modelCallId = (step: number): string => `m${step}`;
+export const commandCallId = (step: number): string => `c${step}`;
+
+export function decide(state: AgentState, rules: Rules, now: Date): Move {
+  if (state.paused) return { kind: "rest" };
+  const { phase } = activeFrame(state);
+  switch (phase.kind) {
+    case "thinking":
+      return think(state, rules);
+    case "asking":
+      return askAgain(state, phase.callId, rules);
+    case "retrying":
+      return now.toISOString() < phase.at
+        ? { kind: "wait", waitFor: "time", until: phase.at }
+        : askAgain(state, phase.callId, rules);
+    case "reading":
+      return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
+    case "judging":
+      return judgeCall(state, phase.callId, rules);
+    case "awaiting-approval":
+      return { kind: "wait", waitFor: "approval", until: null };
+    case "approved":
+      return { kind: "execute", callId: phase.callId, attempt: 1, effect: rulesEffect(state, phase.callId, rules) };
+    case "executing":
+      return afterInterruption(state, phase.callId, rules);
+    case "waiting":
+      return waitOrGiveUp(state, phase, now);
+    case "closing":
+      return record({ type: "turn-finished", outcome: "completed", reason: phase.reason });
+    case "resting":
+      return { kind: "rest" };
+  }
+}
+
+function think(state: AgentState, rules: Rules): Move {
+  if (state.badReplies >= rules.maxBadReplies)
+    return pause("bad-replies", `${state.badReplies} replies in a row could not be read as one command in JSON.`);
+  const limit = limitReached(state);
+  if (limit) return pause(limit.code, limit.reason);
+  const step = state.step + 1;
+  return { kind: "ask", callId: modelCallId(step), step, attempt: 1 };
+}
+
+/** A question without an answer: asking again costs money but changes nothing in the world. */
+function askAgain(state: AgentState, callId: string, rules: Rules): Move {
+  if (state.modelFailures >= rules.maxModelFailures)
+    return pause("model-unreachable", `The model did not answer ${state.modelFailures} times in a row.`);
+  return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
+}
+
+function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
+  const open = openCommand(state, callId);
+  if (!open) return lostCall(callId);
+  const { step, call } = open;
+  const verdict = judge(call, rules.facts(call.name)?.annotations, state);
+  switch (verdict.kind) {
+    case "allow":
+      return record({ type: "command-approved", step, callId, by: verdict.by });
+    case "deny":
+      return record({ type: "command-denied", step, callId, by: "policy", reason: verdict.reason });
+    case "ask":
+      return record({ type: "approval-asked", step, callId, reason: verdict.reason });
+  }
+}
+
+/**
+ * A started call without a result. If this lease started it, the process is still at it
+ * and never asks; so it was cut off, and what follows is a matter of its effect.
+ */
+function afterInterruption(state: AgentState, callId: string, rules: Rules): Move {
+  const open = openCommand(state, callId);
+  if (!open?.intent) return lostCall(callId);
+  const effect = rulesEffect(state, callId, rules);
+  const attempt = open.intent.attempt + 1;
+  switch (effect) {
+    case "pure":
+    case "idempotent":
+    case "transactional":
+      return { kind: "execute", callId, attempt, effect };
+    case "reconcilable":
+      return { kind: "probe", callId };
+    case "at-most-once":
+      return record(outcomeUnknown(callId, open));
+  }
+}
+
+/** The observation for a call that nobody can tell the end of. */
+export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "command" }>): NewEvent {
+  const { call, step, intent } = open;
+  const text =
+    `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
+    "It may or may not have happened. Look before you repeat it.";
+  const observation = { status: "unknown", code: "interrupted", text, source: "goald", artifacts: [] } as const;
+  return { type: "command-finished", step, callId, observation, durationMs: 0 };
+}
+
+function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting" }>, now: Date): Move {
+  const { callId, waitFor, until } = phase;
+  const open = openCommand(state, callId);
+  if (!open) return lostCall(callId);
+  if (until === null || now.toISOString() < until) return { kind: "wait", waitFor, until };
+  const text = waitFor === "time" ? `Waited until ${until}.` : `No answer came by ${until}.`;
+  const status = waitFor === "time" ? "ok" : "failed";
+  const observation = { status, text, source: "goald", artifacts: [] } as const;
+  return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
+}
+
+/** The stricter of what was recorded when the call started and what the command says now. */
+function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
+  const open = openCommand(state, callId);
+  const now = (open && rules.facts(open.call.name)?.effect) ?? "at-most-once";
+  return open?.intent ? stricter(open.intent.effect, now) : now;
+}
+
+/** A phase that names a call which is not open cannot come from this code; pause instead of spinning. */
+const lostCall = (callId: string): Move =>
+  pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
+
+const attemptOf = (state: AgentState, callId: string): number => {
+  const open = state.open[callId];
+  return open?.kind === "model" ? open.attempt : 0;
+};
+
+const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
+const record = (...events: NewEvent[]): Move => ({ kind: "record", events });

@@ -1,0 +1,80 @@
+/**
+ * errors.ts -- every error that goald raises on purpose, with its code and exit code.
+ *
+ * A message says what was expected, what came, and what to do next. A failure
+ * that the model can act on is no error at all: it is an observation.
+ */
+
+/** Exit codes of the command line; the README documents them, the tests hold them. */
+export const EXIT = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  notFound: 3,
+  keyMissing: 5,
+  limit: 6,
+  conflict: 7,
+  notReached: 10,
+  waitsForHuman: 11,
+  interrupted: 130,
+} as const;
+
+const EXIT_OF = {
+  GOALD_USAGE: EXIT.usage,
+  GOALD_CONFIG: EXIT.usage,
+  GOALD_NOT_FOUND: EXIT.notFound,
+  GOALD_KEY_MISSING: EXIT.keyMissing,
+  GOALD_ALREADY_RUNNING: EXIT.conflict,
+  GOALD_HOME_UNTRUSTED: EXIT.error,
+  GOALD_HOME_UNWRITABLE: EXIT.error,
+  GOALD_COMMAND_INVALID: EXIT.usage,
+  GOALD_TEMPLATE: EXIT.usage,
+  GOALD_PROMPT_TOO_LONG: EXIT.usage,
+  GOALD_STORE_FULL: EXIT.error,
+  GOALD_STORE_DAMAGED: EXIT.error,
+  GOALD_STORE_TOO_NEW: EXIT.error,
+  /** The log does not end where the writer thought it did: somebody else appended. */
+  GOALD_CONFLICT: EXIT.conflict,
+  /** The lease is over: another host has claimed the agent since. */
+  GOALD_FENCED: EXIT.conflict,
+  GOALD_HTTP_REFUSED: EXIT.error,
+  GOALD_HTTP_TOO_LARGE: EXIT.error,
+  GOALD_PATH_REFUSED: EXIT.error,
+  GOALD_FILE_MISSING: EXIT.error,
+  GOALD_FILE_TOO_LARGE: EXIT.error,
+  GOALD_FILE: EXIT.error,
+  GOALD_INTERNAL: EXIT.error,
+} as const;
+
+export type ErrorCode = keyof typeof EXIT_OF;
+
+export class GoaldError extends Error {
+  override readonly name = "GoaldError";
+  readonly code: ErrorCode;
+  /** What a person can do about it; empty when the message says all. */
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint ?? "";
+  }
+
+  get exitCode(): number {
+    return EXIT_OF[this.code];
+  }
+}
+
+/** `instanceof` is false across realms (jest runs tests in one); the name and code are not. */
+export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
+  return (
+    Error.isError(value) && value.name === "GoaldError" && (code === undefined || (value as GoaldError).code === code)
+  );
+}
+
+/** Whatever was thrown, as an Error with a message. */
+export function toError(thrown: unknown): Error {
+  return Error.isError(thrown)
+    ? thrown
+    : new Error(typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
+}

@@ -1,0 +1,68 @@
+/**
+ * inbox.ts -- what a message from outside means to an agent, as events.
+ *
+ * Only the lease holder appends, so whoever says, approves, pauses or answers leaves a row in the inbox;
+ * the owner consumes it in its next commit. A row that no longer fits (an approval of a
+ * call that is over) is consumed and means nothing.
+ */
+import type { NewEvent } from "./event.ts";
+import type { InboxMessage } from "./ports.ts";
+import { type AgentState, activeFrame, openCommand } from "./state.ts";
+
+/** Whether the agent stands at a point where a message may change its course. */
+export function listens(state: AgentState): boolean {
+  if (state.paused) return true;
+  switch (activeFrame(state).phase.kind) {
+    case "thinking":
+    case "retrying":
+    case "awaiting-approval":
+    case "waiting":
+    case "resting":
+      return true;
+    case "asking":
+    case "reading":
+    case "judging":
+    case "approved":
+    case "executing":
+    case "closing":
+      return false;
+  }
+}
+
+export function receive(message: InboxMessage, state: AgentState): readonly NewEvent[] {
+  switch (message.type) {
+    case "say":
+      return [{ type: "message-received", from: message.from, text: message.text }];
+    case "approval":
+      return receiveApproval(message, state);
+    case "pause":
+      return state.paused ? [] : [{ type: "agent-paused", code: "person", reason: message.reason }];
+    case "resume":
+      return state.paused ? [{ type: "agent-resumed" }] : [];
+    case "settings": {
+      const { type: _type, ...settings } = message;
+      return [{ type: "settings-changed", ...settings }];
+    }
+    case "answer":
+      return receiveAnswer(message, state);
+  }
+}
+
+function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
+  const { phase } = activeFrame(state);
+  const { callId, verdict, count = 1, text = "" } = message;
+  const open = openCommand(state, callId);
+  if (phase.kind !== "awaiting-approval" || phase.callId !== callId || !open) return [];
+  const { step } = open;
+  if (verdict === "denied") return [{ type: "command-denied", step, callId, by: "person", reason: text }];
+  const approved: NewEvent = { type: "command-approved", step, callId, by: "person" };
+  return count > 1 ? [{ type: "approvals-granted", count: count - 1 }, approved] : [approved];
+}
+
+function receiveAnswer(message: Extract<InboxMessage, { type: "answer" }>, state: AgentState): readonly NewEvent[] {
+  const { phase } = activeFrame(state);
+  const { callId, observation } = message;
+  const open = openCommand(state, callId);
+  if (phase.kind !== "waiting" || phase.callId !== callId || !open) return [];
+  return [{ type: "command-finished", step: open.step, callId, observation, durationMs: 0 }];
+}

@@ -1,0 +1,302 @@
+/**
+ * ports.ts -- the outside world, one narrow interface per thing.
+ *
+ * Each has one real implementation and one fake in test/helpers, and both pass one
+ * contract suite in test/contracts. `core` and `daemon` know only these types.
+ */
+import type { AgentSettings, NewEvent, Observation, RecordedEvent, Usage } from "./event.ts";
+
+export interface Clock {
+  now(): Date;
+  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+// ---------------------------------------------------------------- store
+
+export interface AgentSpec extends AgentSettings {
+  readonly name: string;
+  readonly role: string;
+  readonly goals: readonly string[];
+  /** Agent id of the parent, for a sub-agent. */
+  readonly parent?: string;
+}
+
+export interface AgentRow {
+  /** Slug of the name, `-2` and so on when taken. */
+  readonly id: string;
+  readonly name: string;
+  /** Path of its folder below `workspace/`. */
+  readonly folder: string;
+  readonly parent: string | null;
+  readonly createdAt: string;
+  /** Last event: number, time. */
+  readonly head: number;
+  readonly updatedAt: string;
+  readonly epoch: number;
+  /** When it wants to run next (ISO), or null: not before something arrives. */
+  readonly wakeAt: string | null;
+}
+
+/** The right to append to one agent's log, until another claim raises the epoch. */
+export interface Lease {
+  readonly agent: string;
+  readonly epoch: number;
+}
+
+export type InboxMessage =
+  | { readonly type: "say"; readonly from: string; readonly text: string }
+  | {
+      readonly type: "approval";
+      readonly callId: string;
+      readonly verdict: "approved" | "denied";
+      /** How many commands are approved in all, this one included (AutoGPT's `y -N`). */
+      readonly count?: number;
+      /** A person's words; with a denial they are the feedback that the model reads. */
+      readonly text?: string;
+    }
+  | { readonly type: "pause"; readonly reason: string }
+  | { readonly type: "resume" }
+  | ({ readonly type: "settings" } & Partial<AgentSettings>)
+  /** The end of a command's wait: a child's answer, a person's reply. */
+  | { readonly type: "answer"; readonly callId: string; readonly observation: Observation };
+
+export interface InboxRow {
+  /** Idempotency key: the same key is delivered once. */
+  readonly key: string;
+  readonly at: string;
+  readonly message: InboxMessage;
+}
+
+export type Trust = "person" | "agent" | "goald" | "web";
+
+export interface NewMemory {
+  /** The event that it was made from; with the agent it is the memory's identity. */
+  readonly seq: number;
+  readonly step: number;
+  readonly namespace: string;
+  readonly kind: "step" | "fact" | "note" | "file_chunk";
+  readonly text: string;
+  /** 0..1, by rule, never by a model. */
+  readonly importance: number;
+  readonly trust: Trust;
+}
+export interface MemoryRow extends NewMemory {
+  /** `<agent>/<seq>`. */
+  readonly id: string;
+  readonly at: string;
+  /** Which embedder made the vector; null while it is pending. */
+  readonly embedder: string | null;
+  readonly vector: Float32Array | null;
+}
+
+export interface FileChange {
+  /** Relative to the agent's folder, with forward slashes. */
+  readonly path: string;
+  /** `found`: what lay there before and is not goald's own last version (a person's edit). */
+  readonly operation: "write" | "append" | "delete" | "found";
+  /** Size of the file afterwards. */
+  readonly bytes: number;
+  /** Hash of `content`; for an append that is the piece added. Null for a delete. */
+  readonly sha256: string | null;
+  /** The whole file, or the piece added; kept as a blob, so that any version can be restored. */
+  readonly content: Uint8Array | null;
+}
+export interface FileVersion extends Omit<FileChange, "content"> {
+  readonly step: number;
+  readonly callId: string;
+  readonly at: string;
+}
+
+/** Writes that ride in the commit of a command's result (see `stage`). */
+export type StagedWrite =
+  | {
+      readonly kind: "memory";
+      readonly text: string;
+      readonly importance: number;
+      readonly memoryKind: NewMemory["kind"];
+    }
+  | { readonly kind: "send"; readonly to: string; readonly key: string; readonly message: InboxMessage }
+  | { readonly kind: "spawn"; readonly key: string; readonly spec: AgentSpec }
+  | { readonly kind: "timer"; readonly key: string; readonly at: string | null; readonly message: InboxMessage };
+
+/** One atomic, durable unit: all of it or nothing. */
+export interface Commit {
+  readonly events: readonly RecordedEvent[];
+  /** Keys of inbox rows that these events answer. */
+  readonly consumed: readonly string[];
+  readonly memories: readonly NewMemory[];
+  readonly files: readonly (FileChange & { readonly step: number; readonly callId: string })[];
+  /** Bytes to keep by their hash; those of `files` come by themselves. */
+  readonly blobs: readonly Uint8Array[];
+  readonly staged: readonly StagedWrite[];
+  /** When the agent wants to run next: ISO time; null for "when something arrives". Absent: unchanged. */
+  readonly wakeAt?: string | null;
+  /** A fold of everything up to the last event, to spare refolding. Never needed for truth. */
+  readonly snapshot?: { readonly version: number; readonly state: unknown };
+}
+
+export interface Loaded {
+  readonly head: number;
+  /** The newest snapshot of this state version, if there is one. */
+  readonly snapshot: { readonly seq: number; readonly state: unknown } | null;
+  /** All events after the snapshot, in order. */
+  readonly events: readonly RecordedEvent[];
+}
+
+export interface VerifyReport {
+  readonly agents: number;
+  readonly events: number;
+  /** Each a sentence: what was expected, what was found, where. Empty means sound. */
+  readonly problems: readonly string[];
+}
+
+export interface Store {
+  /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
+  create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
+  agents(): Promise<readonly AgentRow[]>;
+  agent(id: string): Promise<AgentRow | undefined>;
+  /** Raises the epoch: every older lease is fenced from now on. Throws GOALD_NOT_FOUND. */
+  claim(agent: string): Promise<Lease>;
+  /** Agents whose wake time has come, longest waiting first. */
+  due(now: string): Promise<readonly string[]>;
+  /**
+   * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over,
+   * GOALD_CONFLICT when the log does not end at `expectedHead`, GOALD_STORE_FULL when the disk
+   * is; never half-done.
+   */
+  commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void>;
+  load(agent: string, stateVersion: number): Promise<Loaded>;
+  /** A page of events with seq > `after`, oldest first; fewer than `limit` means the end. */
+  read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
+  /** From anyone, at any time; false when this key was delivered before. Wakes the agent. */
+  deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
+  inbox(agent: string): Promise<readonly InboxRow[]>;
+  blob(sha256: string): Promise<Uint8Array | undefined>;
+  /** A page of memory rows with seq > `after`, oldest first. */
+  memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
+  /** Vectors for rows that have none, or one of another embedder. Durable when resolved. */
+  saveVectors(
+    agent: string,
+    embedder: string,
+    vectors: readonly { readonly seq: number; readonly vector: Float32Array }[],
+  ): Promise<void>;
+  files(agent: string): Promise<readonly FileVersion[]>;
+  /** Recomputes the hash chain and checks every reference. */
+  verify(agent?: string): Promise<VerifyReport>;
+  close(): Promise<void>;
+}
+
+/** What reading verbs may do: everything that changes nothing, and needs no host lock. */
+export type StoreReader = Pick<
+  Store,
+  "agents" | "agent" | "load" | "read" | "inbox" | "blob" | "memories" | "files" | "verify" | "close"
+>;
+
+// ---------------------------------------------------------------- model
+
+export interface PromptMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+}
+export interface ModelRequest {
+  readonly model: string;
+  readonly messages: readonly PromptMessage[];
+}
+/** `failed` covers everything but a bug: no server, refused, cut off, no finish_reason. */
+export type ModelAnswer =
+  | { readonly kind: "replied"; readonly text: string; readonly finishReason: string; readonly usage: Usage | null }
+  | {
+      readonly kind: "failed";
+      /** Kebab-case, such as `unauthorized`, `rate-limited`, `server-error`, `no-connection`, `incomplete-reply`. */
+      readonly code: string;
+      /** For people; no secrets in it. */
+      readonly message: string;
+      /** Whether trying again may help, and not before how many milliseconds (null: the caller's own rule). */
+      readonly retry: { readonly afterMs: number | null } | null;
+    };
+export interface LanguageModel {
+  /** Contract: resolves for every failure outside; rejects only when `signal` is aborted, with its reason. */
+  complete(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+}
+
+// ---------------------------------------------------------------- memory
+
+export interface Embedder {
+  /** Stored with each vector: two embedders are never compared. Such as `hash-v1@512`. */
+  readonly id: string;
+  readonly dimensions: number;
+  /** False when it asks a server: recall then leaves the machine. */
+  readonly local: boolean;
+  /** Unit vectors, one per text, in order. Rejects when the server cannot be had. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+}
+/** Vectors by slot number; the caller keeps what a slot means. Exact today; HNSW and Pinecone come behind it. */
+export interface VectorIndex {
+  readonly size: number;
+  add(slot: number, vector: Float32Array): Promise<void>;
+  remove(slot: number): Promise<void>;
+  /** The `count` nearest by cosine, best first; fewer when there are fewer. */
+  search(query: Float32Array, count: number): Promise<readonly { readonly slot: number; readonly score: number }[]>;
+}
+export interface Recall {
+  readonly id: string;
+  readonly step: number;
+  readonly at: string;
+  readonly kind: NewMemory["kind"];
+  readonly trust: Trust;
+  readonly text: string;
+  /** Higher is nearer; comparable only within one answer. */
+  readonly score: number;
+}
+export interface RecallQuery {
+  readonly agent: string;
+  /** What the agent is busy with, newest last. */
+  readonly texts: readonly string[];
+  readonly count: number;
+  /** Steps whose messages the prompt shows already: never recalled. */
+  readonly excludeSteps: ReadonlySet<number>;
+}
+export interface LongTermMemory {
+  /** True when recalling may ask a server. */
+  readonly remote: boolean;
+  /** Best first. Degrades, never fails: without an embedder it answers with what it has. */
+  recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]>;
+}
+
+// ---------------------------------------------------------------- workspace
+
+export interface FileStat {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedAt: string;
+}
+/**
+ * One agent's folder. Every path is relative to it and stays inside it whatever
+ * links lie there. Failures are GoaldErrors: GOALD_PATH_REFUSED, GOALD_FILE_MISSING,
+ * GOALD_FILE_TOO_LARGE, GOALD_FILE; GOALD_STORE_FULL when the disk is full.
+ * Each change is told to the `onChange` that the workspace was opened with.
+ */
+export interface Workspace {
+  /** Absolute path, for people. */
+  readonly folder: string;
+  /** undefined when nothing lies there; throws for a directory where a file was expected. */
+  stat(path: string): Promise<FileStat | undefined>;
+  /** Bytes `offset` to `offset + length` of a regular file; the whole file by default, up to 64 MB. */
+  read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array>;
+  /** The whole new content: temporary file, fsync, rename. Makes folders. */
+  write(path: string, content: string | Uint8Array): Promise<void>;
+  /** Adds to the end, creating the file; all of it or nothing. */
+  append(path: string, content: string | Uint8Array): Promise<void>;
+  /** Cuts the file to `bytes`, to take back a torn append. */
+  truncate(path: string, bytes: number): Promise<void>;
+  /** Removes one file; false when there was none. */
+  remove(path: string): Promise<boolean>;
+  /** Keeps what lies there now in the file history, before it is lost. undefined when there is nothing. */
+  preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
+  /** Regular files below a folder, sorted by path, links not followed; "" is the root. */
+  list(directory: string): AsyncIterable<FileStat>;
+}
+export type OpenWorkspace = (folder: string, onChange?: (change: FileChange) => void) => Workspace;
+
+export type { NewEvent, RecordedEvent };

@@ -1,0 +1,54 @@
+/**
+ * text.ts -- free text as it lies in events: short, whole, and safe to store anywhere.
+ *
+ * Text over `SPILL_BYTES` is kept once, by its hash, and the event carries a
+ * reference with the beginning of the text: state and prompts stay small whatever a
+ * model or a command returns.
+ */
+
+/** 32 KB of UTF-8: what an event carries itself; more becomes a blob. */
+export const SPILL_BYTES = 32 * 1024;
+/** How much of a spilled text stays in the reference, in characters. */
+export const HEAD_CHARS = 4_000;
+
+export interface BlobRef {
+  /** SHA-256 of the bytes, in hex. */
+  readonly blob: string;
+  readonly bytes: number;
+  readonly head: string;
+}
+export type Text = string | BlobRef;
+
+export const isBlobRef = (value: unknown): value is BlobRef =>
+  typeof value === "object" &&
+  value !== null &&
+  "blob" in value &&
+  typeof (value as BlobRef).blob === "string" &&
+  "head" in value;
+
+/** What can be shown without opening the blob. */
+export const headOf = (text: Text): string => (typeof text === "string" ? text : text.head);
+
+/**
+ * Text that every store and wire accepts: no NUL (Postgres refuses it), no lone
+ * surrogate (it is not UTF-8). Each becomes U+FFFD, so that offsets stay.
+ */
+export const wellFormed = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
+
+/** At most `limit` characters of `text`, from both ends, with the gap named; never half a surrogate pair. */
+export function clip(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const gap = `\n[… ${text.length - limit} characters left out …]\n`;
+  const room = Math.max(0, limit - gap.length);
+  const head = Math.ceil(room * 0.7);
+  return (text.slice(0, head) + gap + text.slice(text.length - (room - head))).toWellFormed();
+}
+
+/** One line of at most `limit` characters, white space folded. */
+export function oneLine(text: string, limit: number): string {
+  const line = text
+    .slice(0, limit * 4)
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,41 @@
+/**
+ * upcast.ts -- old versions of events become today's when they are read.
+ *
+ * The log is never rewritten. Each entry of `STEPS` lifts an event from the version
+ * that is its key to the next one, so that `evolve` knows only the newest shape.
+ */
+
+import { GoaldError } from "./errors.ts";
+import { EVENT_VERSION, type RecordedEvent } from "./event.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+export type Upcasts = Readonly<Record<number, (event: Json) => Json>>;
+
+/** Version 1 is the first; its successors add `1: (event) => …` here. */
+const STEPS: Upcasts = {};
+
+/** Throws GOALD_STORE_TOO_NEW for an event of a newer goald, GOALD_STORE_DAMAGED for one without a version. */
+export function upcast(stored: Json, steps: Upcasts = STEPS, newest: number = EVENT_VERSION): RecordedEvent {
+  let event = stored;
+  for (;;) {
+    const version = event.v;
+    if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
+      throw new GoaldError(
+        "GOALD_STORE_DAMAGED",
+        `Expected an event with a version, got ${JSON.stringify(event).slice(0, 120)}.`,
+      );
+    if (version > newest)
+      throw new GoaldError(
+        "GOALD_STORE_TOO_NEW",
+        `This log holds an event of version ${version}; this goald reads up to ${newest}.`,
+        {
+          hint: "Run the goald that wrote it, or a newer one.",
+        },
+      );
+    if (version === newest) return event as unknown as RecordedEvent;
+    const lift = steps[version];
+    if (!lift)
+      throw new GoaldError("GOALD_STORE_DAMAGED", `No way is known from event version ${version} to ${version + 1}.`);
+    event = { ...lift(event), v: version + 1 };
+  }
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "@jest/globals";
+import { defineCommand, fail, stricter, succeed, wait } from "#core/command.ts";
+import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { isRisky, judge } from "#core/policy.ts";
+import { replay } from "#core/state.ts";
+import { clip, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
+import { upcast } from "#core/upcast.ts";
+import { created, FACTS, finished, log, observed, requested } from "../helpers/events.ts";
+
+describe("the policy calls risky", () => {
+  it.each([
+    ["a read of the workspace", { ...FACTS, readOnly: true }, false],
+    ["a read of the web", { ...FACTS, readOnly: true, openWorld: true }, false],
+    ["a write", FACTS, false],
+    ["an overwrite that the history can bring back", { ...FACTS, destructive: true, restorable: true }, false],
+    ["an overwrite that nobody can bring back", { ...FACTS, destructive: true }, true],
+    ["an act outside", { ...FACTS, openWorld: true }, true],
+  ])("%s: %j is %s", (_title, facts, risky) => {
+    expect(isRisky(facts)).toBe(risky);
+  });
+
+  it("says when text from outside was read before", () => {
+    const tainted = replay(
+      log(created({ approve: "risky" }), requested(), finished(1, observed("x", { source: "web" }))),
+    );
+    const call = { name: "send_tweet", args: {} };
+    expect(judge(call, { ...FACTS, openWorld: true }, tainted)).toMatchObject({
+      reason: expect.stringContaining("text from outside"),
+    });
+    expect(judge(call, { ...FACTS, destructive: true }, replay(log(created({ approve: "risky" }))))).toMatchObject({
+      kind: "ask",
+      reason: "It destroys what cannot be restored.",
+    });
+  });
+});
+
+describe("text", () => {
+  it("keeps both ends of what it clips and says how much is gone", () => {
+    const clipped = clip(`start${"x".repeat(500)}end`, 200);
+    expect(clipped.length).toBeLessThanOrEqual(200);
+    expect(clipped).toMatch(/^start[^]*characters left out[^]*end$/);
+    expect(clip("short", 200)).toBe("short");
+  });
+  it("never leaves half a surrogate pair", () => {
+    for (let limit = 40; limit < 80; limit++) expect(clip("😀".repeat(60), limit).isWellFormed()).toBe(true);
+    expect(oneLine("😀".repeat(60), 11).isWellFormed()).toBe(true);
+  });
+  it("folds white space into one line", () => {
+    expect(oneLine(" a\n\n b\tc ", 20)).toBe("a b c");
+    expect(oneLine("abcdefghij", 5)).toBe("abcd…");
+  });
+  it("replaces NUL and lone surrogates, and nothing else", () => {
+    expect(wellFormed("a\u0000b\uD800c é 漢 😀")).toBe("a\uFFFDb\uFFFDc é 漢 😀");
+  });
+  it("shows the head of what was put aside", () => {
+    const ref = { blob: "ab", bytes: 9, head: "begin" };
+    expect([headOf(ref), headOf("whole"), isBlobRef(ref), isBlobRef("x"), isBlobRef(null)]).toEqual([
+      "begin",
+      "whole",
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe("upcast", () => {
+  const [event] = log(created());
+  it("leaves today's events alone", () => {
+    expect(upcast(event as never)).toBe(event);
+  });
+  it("lifts an old event step by step", () => {
+    const steps = {
+      1: ({ label, ...rest }: Record<string, unknown>) => ({ ...rest, name: label }),
+      2: (old: Record<string, unknown>) => ({ ...old, role: "r" }),
+    };
+    expect(upcast({ v: 1, label: "Foo" }, steps, 3)).toEqual({ v: 3, name: "Foo", role: "r" });
+  });
+  it.each([
+    ["a newer one", { v: 99 }, "GOALD_STORE_TOO_NEW"],
+    ["one without a version", { type: "agent-created" }, "GOALD_STORE_DAMAGED"],
+    ["one of version zero", { v: 0 }, "GOALD_STORE_DAMAGED"],
+  ])("refuses %s", (_title, stored, code) => {
+    expect(() => upcast(stored)).toThrow(expect.objectContaining({ code }));
+  });
+  it("refuses a version that no step leads on from", () => {
+    expect(() => upcast({ v: 1 }, {}, 2)).toThrow(/from event version 1 to 2/);
+  });
+});
+
+describe("errors", () => {
+  it("carry a code, a hint and an exit code", () => {
+    const error = new GoaldError("GOALD_USAGE", "Expected up to five goals, got six.", {
+      hint: "Leave one out.",
+      cause: 1,
+    });
+    expect([error.exitCode, error.hint, error.cause, isGoaldError(error), isGoaldError(error, "GOALD_CONFIG")]).toEqual(
+      [EXIT.usage, "Leave one out.", 1, true, false],
+    );
+  });
+  it("are made of whatever was thrown", () => {
+    expect([toError("x").message, toError({ a: 1 }).message, toError(undefined).message]).toEqual([
+      "x",
+      '{"a":1}',
+      "undefined",
+    ]);
+    const error = new Error("kept");
+    expect(toError(error)).toBe(error);
+  });
+});
+
+describe("a command", () => {
+  it("has the arguments' types of its schema", () => {
+    const command = defineCommand({
+      name: "greet",
+      label: "Greet",
+      summary: "Greets.",
+      args: {
+        type: "object",
+        properties: {
+          who: { type: "string", description: "" },
+          times: { type: "integer", description: "" },
+          tags: { type: "array", description: "", items: { type: "string" } },
+        },
+        required: ["who"],
+      },
+      annotations: FACTS,
+      run: async ({ who, times, tags }) => {
+        const count: number | undefined = times;
+        const list: readonly string[] | undefined = tags;
+        return succeed(who.repeat(count ?? 1) + (list ?? []).join());
+      },
+    });
+    // @ts-expect-error who is required
+    void (() => command.run({ times: 1 }, null as never, null));
+    // @ts-expect-error who is a string
+    void (() => command.run({ who: 1 }, null as never, null));
+    expect(command.name).toBe("greet");
+  });
+  it("answers ok, failed or later", () => {
+    expect(succeed("a", { artifacts: ["b"] })).toEqual({ status: "ok", text: "a", source: "goald", artifacts: ["b"] });
+    expect(fail("no", "a")).toMatchObject({ status: "failed", code: "no" });
+    expect(wait("time", null)).toEqual({ status: "waiting", waitFor: "time", until: null });
+  });
+  it("keeps the stricter of two effects", () => {
+    expect([stricter("pure", "at-most-once"), stricter("reconcilable", "idempotent")]).toEqual([
+      "at-most-once",
+      "reconcilable",
+    ]);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { NewEvent } from "#core/event.ts";
+import { activeFrame, evolve, initialState, openCommand, replay, SHORT_TERM_MESSAGES } from "#core/state.ts";
+import { HEAD_CHARS } from "#core/text.ts";
+import * as given from "../helpers/events.ts";
+
+const { created, asked, replied, rejected, requested, approved, started, finished, observed, log } = given;
+const windowOf = (...events: NewEvent[]) => activeFrame(replay(log(...events))).window;
+
+describe("evolve", () => {
+  it("keeps the last nine messages and no more", () => {
+    const steps = Array.from({ length: 12 }, (_, index) => given.wholeStep(index + 1)).flat();
+    const texts = windowOf(created(), ...steps).map((message) => message.text);
+    expect(texts).toHaveLength(SHORT_TERM_MESSAGES);
+    expect(texts).toEqual([
+      "result 8",
+      "reply 9",
+      "result 9",
+      "reply 10",
+      "result 10",
+      "reply 11",
+      "result 11",
+      "reply 12",
+      "result 12",
+    ]);
+  });
+
+  it.each<[title: string, events: NewEvent[], expected: object]>([
+    ["a reply", [replied(1, "hello")], { kind: "reply", from: "", source: "model", text: "hello", step: 1 }],
+    ["a problem with a reply", [rejected()], { kind: "problem", from: "goald", text: "No JSON object was found." }],
+    [
+      "a result, with the command's name and status",
+      [requested(), finished()],
+      { kind: "result", from: "write_to_file", status: "ok" },
+    ],
+    [
+      "a failure too",
+      [requested(), finished(1, observed("no such file", { status: "failed" }))],
+      { kind: "result", status: "failed" },
+    ],
+    [
+      "a person's words instead of a yes",
+      [requested(), { type: "command-denied", step: 1, callId: "c1", by: "person", reason: "use another name" }],
+      { kind: "feedback", from: "person", status: "denied", text: "use another name" },
+    ],
+    [
+      "a policy's no, under the command's name",
+      [requested("gone"), { type: "command-denied", step: 1, callId: "c1", by: "policy", reason: "not here" }],
+      { kind: "result", from: "gone", status: "denied" },
+    ],
+    [
+      "what a person said",
+      [{ type: "message-received", from: "ada", text: "hurry" }],
+      { kind: "feedback", from: "ada", source: "person" },
+    ],
+  ])("remembers %s", (_title, events, expected) => {
+    expect(windowOf(created(), ...events).at(-1)).toMatchObject(expected);
+  });
+
+  it("knows the open call from request to result, and nothing after it", () => {
+    const until = (...events: NewEvent[]) => openCommand(replay(log(created(), ...events)), "c1");
+    expect(until(requested())).toMatchObject({ kind: "command", call: { name: "write_to_file" } });
+    expect(until(requested(), approved(), started())?.intent).toMatchObject({ attempt: 1, effect: "idempotent" });
+    expect(until(requested(), approved(), started(), finished())).toBeUndefined();
+  });
+
+  it("sums up what the model cost, and says when a part was estimated", () => {
+    const estimated = { ...replied(2), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: true } };
+    const { usage } = replay(log(created(), asked(1), replied(1), asked(2), estimated));
+    expect(usage).toEqual({ modelCalls: 2, inputTokens: 11, outputTokens: 6, cachedTokens: 2, estimated: true });
+  });
+
+  it.each([
+    ["web", true],
+    ["agent", true],
+    ["workspace", false],
+    ["goald", false],
+  ] as const)("text from %s taints: %s", (source, tainted) => {
+    expect(replay(log(created(), requested(), finished(1, observed("x", { source })))).tainted).toBe(tainted);
+  });
+
+  it("counts the step once, whatever the number of attempts", () => {
+    expect(replay(log(created(), asked(1), asked(1, 2), asked(1, 3), replied(1))).step).toBe(1);
+  });
+
+  it("ignores a start of a call that is not open", () => {
+    const state = replay(log(created(), started()));
+    expect(state.open).toEqual({});
+    expect(activeFrame(state).phase.kind).toBe("thinking");
+  });
+
+  it("folds the same from a snapshot as from the beginning", () => {
+    const events = log(created(), ...given.wholeStep(1), asked(2), replied(2), rejected(2), ...given.wholeStep(3));
+    for (let at = 0; at <= events.length; at++) {
+      const snapshot = JSON.parse(JSON.stringify(replay(events.slice(0, at))));
+      expect(replay(events.slice(at), snapshot)).toEqual(replay(events));
+    }
+  });
+
+  it("is total and stays small, whatever the order of events", () => {
+    const anyEvent = fc.constantFrom<NewEvent>(
+      created(),
+      asked(),
+      replied(),
+      given.modelFailed(),
+      given.modelFailed(1, null),
+      rejected(),
+      requested(),
+      approved(),
+      started(),
+      finished(),
+      { ...finished(), closesTurn: true },
+      { type: "agent-resumed" },
+      { type: "approvals-granted", count: 3 },
+      { type: "approval-asked", step: 1, callId: "c1", reason: "" },
+      { type: "agent-paused", code: "person", reason: "" },
+      { type: "command-denied", step: 1, callId: "c1", by: "policy", reason: "" },
+      { type: "message-received", from: "a", text: "b" },
+      { type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: null },
+      { type: "turn-finished", outcome: "completed", reason: "" },
+      { type: "settings-changed", approve: "risky" },
+      { type: "settings-changed", stepLimit: 5 },
+    );
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
+        const state = replay(log(...events));
+        expect(JSON.stringify(state).length).toBeLessThan(SHORT_TERM_MESSAGES * (HEAD_CHARS + 500));
+        expect(state.grantedApprovals).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
+  it("changes nothing in the state that it is given", () => {
+    const frozen = deepFreeze(structuredClone(initialState));
+    expect(() =>
+      log(created(), ...given.wholeStep(1)).reduce((state, event) => deepFreeze(evolve(state, event)), frozen),
+    ).not.toThrow();
+  });
+});
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}

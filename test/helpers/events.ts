@@ -1,0 +1,109 @@
+/** Builders of events, so that tests read as what happened. `log(...)` numbers and stamps them. */
+import type { Annotations, Effect } from "#core/command.ts";
+import type { AgentSettings, EventOf, NewEvent, Observation, RecordedEvent } from "#core/event.ts";
+import { EVENT_VERSION } from "#core/event.ts";
+
+export const AT = "2026-11-20T10:00:00.000Z";
+
+/** Events as the writer would have stamped them: numbered from 1, a second apart. */
+export function log(...events: readonly NewEvent[]): readonly RecordedEvent[] {
+  return events.map((event, index) => {
+    const at = new Date(Date.parse(AT) + index * 1000).toISOString();
+    return { frame: 0, ...event, v: EVENT_VERSION, seq: index + 1, at } as RecordedEvent;
+  });
+}
+
+export const created = (settings: Partial<AgentSettings> = {}): EventOf<"agent-created"> => ({
+  type: "agent-created",
+  name: "Foo",
+  role: "an AI that recommends tennis equipment",
+  goals: ["Find three strings", "Write them down"],
+  approve: "never",
+  stepLimit: null,
+  ...settings,
+});
+export const asked = (step = 1, attempt = 1, epoch = 1): EventOf<"model-asked"> => ({
+  type: "model-asked",
+  step,
+  callId: `m${step}`,
+  attempt,
+  epoch,
+  model: "test-model",
+  mode: "plain",
+  requestHash: "0".repeat(64),
+  recallIds: [],
+  reservedTokens: 100,
+});
+export const replied = (step = 1, text = "{}"): EventOf<"model-replied"> => ({
+  type: "model-replied",
+  step,
+  callId: `m${step}`,
+  text,
+  finishReason: "stop",
+  usage: { inputTokens: 10, outputTokens: 5, cachedTokens: 2, estimated: false },
+  durationMs: 20,
+});
+export const modelFailed = (
+  step = 1,
+  retryAt: string | null = "2026-11-20T10:01:00.000Z",
+): EventOf<"model-failed"> => ({
+  type: "model-failed",
+  step,
+  callId: `m${step}`,
+  code: "server-error",
+  message: "The server answered 500.",
+  retryAt,
+});
+export const rejected = (step = 1): EventOf<"reply-rejected"> => ({
+  type: "reply-rejected",
+  step,
+  problems: ["No JSON object was found."],
+});
+export const requested = (name = "write_to_file", step = 1): EventOf<"command-requested"> => ({
+  type: "command-requested",
+  step,
+  callId: `c${step}`,
+  call: { name, args: { file: "a.txt", text: "a" } },
+  thought: "I write it down.",
+  repaired: false,
+});
+export const approved = (step = 1, by: EventOf<"command-approved">["by"] = "policy"): EventOf<"command-approved"> => ({
+  type: "command-approved",
+  step,
+  callId: `c${step}`,
+  by,
+});
+export const FACTS: Annotations = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
+export const started = (effect: Effect = "idempotent", step = 1, epoch = 1): EventOf<"command-started"> => ({
+  type: "command-started",
+  step,
+  callId: `c${step}`,
+  attempt: 1,
+  epoch,
+  effect,
+  annotations: FACTS,
+  prepared: null,
+});
+export const observed = (text = "done", change: Partial<Observation> = {}): Observation => ({
+  status: "ok",
+  text,
+  source: "goald",
+  artifacts: [],
+  ...change,
+});
+export const finished = (step = 1, observation: Observation = observed()): EventOf<"command-finished"> => ({
+  type: "command-finished",
+  step,
+  callId: `c${step}`,
+  observation,
+  durationMs: 3,
+});
+/** One whole step that wrote a file. */
+export const wholeStep = (step: number, name = "write_to_file"): readonly NewEvent[] => [
+  asked(step),
+  replied(step, `reply ${step}`),
+  requested(name, step),
+  approved(step),
+  started("idempotent", step),
+  finished(step, observed(`result ${step}`)),
+];
