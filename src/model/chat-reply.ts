@@ -1,0 +1,79 @@
+/**
+ * chat-reply.ts -- a chat completion, read with suspicion.
+ *
+ * A body counts as a reply only when the model ended it (a finish_reason) and said something
+ * that is text. Compatible servers answer with status 200 and an error, a web page, half a
+ * body or nothing: each is a failure with its own code, never an empty reply.
+ */
+import type { Usage } from "#core/event.ts";
+import type { ModelAnswer } from "#core/ports.ts";
+import { type Asked, explainErrorBody, type Failure, failed } from "./failure.ts";
+
+export function readChatReply(received: unknown, asked: Asked): ModelAnswer {
+  const body = typeof received === "string" ? jsonOf(received) : received;
+  if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
+  if (!Array.isArray(body.choices)) {
+    if (body.error) return explainErrorBody(body.error, asked);
+    return unusable("broken-reply", "sent JSON that is no chat completion", body, asked);
+  }
+  const choice: unknown = body.choices[0];
+  if (!isRecord(choice)) return unusable("incomplete-reply", "sent a reply without a choice", body, asked);
+  const { finish_reason: finishReason } = choice;
+  if (typeof finishReason !== "string" || finishReason === "")
+    return unusable("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
+
+  const message = isRecord(choice.message) ? choice.message : {};
+  const text = textOf(message);
+  if (text !== undefined) return { kind: "replied", text, finishReason, usage: usageOf(body.usage) };
+  if (typeof message.refusal === "string" && message.refusal !== "")
+    return refused(asked.quote(message.refusal, 1_000), asked);
+  if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
+  return unusable("incomplete-reply", "sent a reply without text", body, asked);
+}
+
+/** Text, joined parts of text, or tool calls as the JSON that the reply reader knows. */
+function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: Json): string | undefined {
+  const text = Array.isArray(content) ? joinParts(content) : content;
+  if (typeof text === "string" && text !== "") return text;
+  if (Array.isArray(toolCalls) && toolCalls.length > 0) return JSON.stringify({ tool_calls: toolCalls });
+  if (isRecord(functionCall)) return JSON.stringify({ tool_calls: [{ type: "function", function: functionCall }] });
+  return typeof text === "string" ? text : undefined;
+}
+
+const joinParts = (parts: readonly unknown[]): string =>
+  parts
+    .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
+    .join("");
+
+/** What the server counted; null when it did not, or not in numbers. */
+function usageOf(usage: unknown): Usage | null {
+  if (!isRecord(usage)) return null;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details: details } = usage;
+  if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
+  const cached = isRecord(details) ? details.cached_tokens : 0;
+  return { inputTokens, outputTokens, cachedTokens: isCount(cached) ? cached : 0, estimated: false };
+}
+
+const refused = (words: string, { server, model }: Asked): Failure =>
+  failed("refused", `The model ${model} at ${server} refused to answer: “${words}”.`, null);
+
+function unusable(code: string, what: string, body: unknown, { server, model, quote }: Asked): Failure {
+  const begins = quote(body);
+  const shown = begins ? `It begins: “${begins}”.` : "It was empty.";
+  return failed(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isRecord = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+
+/** Some servers send JSON under another content type, which the client then hands on as a string. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * local-servers.ts -- finds OpenAI-compatible servers on this machine; never uses one.
+ *
+ * Only an answer that is an OpenAI model list counts: other programs listen on these ports too. No
+ * key is sent. Whether a found server is used is for a person to say.
+ */
+import { listModels } from "./model-list.ts";
+import type { ConfiguredHttp } from "./openai-client.ts";
+
+export interface LocalServer {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Names as the server gives them: text from outside. */
+  readonly models: readonly string[];
+}
+export interface LocalPort {
+  readonly name: string;
+  readonly port: number;
+}
+
+/** Where they listen unless told otherwise. */
+export const USUAL_PORTS: readonly LocalPort[] = [
+  { name: "Ollama", port: 11434 },
+  { name: "LM Studio", port: 1234 },
+  { name: "llama.cpp", port: 8080 },
+  { name: "vLLM", port: 8000 },
+];
+const PROBE_TIMEOUT_MS = 400;
+
+/** In the order of `ports`; resolves within the time of one probe, never rejects. */
+export async function findLocalServers(
+  http: ConfiguredHttp,
+  ports: readonly LocalPort[] = USUAL_PORTS,
+): Promise<readonly LocalServer[]> {
+  const found = await Promise.all(
+    ports.map(async ({ name, port }) => {
+      const baseUrl = `http://127.0.0.1:${port}/v1`;
+      const listed = await listModels({ baseUrl, apiKey: "", http }, PROBE_TIMEOUT_MS);
+      return listed?.isOpenAIList ? [{ name, baseUrl, models: listed.names }] : [];
+    }),
+  );
+  return found.flat();
+}

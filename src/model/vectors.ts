@@ -1,0 +1,59 @@
+/** vectors.ts -- the vectors in an embeddings answer: all of them, sound and of unit length, or a problem in words. */
+
+/** Ends a sentence that begins with "the server answered, but". */
+export class VectorProblem extends Error {
+  override readonly name = "VectorProblem";
+}
+
+/** In the order of the input. `dimensions` 0: whatever the first one has. Throws VectorProblem. */
+export function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
+  const body = typeof answer === "string" ? parse(answer) : answer;
+  const data = isRecord(body) ? body.data : undefined;
+  if (!Array.isArray(data)) throw new VectorProblem("what came is no list of vectors");
+  if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
+  const vectors = inOrder(data).map((item) => unit(numbersOf(item.embedding)));
+  const expected = dimensions || (vectors[0]?.length ?? 0);
+  const odd = vectors.find(({ length }) => length !== expected);
+  if (odd) throw new VectorProblem(`vectors of ${expected} dimensions were expected and one of ${odd.length} came`);
+  return vectors;
+}
+
+/** By `index`, each once; servers that leave it out everywhere mean the order of the input. */
+function inOrder(data: readonly unknown[]): readonly Json[] {
+  const items = data.map((item) => (isRecord(item) ? item : {}));
+  if (items.every(({ index }) => index === undefined)) return items;
+  return items.map((_, position) => {
+    const found = items.filter(({ index }) => index === position);
+    if (found.length !== 1 || !found[0]) throw new VectorProblem(`vector ${position} came ${found.length} times`);
+    return found[0];
+  });
+}
+
+/** An array of numbers, or 32-bit little-endian floats in base64. */
+function numbersOf(embedding: unknown): Float32Array {
+  if (Array.isArray(embedding) && embedding.every((value) => typeof value === "number"))
+    return Float32Array.from(embedding);
+  if (typeof embedding !== "string") throw new VectorProblem("one vector is neither numbers nor base64");
+  const bytes = Buffer.from(embedding, "base64");
+  if (bytes.length % 4 !== 0) throw new VectorProblem("one vector's base64 is cut off");
+  return Float32Array.from({ length: bytes.length / 4 }, (_, position) => bytes.readFloatLE(position * 4));
+}
+
+function unit(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  if (vector.length === 0 || !Number.isFinite(length) || length === 0)
+    throw new VectorProblem("one vector is empty, zero or holds something that is no number");
+  return vector.map((value) => value / length);
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isRecord = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+/** language-model.ts -- what every LanguageModel holds to, whatever is behind it. */
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { LanguageModel, PromptMessage } from "#core/ports.ts";
+
+/** What the model behind the port does at one request, in order. */
+export type Behaviour = { readonly says: string } | { readonly refusesWith: 401 | 429 } | "hangs";
+
+export interface ModelUnderTest {
+  readonly model: LanguageModel;
+  /** The messages of each request, as they arrived. */
+  seen(): readonly (readonly PromptMessage[])[];
+  close(): Promise<void>;
+}
+
+const messages: readonly PromptMessage[] = [
+  { role: "system", content: "You are Foo.\nGOALS:\n1. Say “zażółć” 🎾" },
+  { role: "assistant", content: '{"command": {"name": "do_nothing", "args": {}}}' },
+  { role: "user", content: "Determine which next command to use." },
+];
+const request = { model: "test-model", messages };
+const live = () => new AbortController().signal;
+
+export function languageModelContract(
+  name: string,
+  make: (script: readonly Behaviour[]) => Promise<ModelUnderTest>,
+): void {
+  describe(`${name} as a LanguageModel`, () => {
+    let open: ModelUnderTest[] = [];
+    const start = async (script: readonly Behaviour[]) => {
+      const made = await make(script);
+      open.push(made);
+      return made;
+    };
+    afterEach(async () => {
+      await Promise.all(open.map(({ close }) => close()));
+      open = [];
+    });
+
+    it("hands the messages over unchanged and gives back text, finish reason and usage", async () => {
+      const { model, seen } = await start([{ says: "Zażółć gęślą jaźń 🎾" }]);
+      expect(await model.complete(request, live())).toEqual({
+        kind: "replied",
+        text: "Zażółć gęślą jaźń 🎾",
+        finishReason: "stop",
+        usage: {
+          inputTokens: expect.any(Number),
+          outputTokens: expect.any(Number),
+          cachedTokens: 0,
+          estimated: false,
+        },
+      });
+      expect(seen()).toEqual([messages]);
+    });
+
+    it("answers one request after the other, in order", async () => {
+      const { model } = await start([{ says: "one" }, { says: "two" }]);
+      expect(await model.complete(request, live())).toMatchObject({ text: "one" });
+      expect(await model.complete(request, live())).toMatchObject({ text: "two" });
+    });
+
+    it("resolves with a failure that will not pass, and goes on after it", async () => {
+      const { model } = await start([{ refusesWith: 401 }, { says: "back" }]);
+      expect(await model.complete(request, live())).toEqual({
+        kind: "failed",
+        code: "unauthorized",
+        message: expect.stringMatching(/\w/),
+        retry: null,
+      });
+      expect(await model.complete(request, live())).toMatchObject({ kind: "replied", text: "back" });
+    });
+
+    it("resolves with a failure that may pass", async () => {
+      const { model } = await start([{ refusesWith: 429 }]);
+      expect(await model.complete(request, live())).toMatchObject({
+        kind: "failed",
+        code: "rate-limited",
+        retry: { afterMs: null },
+      });
+    });
+
+    it("rejects with the signal's reason when it is aborted already, and asks nobody", async () => {
+      const { model, seen } = await start([{ says: "unheard" }]);
+      const reason = new Error("going down");
+      await expect(model.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
+      expect(seen()).toEqual([]);
+    });
+
+    it("rejects with the signal's reason when it is aborted while the model is thinking", async () => {
+      const { model, seen } = await start(["hangs"]);
+      const controller = new AbortController();
+      const reason = new Error("going down");
+      const asked = model.complete(request, controller.signal);
+      while (seen().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      controller.abort(reason);
+      await expect(asked).rejects.toBe(reason);
+    });
+  });
+}

@@ -1,0 +1,34 @@
+/** ask-model.ts -- one question to the OpenAI model, over real HTTP to a server that answers as the test says. */
+import type { ModelAnswer } from "#core/ports.ts";
+import { createHttp } from "#http/http.ts";
+import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
+import { type Answer, type OpenAIServer, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";
+
+/** Planted: it must turn up nowhere but in the Authorization header. */
+export const KEY = "sk-planted-4fQ9wZ7xLm2";
+
+let servers: OpenAIServer[] = [];
+
+/** The servers started since the last `closeServers`. */
+export const openServers = (): readonly OpenAIServer[] => servers;
+
+export async function start(options: OpenAIServerOptions): Promise<OpenAIServer> {
+  const server = await startOpenAIServer(options);
+  servers.push(server);
+  return server;
+}
+
+export async function closeServers(): Promise<void> {
+  await Promise.all(servers.map(({ close }) => close()));
+  servers = [];
+}
+
+export async function ask(baseUrl: string, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
+  const model = createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000, ...settings });
+  const messages = [{ role: "user" as const, content: "Which command?" }];
+  return model.complete({ model: "gpt-test", messages }, new AbortController().signal);
+}
+
+export async function answerTo(answer: Answer): Promise<ModelAnswer> {
+  return ask((await start({ reply: [answer] })).baseUrl);
+}

@@ -1,0 +1,175 @@
+/**
+ * openai-server.ts -- an OpenAI-compatible server on loopback for tests: strict in what it takes, scripted in what it answers.
+ *
+ * It knows chat completions, embeddings and the model list. A chat request that the schema below does
+ * not know is answered with 400 and noted in `violations`, so that a misspelt parameter cannot
+ * pass unseen. A reply function sees the request: a test's model then knows only what the prompt shows.
+ */
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Ajv } from "ajv";
+import {
+  type Answer,
+  type ChatRequest,
+  type EmbeddingRequest,
+  embeddingList,
+  failure,
+  give,
+  modelList,
+  notFound,
+  type RawAnswer,
+  unauthorized,
+} from "./openai-answers.ts";
+
+export type { Answer, EmbeddingRequest } from "./openai-answers.ts";
+
+export interface OpenAIServerOptions {
+  /** One text for every request, a script in order, or a model that reads the prompt. */
+  readonly reply?: string | readonly Answer[] | ((request: ChatRequest, index: number) => Answer | Promise<Answer>);
+  /** null: no such endpoint. */
+  readonly models?: readonly string[] | null;
+  /** null: no such endpoint. A function may answer in place of the deterministic vectors. */
+  readonly embeddings?: null | ((request: EmbeddingRequest, index: number) => Answer | undefined);
+  readonly dimensions?: number;
+  /** Any other key is answered with 401. */
+  readonly apiKey?: string;
+}
+
+interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+}
+export interface OpenAIServer extends AsyncDisposable {
+  /** Ends in /v1. */
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly requests: readonly RecordedRequest[];
+  readonly chats: readonly ChatRequest[];
+  /** What the requests did wrong, each a sentence; a good client leaves it empty. */
+  readonly violations: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function startOpenAIServer(options: OpenAIServerOptions = {}): Promise<OpenAIServer> {
+  const requests: RecordedRequest[] = [];
+  const chats: ChatRequest[] = [];
+  const violations: string[] = [];
+  let embeddingCount = 0;
+  const server = createServer((incoming, outgoing) => {
+    outgoing.on("error", () => undefined);
+    answer(incoming).then(
+      (given) => give(given, outgoing),
+      (error: unknown) => {
+        violations.push(`The reply function threw: ${String(error)}`);
+        give(failure(500, "the test's reply function threw"), outgoing);
+      },
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  return { baseUrl, port, requests, chats, violations, close, [Symbol.asyncDispose]: close };
+
+  async function answer(incoming: IncomingMessage): Promise<Answer> {
+    const { method = "", url = "", headers } = incoming;
+    const text = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8");
+    const body = parse(text);
+    requests.push({ method, path: url, headers, body });
+    if (options.apiKey !== undefined && headers.authorization !== `Bearer ${options.apiKey}`)
+      return unauthorized(headers.authorization);
+    switch (`${method} ${url}`) {
+      case "POST /v1/chat/completions":
+        return answerChat(body, headers["content-type"]);
+      case "POST /v1/embeddings":
+        return answerEmbeddings(body);
+      case "GET /v1/models":
+        return options.models === null ? notFound() : modelList(options.models ?? ["test-model"]);
+      default:
+        return notFound();
+    }
+  }
+
+  async function answerChat(body: unknown, contentType: string | undefined): Promise<Answer> {
+    if (contentType !== "application/json") violations.push(`Content type of a chat request: ${contentType}`);
+    if (!isChatRequest(body)) return violation(problemsOf(isChatRequest));
+    const index = chats.push(body) - 1;
+    const { reply = "" } = options;
+    if (typeof reply === "string") return reply;
+    if (typeof reply === "function") return await reply(body, index);
+    return reply[index] ?? violation(`the script has ${reply.length} answers, and this is request ${index + 1}`, 500);
+  }
+
+  function answerEmbeddings(body: unknown): Answer {
+    if (options.embeddings === null) return notFound();
+    if (!isEmbeddingRequest(body)) return violation(problemsOf(isEmbeddingRequest));
+    const given = options.embeddings?.(body, embeddingCount++);
+    return given ?? { status: 200, body: embeddingList(body, body.dimensions ?? options.dimensions ?? 64) };
+  }
+
+  function violation(problem: string, status = 400): RawAnswer {
+    violations.push(problem);
+    return failure(status, problem);
+  }
+}
+
+// ---------------------------------------------------------------- what requests may say
+
+const ajv = new Ajv({ allErrors: true });
+const text = { type: "string", minLength: 1 } as const;
+const isChatRequest = ajv.compile<ChatRequest>({
+  type: "object",
+  additionalProperties: false,
+  required: ["model", "messages"],
+  properties: {
+    model: text,
+    messages: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["role", "content"],
+        properties: { role: { enum: ["system", "user", "assistant"] }, content: text },
+      },
+    },
+    temperature: { type: "number", minimum: 0, maximum: 2 },
+    top_p: { type: "number", minimum: 0, maximum: 1 },
+    max_tokens: { type: "integer", minimum: 1 },
+    max_completion_tokens: { type: "integer", minimum: 1 },
+    stop: { anyOf: [text, { type: "array", minItems: 1, maxItems: 4, items: text }] },
+    seed: { type: "integer" },
+    n: { const: 1 },
+    stream: { const: false },
+    user: text,
+    prompt_cache_key: text,
+  },
+});
+const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
+  type: "object",
+  additionalProperties: false,
+  required: ["model", "input"],
+  properties: {
+    model: text,
+    input: { anyOf: [text, { type: "array", minItems: 1, maxItems: 2048, items: text }] },
+    encoding_format: { enum: ["float", "base64"] },
+    dimensions: { type: "integer", minimum: 1 },
+    user: text,
+  },
+});
+const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
+  `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

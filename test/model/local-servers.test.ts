@@ -1,0 +1,81 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createHttp } from "#http/http.ts";
+import { findLocalServers, USUAL_PORTS } from "#model/local-servers.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((close) => close()));
+});
+async function openai(models: readonly string[] | null): Promise<OpenAIServer> {
+  const server = await startOpenAIServer({ models });
+  open.push(server.close);
+  return server;
+}
+async function other(listener: RequestListener): Promise<number> {
+  const server: Server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  open.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+const sending = (body: string, type = "application/json") =>
+  other((_request, response) => response.setHeader("content-type", type).end(body));
+
+describe("finding local servers", () => {
+  it("names those that list models, in the order of the ports, and only asks for the list", async () => {
+    const [first, second] = [await openai(["llama3.2", "qwen3"]), await openai([])];
+    const closed = await openai([]);
+    await closed.close();
+    const ports = [
+      { name: "Ollama", port: first.port },
+      { name: "nothing", port: closed.port },
+      { name: "LM Studio", port: second.port },
+    ];
+    expect(await findLocalServers(createHttp(), ports)).toEqual([
+      { name: "Ollama", baseUrl: first.baseUrl, models: ["llama3.2", "qwen3"] },
+      { name: "LM Studio", baseUrl: second.baseUrl, models: [] },
+    ]);
+    expect(first.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /v1/models"]);
+    expect(first.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it("knows a server that has no model yet and says null", async () => {
+    const port = await sending('{"object":"list","data":null}');
+    expect(await findLocalServers(createHttp(), [{ name: "Ollama", port }])).toMatchObject([{ models: [] }]);
+  });
+
+  it.each<[string, () => Promise<number>]>([
+    ["a web page", () => sending("<html>it works</html>", "text/html")],
+    ["some other JSON", () => sending('{"data":[{"id":"x"}]}')],
+    ["a list of something else", () => sending('{"object":"list","data":[{"name":"x"}]}')],
+    ["a list of names too long to be any", () => sending(`{"object":"list","data":[{"id":"${"x".repeat(300)}"}]}`)],
+    ["a JSON null", () => sending("null")],
+    [
+      "an endless answer",
+      () => other((_request, response) => response.write(`{"object":"list","data":[${" ".repeat(3_000_000)}`)),
+    ],
+    ["404", async () => (await openai(null)).port],
+    [
+      "401 with a list",
+      () => other((_request, response) => response.writeHead(401).end('{"object":"list","data":[]}')),
+    ],
+    ["silence", () => other(() => undefined)],
+    ["a redirect", () => other((_request, response) => response.writeHead(302, { location: "/v1/models/" }).end())],
+  ])("does not take %s for one", async (_title, listen) => {
+    expect(await findLocalServers(createHttp(), [{ name: "x", port: await listen() }])).toEqual([]);
+  });
+
+  it("looks where the common servers listen", () => {
+    expect(USUAL_PORTS.map(({ name, port }) => `${name} ${port}`)).toEqual([
+      "Ollama 11434",
+      "LM Studio 1234",
+      "llama.cpp 8080",
+      "vLLM 8000",
+    ]);
+  });
+});

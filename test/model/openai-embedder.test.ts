@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { isGoaldError } from "#core/errors.ts";
+import { createHttp } from "#http/http.ts";
+import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
+import { base64Of } from "../helpers/openai-answers.ts";
+import {
+  type Answer,
+  type EmbeddingRequest,
+  type OpenAIServer,
+  type OpenAIServerOptions,
+  startOpenAIServer,
+} from "../helpers/openai-server.ts";
+
+const live = new AbortController().signal;
+let servers: OpenAIServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.map(({ close }) => close()));
+  servers = [];
+});
+
+async function start(options: OpenAIServerOptions = {}, settings: Partial<OpenAIEmbedderSettings> = {}) {
+  const server = await startOpenAIServer(options);
+  servers.push(server);
+  const { baseUrl } = server;
+  const embedder = createOpenAIEmbedder({
+    baseUrl,
+    apiKey: "sk-planted-4fQ9wZ7xLm2",
+    model: "embed",
+    http: createHttp(),
+    ...settings,
+  });
+  const inputs = () => server.requests.map(({ body }) => (body as { input: string[] }).input);
+  return { server, embedder, inputs };
+}
+const answering = (answer: Answer) => start({ embeddings: () => answer });
+const list = (embeddings: readonly unknown[]): Answer => ({
+  status: 200,
+  body: { object: "list", data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })) },
+});
+const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0);
+const refusal = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+describe("the OpenAI embedder", () => {
+  it("gives unit vectors in the order of the texts", async () => {
+    const { embedder, server } = await start();
+    const [tennis, strings, tax] = await embedder.embed(["tennis strings", "strings for tennis", "income tax"], live);
+    if (!tennis || !strings || !tax) throw new Error("three vectors were expected");
+    for (const vector of [tennis, strings, tax]) expect(dot(vector, vector)).toBeCloseTo(1, 5);
+    expect(dot(tennis, strings)).toBeGreaterThan(dot(tennis, tax));
+    expect(server.violations).toEqual([]);
+    expect(embedder.local).toBe(false);
+  });
+
+  it("knows its id from the settings, or from the first answer", async () => {
+    const configured = await start({}, { dimensions: 32 });
+    expect(configured.embedder.id).toBe("embed@32");
+    await configured.embedder.embed(["x"], live);
+    expect(configured.server.requests[0]?.body).toMatchObject({ dimensions: 32 });
+    const { embedder, server } = await start({ dimensions: 48 });
+    expect([embedder.id, embedder.dimensions]).toEqual(["embed@0", 0]);
+    await embedder.embed(["x"], live);
+    expect([embedder.id, embedder.dimensions]).toEqual(["embed@48", 48]);
+    expect(server.requests[0]?.body).not.toHaveProperty("dimensions");
+  });
+
+  it.each<[string, unknown]>([
+    ["numbers", [3, 0, 4]],
+    ["base64", base64Of(Float32Array.of(3, 0, 4))],
+  ])("reads %s alike", async (_title, embedding) => {
+    const { embedder } = await answering(list([embedding]));
+    const [vector] = await embedder.embed(["x"], live);
+    expect([...(vector ?? [])]).toEqual([Math.fround(0.6), 0, Math.fround(0.8)]);
+  });
+
+  it("puts vectors in order by their index, and takes the input's order when there is none", async () => {
+    const items = [
+      { index: 1, embedding: [0, 1] },
+      { index: 0, embedding: [1, 0] },
+    ];
+    const mixed = await answering({ status: 200, body: { data: items } });
+    expect((await mixed.embedder.embed(["a", "b"], live)).map((vector) => [...vector])).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    const bare = await answering({ status: 200, body: { data: items.map(({ embedding }) => ({ embedding })) } });
+    expect((await bare.embedder.embed(["a", "b"], live)).map((vector) => [...vector])).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+  });
+
+  it("asks for 96 texts at a time, and for none without asking", async () => {
+    const { embedder, inputs } = await start();
+    const texts = Array.from({ length: 200 }, (_, index) => `text number ${index}`);
+    const vectors = await embedder.embed(texts, live);
+    expect(inputs().map(({ length }) => length)).toEqual([96, 96, 8]);
+    expect(vectors).toHaveLength(200);
+    expect(await embedder.embed(["text number 150"], live)).toEqual([vectors[150]]);
+    expect(await embedder.embed([], live)).toEqual([]);
+    expect(inputs()).toHaveLength(4);
+  });
+
+  it("cuts long texts, half characters away, and sends a blank for an empty one", async () => {
+    const { embedder, inputs, server } = await start();
+    await embedder.embed([`${"x".repeat(23_999)}🎾 and more`, "", "\ud800"], live);
+    expect(inputs()).toEqual([[`${"x".repeat(23_999)}\ufffd`, " ", "\ufffd"]]);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("cuts shorter when the model takes less, and remembers it", async () => {
+    const limited = ({ input }: EmbeddingRequest): Answer | undefined =>
+      [input].flat().some((text) => text.length > 2_000)
+        ? { status: 400, body: { error: { message: "the input length exceeds the context length" } } }
+        : undefined;
+    const { embedder, inputs } = await start({ embeddings: limited });
+    await embedder.embed(["x".repeat(50_000)], live);
+    await embedder.embed(["x".repeat(50_000)], live);
+    expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 1_500]);
+  });
+
+  it.each<[string, Answer]>([
+    ["too few vectors", list([[1, 0]])],
+    [
+      "too many vectors",
+      list([
+        [1, 0],
+        [0, 1],
+        [1, 1],
+      ]),
+    ],
+    [
+      "vectors of different lengths",
+      list([
+        [1, 0],
+        [0, 1, 0],
+      ]),
+    ],
+    [
+      "a zero vector",
+      list([
+        [1, 0],
+        [0, 0],
+      ]),
+    ],
+    [
+      "a vector with null in it",
+      list([
+        [1, 0],
+        [0, null],
+      ]),
+    ],
+    ["NaN in base64", list([[1, 0], base64Of(Float32Array.of(Number.NaN, 1))])],
+    [
+      "a number beyond 32 bits",
+      list([
+        [1, 0],
+        [1e300, 1],
+      ]),
+    ],
+    ["an empty vector", list([[], []])],
+    ["base64 that is cut off", list([[1, 0], "AAAAAAA"])],
+    ["no vectors at all", { status: 200, body: { object: "list" } }],
+    ["a web page", { status: 200, body: "<html>" }],
+    [
+      "the same index twice",
+      {
+        status: 200,
+        body: {
+          data: [
+            { index: 0, embedding: [1] },
+            { index: 0, embedding: [1] },
+          ],
+        },
+      },
+    ],
+    ["items that are no objects", { status: 200, body: { data: [null, 3] } }],
+  ])("refuses %s", async (_title, answer) => {
+    const { embedder } = await answering(answer);
+    const error = await refusal(embedder.embed(["a", "b"], live));
+    expect(isGoaldError(error)).toBe(true);
+    expect(isEmbeddingUnavailable(error)).toBe(true);
+    expect(embedder.id).toBe("embed@0");
+  });
+
+  it.each([
+    ["than were configured", { dimensions: 3 }],
+    ["than before", {}],
+  ])("refuses vectors of other dimensions %s", async (_title, settings) => {
+    let size = 3;
+    const { embedder } = await start({ embeddings: () => list([Array.from({ length: size }, () => 1)]) }, settings);
+    await embedder.embed(["a"], live);
+    size = 4;
+    expect(String(await refusal(embedder.embed(["a"], live)))).toContain(
+      "vectors of 3 dimensions were expected and one of 4 came",
+    );
+  });
+
+  it.each<[string, Answer, boolean]>([
+    ["400", { status: 400, body: { error: { message: "This model does not support embeddings" } } }, true],
+    ["401", { status: 401 }, true],
+    ["404", { status: 404 }, true],
+    ["501", { status: 501 }, true],
+    ["exhausted quota", { status: 429, body: { error: { code: "insufficient_quota" } } }, true],
+    ["429", { status: 429 }, false],
+    ["500", { status: 500 }, false],
+    ["a broken connection", { fault: "close" }, false],
+    ["half an answer", { fault: "cut" }, false],
+    ["silence", { fault: "stall" }, false],
+  ])("after %s says whether it is worth asking again", async (_title, answer, unavailable) => {
+    const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: 150 });
+    const error = await refusal(embedder.embed(["a"], live));
+    expect(isGoaldError(error)).toBe(true);
+    expect(isEmbeddingUnavailable(error)).toBe(unavailable);
+    expect(String(error)).toContain(unavailable ? "will not pass" : "may pass");
+    expect(String(error)).not.toContain("planted");
+  });
+
+  it("is unavailable where the server has no embeddings", async () => {
+    const { embedder } = await start({ embeddings: null });
+    expect(isEmbeddingUnavailable(await refusal(embedder.embed(["a"], live)))).toBe(true);
+    expect(isEmbeddingUnavailable(new Error("anything else"))).toBe(false);
+    expect(isEmbeddingUnavailable(undefined)).toBe(false);
+  });
+
+  it("rejects with the signal's reason when it is aborted, before and while asking", async () => {
+    const { embedder, server } = await answering({ fault: "stall" });
+    const reason = new Error("enough");
+    expect(await refusal(embedder.embed(["a"], AbortSignal.abort(reason)))).toBe(reason);
+    expect(server.requests).toEqual([]);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 100);
+    expect(await refusal(embedder.embed(["a"], controller.signal))).toBe(reason);
+  });
+});

@@ -1,0 +1,226 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { ModelAnswer } from "#core/ports.ts";
+import { createHttp } from "#http/http.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
+import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
+import type { Answer } from "../helpers/openai-server.ts";
+
+afterEach(closeServers);
+
+describe("a reply", () => {
+  it("asks for nothing but the model and the messages, with the key, once", async () => {
+    const server = await start({ reply: "fine", apiKey: KEY });
+    expect(await ask(server.baseUrl)).toMatchObject({ kind: "replied", text: "fine", finishReason: "stop" });
+    expect(server.chats).toEqual([{ model: "gpt-test", messages: [{ role: "user", content: "Which command?" }] }]);
+    expect(server.violations).toEqual([]);
+    const { headers } = server.requests[0] ?? {};
+    expect(headers?.["openai-organization"]).toBeUndefined();
+    expect(headers?.["openai-project"]).toBeUndefined();
+  });
+
+  it("carries temperature and organization when they are set, and no key when there is none", async () => {
+    const server = await start({ reply: "fine" });
+    await ask(`${server.baseUrl}/`, { temperature: 0, organization: "org-1", apiKey: "" });
+    expect(server.chats[0]).toMatchObject({ temperature: 0 });
+    expect(server.requests[0]?.headers).toMatchObject({ "openai-organization": "org-1" });
+    expect(server.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  const call = { id: "call_1", type: "function", function: { name: "do_nothing", arguments: "{}" } };
+  it.each<[string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>]>([
+    [
+      "cut by the token limit keeps its finish reason",
+      { text: "{", finishReason: "length" },
+      { text: "{", finishReason: "length" },
+    ],
+    ["may be empty", { text: "" }, { text: "" }],
+    [
+      "counts as the server counted it",
+      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 5 } } },
+      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
+    ],
+    ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
+    [
+      "has no usage when the server's numbers are none",
+      { text: "x", usage: { prompt_tokens: "7", completion_tokens: -1 } },
+      { usage: null },
+    ],
+    [
+      "of tool calls is their JSON",
+      { text: null, finishReason: "tool_calls", toolCalls: [call] },
+      { text: JSON.stringify({ tool_calls: [call] }) },
+    ],
+    ["of text keeps the text when there are tool calls too", { text: "words", toolCalls: [call] }, { text: "words" }],
+    [
+      "of an old function call is read as a tool call",
+      {
+        status: 200,
+        body: {
+          choices: [{ finish_reason: "function_call", message: { content: null, function_call: call.function } }],
+        },
+      },
+      { text: JSON.stringify({ tool_calls: [{ type: "function", function: call.function }] }) },
+    ],
+    [
+      "in parts is joined",
+      {
+        status: 200,
+        body: {
+          choices: [
+            {
+              finish_reason: "stop",
+              message: {
+                content: [
+                  { type: "thinking", thinking: [] },
+                  { type: "text", text: "a" },
+                  { type: "text", text: "b" },
+                ],
+              },
+            },
+          ],
+        },
+      },
+      { text: "ab" },
+    ],
+    [
+      "under another content type is still JSON",
+      {
+        status: 200,
+        headers: { "content-type": "text/plain" },
+        body: JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] }),
+      },
+      { text: "plain" },
+    ],
+    ["may take its time", { text: "slow", delayMs: 300 }, { text: "slow" }],
+  ])("%s", async (_title, answer, expected) => {
+    expect(await answerTo(answer)).toMatchObject({ kind: "replied", ...expected });
+  });
+});
+
+describe("an answer that is no reply", () => {
+  const later = { afterMs: null };
+  const json = (body: unknown): Answer => ({
+    status: 200,
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+  it.each<[string, Answer, string, object | null, RegExp]>([
+    ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
+    ["a choice that is none", json({ choices: [null] }), "incomplete-reply", later, /without a choice/],
+    [
+      "an error with status 200",
+      json({ error: { message: "upstream broke" } }),
+      "server-error",
+      later,
+      /upstream broke/,
+    ],
+    [
+      "a router's error with status 200",
+      json({ error: { message: "slow down", code: 429 } }),
+      "rate-limited",
+      later,
+      /slow down/,
+    ],
+    ["some other JSON", json({ hello: "world" }), "broken-reply", later, /no chat completion.*hello/],
+    ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
+    ["null", json(null), "broken-reply", later, /no JSON object/],
+    ["nothing", json(undefined), "broken-reply", later, /It was empty/],
+    [
+      "a web page",
+      { status: 200, body: "<!doctype html><title>Log in</title>" },
+      "broken-reply",
+      later,
+      /no JSON object.*Log in/,
+    ],
+    [
+      "broken JSON",
+      { status: 200, body: '{"choices": [', headers: { "content-type": "application/json" } },
+      "broken-reply",
+      later,
+      /not JSON/,
+    ],
+    ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
+    ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
+    ["no content", { text: null }, "incomplete-reply", later, /without text/],
+    [
+      "a choice without a message",
+      json({ choices: [{ finish_reason: "stop" }] }),
+      "incomplete-reply",
+      later,
+      /without text/,
+    ],
+    ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
+    ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
+    ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
+    ["a connection closed at once", { fault: "close" }, "no-connection", later, /Is it running/],
+    ["no HTTP success and no body", { status: 500 }, "server-error", later, /answered 500/],
+    [
+      "a redirect",
+      { status: 307, headers: { location: "https://example.com/v1?key=1" } },
+      "http-refused",
+      null,
+      /redirects to https:\/\/example.com\/v1;.*base URL/,
+    ],
+    ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608 bytes/],
+    ["10 MB of an error", { status: 400, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
+    [
+      "a gzip bomb",
+      { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(64 << 20)) },
+      "reply-too-large",
+      null,
+      /at most/,
+    ],
+    [
+      "gzip that is none",
+      { status: 200, headers: { "content-encoding": "gzip" }, body: "not packed" },
+      "incomplete-reply",
+      later,
+      /./,
+    ],
+  ])("%s is a failure", async (_title, answer, code, retry, message) => {
+    const failure = await answerTo(answer);
+    expect(failure).toMatchObject({ kind: "failed", code, retry });
+    const text = failure.kind === "failed" ? failure.message : "";
+    expect(text).toMatch(message);
+    expect(text).toContain("gpt-test");
+    expect(text).toContain(openServers()[0]?.baseUrl);
+    expect(text.length).toBeLessThan(800);
+    expect(text).not.toMatch(/[\u0000-\u001f]/);
+    expect(openServers()[0]?.chats).toHaveLength(1);
+  });
+});
+
+describe("an abort", () => {
+  it("in the middle of a body rejects with its reason and ends the connection", async () => {
+    const server = await start({ reply: [{ fault: "stall-body" }] });
+    const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 60_000 });
+    const controller = new AbortController();
+    const reason = { why: "stop" };
+    setTimeout(() => controller.abort(reason), 150);
+    const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
+    await expect(model.complete(request, controller.signal)).rejects.toBe(reason);
+  });
+});
+
+it("the openai package is loaded at the first question, not before", async () => {
+  const script = `
+    import { registerHooks } from "node:module";
+    let loaded = 0;
+    registerHooks({ resolve(name, context, next) { loaded += name === "openai" ? 1 : 0; return next(name, context); } });
+    const { createOpenAIModel } = await import("#model/openai-model.ts");
+    const { createOpenAIEmbedder } = await import("#model/openai-embedder.ts");
+    const server = { baseUrl: "http://127.0.0.1:1/v1", apiKey: "k", timeoutMs: 1000, http: { to: () => async () => { throw new Error("no") } } };
+    const model = createOpenAIModel(server);
+    createOpenAIEmbedder({ ...server, model: "m" });
+    const before = loaded;
+    await model.complete({ model: "m", messages: [] }, new AbortController().signal);
+    console.log(JSON.stringify([before, loaded]));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: import.meta.dirname,
+  });
+  expect(JSON.parse(stdout)).toEqual([0, 1]);
+});
