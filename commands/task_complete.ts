@@ -1,0 +1,22 @@
+/** task_complete -- the model says that the goals are reached; the loop decides what follows. */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "task_complete",
+  label: "Task Complete (Shutdown)",
+  summary: "ends the work, once every goal is reached.",
+  args: {
+    type: "object",
+    properties: {
+      reason: { type: "string", description: "What was reached, and in which files", hint: "reason" },
+    },
+    required: ["reason"],
+  },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  closesTurn: true,
+
+  async run({ reason }) {
+    return succeed(reason.trim() || "The model gave no reason.", { source: "model" });
+  },
+});

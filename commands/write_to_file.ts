@@ -1,0 +1,51 @@
+/**
+ * write_to_file -- one whole file.
+ *
+ * The new content replaces the old one by a rename, so that running it twice equals
+ * running it once; what lay there is kept in the file history before it is lost.
+ */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "write_to_file",
+  label: "Write to file",
+  summary: "replaces the whole file; the path is relative, folders are made.",
+  args: {
+    type: "object",
+    properties: {
+      file: { type: "string", description: "Relative path, such as notes/plan.md", hint: "file", minLength: 1 },
+      text: { type: "string", description: "The whole new content of the file", hint: "text" },
+    },
+    required: ["file", "text"],
+  },
+  annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
+  effect: "idempotent",
+
+  async prepare({ file }, { workspace }) {
+    return (await workspace.preserve(file)) ?? null;
+  },
+
+  async run({ file, text }, { workspace }, prepared) {
+    await workspace.write(file, text);
+    const written = await workspace.stat(file);
+    const path = written?.path ?? file;
+    const size = `${count(lineCount(text), "line")}, ${count(written?.bytes ?? 0, "byte")}`;
+    return succeed(`Wrote ${path} (${size}); ${await whatWasThere(prepared, text)}.`, { artifacts: [path] });
+  },
+});
+
+async function whatWasThere(prepared: unknown, text: string): Promise<string> {
+  const before = prepared as { readonly bytes: number; readonly sha256: string } | null;
+  if (before === null) return "the file is new";
+  if (before.sha256 === (await sha256(text))) return "it held exactly this text already";
+  return `it replaced ${count(before.bytes, "byte")}`;
+}
+
+async function sha256(text: string): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toString("hex");
+}
+
+const count = (many: number, thing: string): string => `${many} ${thing}${many === 1 ? "" : "s"}`;
+
+/** A last line without an end counts too. */
+const lineCount = (text: string): number => (text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0));

@@ -1,0 +1,217 @@
+/**
+ * local-workspace.ts -- an agent's folder on the local disk.
+ *
+ * Each operation takes the text of the path through path-rules.ts and its folders
+ * through resolve-path.ts, and touches plain files only. A change is durable before it
+ * is told to `onChange`, and is told with its content, so that the history can hold every
+ * version. `truncate` alone is not told: what it takes back was never told either.
+ */
+import { createHash } from "node:crypto";
+import { constants as flags } from "node:fs";
+import { type FileHandle, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import type { FileChange, FileStat, Workspace } from "#core/ports.ts";
+import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
+import { listFiles } from "./list-files.ts";
+import { normalizePath, quoted, refuseOwn } from "./path-rules.ts";
+import { replaceFile } from "./replace-file.ts";
+import {
+  type Anchor,
+  bestAnchor,
+  openFile,
+  openFolder,
+  openPlace,
+  type Place,
+  requirePlainFile,
+} from "./resolve-path.ts";
+
+/** What `read` and `preserve` take into memory at once. */
+export const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+export interface WorkspaceOptions {
+  /** May change what lies in `_goald/`, which is closed to commands. */
+  readonly own?: boolean;
+  /** How folders are kept from being swapped; the best that the system offers by default. */
+  readonly anchor?: Anchor;
+}
+
+/** `folder` is absolute; it is made by the first change. */
+export function openLocalWorkspace(
+  folder: string,
+  onChange: (change: FileChange) => void = () => undefined,
+  options: WorkspaceOptions = {},
+): Workspace {
+  return new LocalWorkspace(folder, onChange, options);
+}
+
+class LocalWorkspace implements Workspace {
+  readonly folder: string;
+  readonly #onChange: (change: FileChange) => void;
+  readonly #own: boolean;
+  readonly #anchor: Anchor;
+
+  constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
+    this.folder = folder;
+    this.#onChange = onChange;
+    this.#own = options.own === true;
+    this.#anchor = options.anchor ?? bestAnchor();
+  }
+
+  stat(path: string): Promise<FileStat | undefined> {
+    return explained(path, async () => {
+      await using place = await this.#place(path);
+      if (!place?.found) return undefined;
+      requirePlainFile(place.found, place.path);
+      return { path: place.path, bytes: place.found.size, modifiedAt: place.found.mtime.toISOString() };
+    });
+  }
+
+  read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array> {
+    return explained(path, async () => {
+      await using place = await this.#place(path);
+      if (!place?.found) throw missing(path);
+      await using handle = await openFile(place, flags.O_RDONLY);
+      return await readRange(handle, place.path, range);
+    });
+  }
+
+  write(path: string, content: string | Uint8Array): Promise<void> {
+    return explained(path, async () => {
+      const bytes = toBytes(content);
+      await using place = await this.#placeToChange(path);
+      if (place.found) requirePlainFile(place.found, place.path);
+      await replaceFile(place, `${this.folder}\0${dirname(place.path)}`, bytes);
+      this.#told("write", place.path, bytes.length, bytes);
+    });
+  }
+
+  append(path: string, content: string | Uint8Array): Promise<void> {
+    return explained(path, async () => {
+      const bytes = toBytes(content);
+      await using place = await this.#placeToChange(path);
+      const size = await appendWhole(place, bytes);
+      this.#told("append", place.path, size, bytes);
+    });
+  }
+
+  truncate(path: string, bytes: number): Promise<void> {
+    return explained(path, async () => {
+      await using place = await this.#place(path, true);
+      if (!place?.found) throw missing(path);
+      await using handle = await openFile(place, flags.O_WRONLY);
+      const { size } = await handle.stat();
+      if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
+        throw fileError(`${quoted(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
+      await handle.truncate(bytes);
+      await handle.sync();
+    });
+  }
+
+  remove(path: string): Promise<boolean> {
+    return explained(path, async () => {
+      await using place = await this.#place(path, true);
+      if (!place?.found) return false;
+      requirePlainFile(place.found, place.path);
+      await place.folder.verify();
+      await unlink(place.file);
+      await place.folder.sync();
+      this.#onChange({ path: place.path, operation: "delete", bytes: 0, sha256: null, content: null });
+      return true;
+    });
+  }
+
+  preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
+    return explained(path, async () => {
+      await using place = await this.#place(path);
+      if (!place?.found) return undefined;
+      await using handle = await openFile(place, flags.O_RDONLY);
+      const content = await readRange(handle, place.path);
+      const sha256 = this.#told("found", place.path, content.length, content);
+      return { bytes: content.length, sha256 };
+    });
+  }
+
+  async *list(directory: string): AsyncIterable<FileStat> {
+    try {
+      const path = normalizePath(directory, this.folder);
+      const folder = await openFolder(this.folder, path, false, this.#anchor);
+      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor);
+      else if (path !== "")
+        throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quoted(directory)} in the workspace.`, {
+          hint: 'The folder "" is the whole workspace.',
+        });
+    } catch (error) {
+      throw explain(error, directory);
+    }
+  }
+
+  /** undefined when a folder on the way is missing. */
+  #place(path: string, change = false, make = false): Promise<Place | undefined> {
+    const normal = normalizePath(path, this.folder);
+    if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw isFolder(path);
+    if (change && !this.#own) refuseOwn(normal);
+    return openPlace(this.folder, normal, make, this.#anchor);
+  }
+
+  async #placeToChange(path: string): Promise<Place> {
+    const place = await this.#place(path, true, true);
+    if (!place) throw missing(path);
+    return place;
+  }
+
+  #told(operation: "write" | "append" | "found", path: string, bytes: number, content: Uint8Array): string {
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    this.#onChange({ path, operation, bytes, sha256, content });
+    return sha256;
+  }
+}
+
+const toBytes = (content: string | Uint8Array): Uint8Array =>
+  typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
+
+/** Throws GOALD_FILE_TOO_LARGE for more than may be taken into memory. Short when the file is. */
+async function readRange(
+  handle: FileHandle,
+  path: string,
+  range?: { readonly offset: number; readonly length: number },
+): Promise<Uint8Array> {
+  const { size } = await handle.stat();
+  const offset = Math.max(0, range?.offset ?? 0);
+  const length = Math.max(0, Math.min(range?.length ?? size, size - offset));
+  if (length > MAX_READ_BYTES)
+    throw new GoaldError(
+      "GOALD_FILE_TOO_LARGE",
+      `${quoted(path)} has ${size} bytes; goald takes at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
+      { hint: "Read it in parts, or leave it as it is and write a new file." },
+    );
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+/** The file's new size. What could not be written whole is taken back. */
+async function appendWhole(place: Place, bytes: Uint8Array): Promise<number> {
+  const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
+  const handle = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
+  try {
+    const { size } = await handle.stat();
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } catch (error) {
+      await handle.truncate(size);
+      if (!place.found) await unlink(place.file);
+      throw error;
+    }
+    if (!place.found) await place.folder.sync();
+    return size + bytes.length;
+  } finally {
+    await handle.close();
+  }
+}

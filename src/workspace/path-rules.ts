@@ -1,0 +1,125 @@
+/**
+ * path-rules.ts -- what a path may look like, judged by its text alone.
+ *
+ * `normalizePath` turns what a model wrote into one plain form: relative to the agent's
+ * folder, forward slashes, no `.` or `..`, the empty text for the folder itself. The
+ * rules are the same on every system, so that work can be carried from one to another
+ * and a name that is harmless here is not a device there. What really lies at a path is
+ * not known here: resolve-path.ts looks, and follows no link.
+ */
+import { GoaldError } from "#core/errors.ts";
+
+/** Written by goald alone; commands may read what lies there. */
+const OWN_FOLDER = "_goald";
+/** In UTF-8; what common file systems take for one name. */
+const MAX_NAME_BYTES = 255;
+/** In UTF-8, for the whole relative path: the smallest limit for absolute ones in use is 1,024, and the folder needs room. */
+const MAX_PATH_BYTES = 900;
+
+/** C0, DEL and C1; line and paragraph separators; marks that turn the direction of text and so disguise a name. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+/** Device names of Windows, with any extension. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
+/** A temporary file of an unfinished write. */
+const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
+const HOME = /^~[\w.-]*(?:\/|$)/;
+
+const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.md.";
+
+/** Throws GOALD_PATH_REFUSED. `folder` is the absolute path of the workspace: names that begin with it are understood. */
+export function normalizePath(path: string, folder: string): string {
+  refuseStrangeText(path);
+  const names: string[] = [];
+  for (const name of withoutOwnPrefix(path, folder).split("/")) {
+    if (name === "" || name === ".") continue;
+    if (name !== "..") names.push(name);
+    else if (names.pop() === undefined) throw refused(path, "leads out of the workspace", RELATIVE);
+  }
+  for (const name of names) {
+    const problem = problemOfName(name);
+    if (problem) throw refused(path, problem.text, problem.hint);
+  }
+  const normal = names.join("/");
+  if (Buffer.byteLength(normal) > MAX_PATH_BYTES) throw refused(path, "is too long", "Use a shorter path.");
+  return normal;
+}
+
+/** Whether a file that lies below the folder can be named: what cannot is not listed either. */
+export const isNameable = (path: string): boolean =>
+  path.isWellFormed() &&
+  !CONTROL.test(path) &&
+  !path.includes("\\") &&
+  Buffer.byteLength(path) <= MAX_PATH_BYTES &&
+  path.split("/").every((name) => problemOfName(name) === undefined);
+
+export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
+export const temporaryName = (randomHex: string): string => `.goald-${randomHex}.tmp`;
+
+/** Case and invisible characters do not count: some file systems ignore them. Takes a normal path. */
+export function isOwn(path: string): boolean {
+  const first = path.split("/", 1)[0] ?? "";
+  const folded = first.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  return folded.toLowerCase() === OWN_FOLDER;
+}
+
+/** Throws GOALD_PATH_REFUSED for a change below goald's own folder. */
+export function refuseOwn(path: string): void {
+  if (isOwn(path))
+    throw refused(
+      path,
+      "belongs to goald: it can be read but not changed",
+      "Choose another folder for your own files.",
+    );
+}
+
+export function refused(path: string, problem: string, hint: string): GoaldError {
+  return new GoaldError("GOALD_PATH_REFUSED", `The path ${quoted(path)} ${problem}.`, { hint });
+}
+
+/** A path as it may stand in a message: short, on one line, nothing invisible in it. */
+export function quoted(path: string): string {
+  const short = path.length > 120 ? `${path.slice(0, 119)}…` : path;
+  const visible = short.toWellFormed().replace(/[\p{C}\u2028\u2029]/gu, (character) => {
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+  return `"${visible}"`;
+}
+
+function refuseStrangeText(path: string): void {
+  if (path.includes("\0")) throw refused(path, "contains a NUL character", RELATIVE);
+  if (!path.isWellFormed() || CONTROL.test(path))
+    throw refused(path, "contains control characters", "Use letters, digits, dots, dashes and underscores.");
+  if (/^[A-Za-z]:/.test(path) || path.startsWith("\\\\")) throw refused(path, "is a Windows path", RELATIVE);
+  if (path.includes("\\")) throw refused(path, "contains a backslash", `Write folders with "/". ${RELATIVE}`);
+  if (HOME.test(path)) throw refused(path, 'begins with "~", which means no folder here', RELATIVE);
+}
+
+function problemOfName(name: string): { readonly text: string; readonly hint: string } | undefined {
+  const hint = "Choose another name.";
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES)
+    return { text: `has a name of more than ${MAX_NAME_BYTES} bytes`, hint: "Use a shorter name." };
+  if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
+  if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
+  if (DEVICE.test(name)) return { text: "has a name that Windows keeps for a device", hint };
+  if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };
+  return undefined;
+}
+
+/**
+ * Models like to name their folder as they see it from outside: by its absolute path,
+ * as `/workspace/…`, or as `workspace/<agent>/…`. All three are taken for what is
+ * meant. `./workspace/…` is a way to say that such a folder inside is meant.
+ */
+function withoutOwnPrefix(path: string, folder: string): string {
+  const root = folder.replaceAll("\\", "/").replace(/\/+$/, "");
+  const steps = root.split("/");
+  const home = steps.lastIndexOf("workspace");
+  const own = home < 0 ? `workspace/${steps.at(-1)}` : steps.slice(home).join("/");
+  for (const prefix of [root, `/${own}`, own, "/workspace"]) {
+    if (prefix === "") continue;
+    if (path === prefix) return "";
+    if (path.startsWith(`${prefix}/`)) return path.slice(prefix.length + 1);
+  }
+  if (path.startsWith("/")) throw refused(path, "is absolute", RELATIVE);
+  return path;
+}

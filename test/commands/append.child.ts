@@ -1,0 +1,24 @@
+/**
+ * Run by append_to_file.test.ts: one call as the daemon makes it, which says where it is
+ * and waits there to be killed.
+ */
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import appendToFile from "../../commands/append_to_file.ts";
+import { contextOf } from "./context.ts";
+
+const [folder = "", point = "", bytes = "0"] = process.argv.slice(2);
+const args = { file: "log.txt", text: "x".repeat(Number(bytes)) };
+const context = contextOf(openLocalWorkspace(folder));
+
+const prepared = await appendToFile.prepare?.(args, context);
+console.log(`prepared ${JSON.stringify(prepared)}`);
+await reached("prepared");
+if (point === "running") console.log("at running");
+await appendToFile.run(args, context, prepared);
+await reached("ran");
+
+async function reached(here: string): Promise<void> {
+  if (here !== point) return;
+  console.log(`at ${here}`);
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+}

@@ -1,0 +1,51 @@
+/** What the tests of commands share: a real folder for each test, and a call as the daemon makes it. */
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Args, ArgsSchema, Command, CommandContext } from "#core/command.ts";
+import type { Observation } from "#core/event.ts";
+import type { FileChange, Workspace } from "#core/ports.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+
+export interface Desk extends AsyncDisposable {
+  readonly home: string;
+  readonly folder: string;
+  readonly workspace: Workspace;
+  readonly changes: FileChange[];
+  readonly context: CommandContext;
+}
+
+export async function makeDesk(): Promise<Desk> {
+  const home = await mkdtemp(join(tmpdir(), "goald-command-"));
+  const folder = join(home, "workspace", "foo");
+  await mkdir(folder, { recursive: true });
+  const changes: FileChange[] = [];
+  const workspace = openLocalWorkspace(folder, (change) => changes.push(change));
+  const context = contextOf(workspace);
+  return { home, folder, workspace, changes, context, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) };
+}
+
+export const contextOf = (workspace: Workspace): CommandContext => ({
+  workspace,
+  signal: new AbortController().signal,
+  callId: "c1",
+  step: 1,
+  agent: { id: "foo", name: "Foo", goals: ["write"] },
+  stage: () => undefined,
+});
+
+/** Prepares and runs; throws what the command throws. */
+export async function call<S extends ArgsSchema>(
+  command: Command<S>,
+  args: Args<S>,
+  context: CommandContext,
+): Promise<Observation & { readonly text: string }> {
+  const prepared = JSON.parse(JSON.stringify((await command.prepare?.(args, context)) ?? null)) as unknown;
+  const observation = await command.run(args, context, prepared);
+  if (observation.status === "waiting" || typeof observation.text !== "string")
+    throw new Error("expected an observation with its text");
+  return { ...observation, text: observation.text };
+}
+
+/** Paths that no command may take, whatever it does with them. */
+export const REFUSED_PATHS = ["../x", "/etc/passwd", "a/../../x", "C:\\x", "~/x", "a\0b", "CON"];

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describeForPrompt, describeForReadme } from "#commands/describe.ts";
+import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
+import { readCommand } from "#commands/validate.ts";
+
+let all: readonly RegisteredCommand[];
+beforeAll(async () => {
+  all = (await loadRegistry([join(import.meta.dirname, "../../commands")])).all;
+});
+const made = (change: object) =>
+  readCommand("mine", "mine.ts", {
+    name: "mine",
+    label: "Mine",
+    summary: "does this | that",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    run: async () => undefined,
+    ...change,
+  });
+
+describe("the command list of the prompt", () => {
+  it("has one numbered line per command, in the form that AutoGPT's had", () => {
+    const lines = describeForPrompt(all).split("\n");
+    expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
+      '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
+      '2. Read file: "read_file", args: "file": "<file>", optional "first_line": "<number>", "last_line": "<number>"',
+      '3. Append to file: "append_to_file", args: "file": "<file>", "text": "<text>"',
+      '4. Delete file: "delete_file", args: "file": "<file>"',
+      '5. Search Files: "search_files", args: "directory": "<directory>", optional "text": "<text>", "limit": "<number>"',
+      '6. Do Nothing: "do_nothing", args:',
+      '7. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
+    ]);
+  });
+
+  it("tells what each does where the line has room, and not where it has none", () => {
+    expect(
+      describeForPrompt(all)
+        .split("\n")
+        .every((line) => line.includes(" -- ") && line.length <= 240),
+    ).toBe(true);
+    expect(describeForPrompt([made({ summary: "x".repeat(230) })])).toBe('1. Mine: "mine", args:');
+  });
+
+  it("names an argument by its hint, its choices or itself", () => {
+    const properties = {
+      a: { type: "string", description: "d", hint: "what" },
+      b: { type: "string", description: "d", enum: ["x", "y"] },
+      c: { type: "integer", description: "d" },
+    };
+    const line = describeForPrompt([made({ args: { type: "object", properties, required: ["c", "a", "b"] } })]);
+    expect(line).toContain('args: "a": "<what>", "b": "<x|y>", "c": "<c>" --');
+  });
+});
+
+describe("the command table of the README", () => {
+  it("has a row for each command, with what it risks", () => {
+    const rows = describeForReadme(all).split("\n");
+    expect(rows).toHaveLength(all.length + 2);
+    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| idempotent \| restorable \|$/);
+    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| pure \| none \|$/);
+  });
+
+  it.each([
+    [{}, "asks first"],
+    [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
+    [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
+    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "adds only"],
+  ])("names the risk of %j", (change, risk) => {
+    const row =
+      describeForReadme([made(change)])
+        .split("\n")
+        .at(-1) ?? "";
+    expect(row).toContain(`| at-most-once | ${risk} |`);
+    expect(row).toContain("does this \\| that");
+  });
+});

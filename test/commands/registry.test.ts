@@ -1,0 +1,204 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { loadRegistry } from "#commands/registry.ts";
+import { readCommand } from "#commands/validate.ts";
+
+const shipped = join(import.meta.dirname, "../../commands");
+const facts = "{ readOnly: false, destructive: true, idempotent: true, openWorld: false }";
+const source = (name: string, more = ""): string =>
+  `export default { name: "${name}", label: "L", summary: "s", args: { type: "object", properties: {} },
+   annotations: ${facts}, run: async () => ({ status: "ok", text: "mine" }), ${more} };`;
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "goald-registry-"));
+});
+afterEach(() => rm(home, { recursive: true }));
+const put = (file: string, text: string): Promise<void> => writeFile(join(home, file), text);
+
+describe("the registry", () => {
+  it("loads the shipped commands in AutoGPT's order, the last two last", async () => {
+    const registry = await loadRegistry([shipped]);
+    expect(registry.names).toEqual([
+      "write_to_file",
+      "read_file",
+      "append_to_file",
+      "delete_file",
+      "search_files",
+      "do_nothing",
+      "task_complete",
+    ]);
+    expect(registry.all.map((command) => command.name)).toEqual(registry.names);
+  });
+
+  it("declares what recovery and the policy need to know of each shipped command", async () => {
+    const { all } = await loadRegistry([shipped]);
+    const declared = all.map(({ name, effect, annotations: a }) => [name, effect, a.readOnly, a.restorable === true]);
+    expect(declared).toEqual([
+      ["write_to_file", "idempotent", false, true],
+      ["read_file", "pure", true, false],
+      ["append_to_file", "reconcilable", false, false],
+      ["delete_file", "idempotent", false, true],
+      ["search_files", "pure", true, false],
+      ["do_nothing", "pure", true, false],
+      ["task_complete", "pure", true, false],
+    ]);
+    expect(all.filter((command) => command.annotations.openWorld)).toEqual([]);
+  });
+
+  it("lets a person add commands and override shipped ones, by the file's name", async () => {
+    await put("read_file.js", source("read_file"));
+    await put("zebra.ts", source("zebra", "effect: 'idempotent' as const, timeoutMs: 5"));
+    await put("aardvark.mjs", source("aardvark"));
+    await put("google.js", source("google"));
+    await put("_shared.js", "throw new Error('not a command')");
+    await put("notes.txt", "no command");
+    const registry = await loadRegistry([shipped, home, join(home, "missing")]);
+    expect(registry.names.slice(0, 3)).toEqual(["google", "write_to_file", "read_file"]);
+    expect(registry.names.slice(-4)).toEqual(["aardvark", "zebra", "do_nothing", "task_complete"]);
+    expect(registry.get("read_file")?.label).toBe("L");
+    expect(registry.get("zebra")).toMatchObject({ effect: "idempotent", timeoutMs: 5 });
+  });
+
+  it("takes what is not said for the worst, and for a minute", async () => {
+    await put("mine.js", source("mine").replace(facts, "{}"));
+    const mine = (await loadRegistry([home])).get("mine");
+    expect(mine).toMatchObject({
+      effect: "at-most-once",
+      timeoutMs: 60_000,
+      annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    });
+  });
+
+  it("cannot be changed afterwards", async () => {
+    const registry = await loadRegistry([shipped]);
+    const command = registry.get("write_to_file");
+    for (const thing of [
+      registry,
+      registry.all,
+      registry.names,
+      command,
+      command?.annotations,
+      command?.args.properties,
+    ])
+      expect(Object.isFrozen(thing)).toBe(true);
+    expect(registry.get("toString")).toBeUndefined();
+  });
+
+  it.each<[string, string, string, string]>([
+    ["broken.js", "export default {", "broken.js could not be loaded", "plain object"],
+    ["throws.js", "throw new Error('at import')", "at import", "plain object"],
+    ["imports.ts", "import '#core/command.ts'; export default {};", "could not be loaded", "import type"],
+    ["nothing.js", "export const command = 1;", "got undefined", "Mend the file"],
+    ["Bad-Name.js", source("Bad-Name"), "small letters", "Mend the file"],
+    ["other.js", source("another"), 'expected name: "other", as the file is called; got "another"', "Mend the file"],
+  ])("says what is wrong with %s", async (file, text, message, hint) => {
+    await put(file, text);
+    await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
+      code: "GOALD_COMMAND_INVALID",
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
+  });
+
+  it("refuses two files for one name, and folders without any command", async () => {
+    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("found none") });
+    await put("mine.js", source("mine"));
+    await put("mine.ts", source("mine"));
+    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
+    await expect(loadRegistry([join(home, "mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
+  });
+});
+
+describe("a command's definition", () => {
+  const sound = {
+    name: "mine",
+    label: "Mine",
+    summary: "does it",
+    args: {
+      type: "object",
+      properties: { file: { type: "string", description: "d", hint: "file", pattern: "^a", enum: ["a", "b"] } },
+      required: ["file"],
+    },
+    annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
+    run: async () => undefined,
+  };
+  const withArgument = (schema: unknown): object => ({ args: { type: "object", properties: { x: schema } } });
+  const d = "d";
+
+  it.each<[string, object]>([
+    ["as it should be", {}],
+    ["a closed schema", { args: { ...sound.args, additionalProperties: false } }],
+    ["an integer in bounds", withArgument({ type: "integer", description: d, minimum: 1, maximum: 9 })],
+    [
+      "a list of texts",
+      withArgument({ type: "array", description: d, items: { type: "string", minLength: 1 }, minItems: 1 }),
+    ],
+    ["a flag", withArgument({ type: "boolean", description: d })],
+    ["probe and prepare", { effect: "reconcilable", probe: () => 1, prepare: () => 1 }],
+  ])("is taken: %s", (_title, change) => {
+    expect(readCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
+  });
+
+  it.each<[string, object, string]>([
+    ["no label", { label: "" }, "expected label"],
+    ["a label of two lines", { label: "a\nb" }, "expected label"],
+    ["no summary", { summary: undefined }, "expected summary"],
+    ["a summary without end", { summary: "x".repeat(301) }, "expected summary"],
+    ["no run", { run: undefined }, "expected run: a function; got undefined"],
+    ["a probe that is no function", { probe: true }, "expected probe: a function; got true"],
+    ["a field that there is not", { timeout: 5 }, 'no field "timeout"'],
+    ["no arguments", { args: undefined }, "expected args"],
+    ["arguments that are no object", { args: { type: "array", properties: {} } }, "expected args"],
+    ["an open schema", { args: { ...sound.args, additionalProperties: true } }, "additionalProperties: false"],
+    ["a keyword that there is not", { args: { ...sound.args, oneOf: [] } }, 'unknown keyword "oneOf"'],
+    ["a required argument that there is not", { args: { ...sound.args, required: ["fil"] } }, "args.required"],
+    ["required as a text", { args: { ...sound.args, required: "file" } }, "args.required"],
+    ["an argument's odd name", { args: { type: "object", properties: { "a b": {} } } }, "argument names"],
+    ["an argument without a schema", withArgument(null), "args.properties.x: a schema"],
+    ["an argument of no type", withArgument({ description: d }), "args.properties.x.type"],
+    [
+      "an argument of an inherited type",
+      withArgument({ type: "constructor", description: d }),
+      "args.properties.x.type",
+    ],
+    ["an argument that is an object", withArgument({ type: "object", description: d }), "args.properties.x.type"],
+    ["an argument without words", withArgument({ type: "string" }), "args.properties.x.description"],
+    ["a hint that breaks the line", withArgument({ type: "string", description: d, hint: 'a"\n' }), "x.hint"],
+    ["a keyword of another type", withArgument({ type: "integer", description: d, minLength: 1 }), '"minLength"'],
+    ["a pattern that is none", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
+    ["an enum that is empty", withArgument({ type: "string", description: d, enum: [] }), "x.enum"],
+    ["a list of anything", withArgument({ type: "array", description: d }), "x.items"],
+    ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } }), "x.items"],
+    ["a bound that is no number", withArgument({ type: "number", description: d, minimum: Number.NaN }), "x.minimum"],
+    ["no annotations", { annotations: undefined }, "expected annotations"],
+    ["an annotation that is no flag", { annotations: { readOnly: "yes" } }, "annotations.readOnly: true or false"],
+    ["an annotation that there is not", { annotations: { safe: true } }, 'no annotation "safe"'],
+    ["a pure effect that changes something", { effect: "pure" }, "annotations.readOnly: true"],
+    ["an effect that there is not", { effect: "maybe" }, "expected effect"],
+    ["reconcilable without probe", { effect: "reconcilable", prepare: () => 1 }, "needs prepare"],
+    ["reconcilable without prepare", { effect: "reconcilable", probe: () => 1 }, "needs prepare"],
+    ["no time", { timeoutMs: 0 }, "timeoutMs"],
+    ["endless time", { timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs"],
+    ["closing what it should not", { closesTurn: true }, "task_complete alone"],
+  ])("is refused: %s", (_title, change, message) => {
+    expect(() => readCommand("mine", "/home/mine.ts", { ...sound, ...change })).toThrow(
+      expect.objectContaining({ code: "GOALD_COMMAND_INVALID", message: expect.stringContaining(message) }),
+    );
+  });
+
+  it("is refused with everything that is wrong at once, naming the file", () => {
+    expect(() => readCommand("mine", "/home/mine.ts", { name: "mine" })).toThrow(
+      /^\/home\/mine\.ts is no command: .*label.*summary.*run.*args.*annotations/,
+    );
+    expect(() => readCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
+  });
+
+  it("of task_complete must close the turn, whoever wrote it", () => {
+    const own = { ...sound, name: "task_complete" };
+    expect(() => readCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
+    expect(readCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
+  });
+});

@@ -1,0 +1,117 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import searchFiles from "../../commands/search_files.ts";
+import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
+import { call, contextOf, makeDesk, REFUSED_PATHS } from "./context.ts";
+
+async function search(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  args: { directory: string; text?: string; limit?: number },
+): Promise<string> {
+  const workspace = new MemoryWorkspace({ own: true });
+  for (const [path, content] of Object.entries(files)) await workspace.write(path, content);
+  const result = await call(searchFiles, args, contextOf(workspace));
+  expect(result).toMatchObject({ status: "ok", source: "workspace", artifacts: [] });
+  return result.text;
+}
+
+describe("search_files", () => {
+  const files = { "a.txt": "Alpha\nbeta\n", "notes/b.md": "gamma alpha", "notes/c.md": "" };
+
+  it.each(["", ".", "/", "/workspace", "notes/.."])("lists the whole workspace for %j", async (directory) => {
+    const text = await search(files, { directory });
+    expect(text.split("\n").slice(1)).toEqual(["a.txt  11 bytes", "notes/b.md  11 bytes", "notes/c.md  0 bytes"]);
+  });
+
+  it("lists a folder, and says how many files are in it", async () => {
+    expect(await search(files, { directory: "notes" })).toBe(
+      "2 files in notes:\nnotes/b.md  11 bytes\nnotes/c.md  0 bytes",
+    );
+    expect(await search({}, { directory: "" })).toBe("0 files in the workspace.");
+  });
+
+  it("shows the lines that hold a text, whatever their case", async () => {
+    expect(await search(files, { directory: "", text: "ALPHA" })).toBe(
+      '2 lines with "ALPHA" in 3 files of the workspace:\na.txt:1: Alpha\nnotes/b.md:1: gamma alpha',
+    );
+    expect(await search(files, { directory: "notes", text: "beta" })).toBe('0 lines with "beta" in 2 files of notes.');
+  });
+
+  it("shows a long line around what was found", async () => {
+    const line = `${"a".repeat(5000)} needle ${"b".repeat(5000)}`;
+    const text = await search({ "a.txt": line }, { directory: "", text: "needle" });
+    const [, result = ""] = text.split("\n");
+    expect(result).toMatch(/^a\.txt:1: …a+ needle b+…$/);
+    expect(result.length).toBeLessThan(230);
+  });
+
+  it("stops at the limit, and says so", async () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}.txt`, "x\nx\n"]));
+    for (const args of [{ directory: "" }, { directory: "", text: "x" }]) {
+      const lines = (await search(many, { ...args, limit: 10 })).split("\n");
+      expect(lines).toHaveLength(12);
+      expect(lines.at(-1)).toMatch(/^Stopped at 10 results: there may be more\./);
+    }
+    expect(await search(many, { directory: "", limit: 30 })).not.toContain("Stopped");
+  });
+
+  it("stops when the answer is full, and says so", async () => {
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${"long/".repeat(20)}${index}`, ""]));
+    const text = await search(many, { directory: "", limit: 1000 });
+    expect(text.length).toBeLessThan(20_000);
+    expect(text).toMatch(/Stopped at \d+ results, which fill the answer/);
+  });
+
+  it("leaves out binary and very large files, and says so", async () => {
+    const text = await search(
+      { "a.bin": Uint8Array.of(110, 0, 101), "big.txt": "n".repeat(4 * 1024 * 1024 + 1), "c.txt": "n" },
+      { directory: "", text: "n" },
+    );
+    expect(text).toContain("c.txt:1: n");
+    expect(text).toContain("2 files not searched: binary, or over 4 MB.");
+  });
+
+  it("leaves out hidden folders and goald's own unless they are asked for", async () => {
+    const hidden = { ".git/config": "x", "_goald/outputs/c1.txt": "x", "sub/.cache/d": "x", ".env": "x", "a.txt": "x" };
+    expect(await search(hidden, { directory: "" })).toBe(
+      "2 files in the workspace:\n.env  1 byte\na.txt  1 byte\n" +
+        "Left out: .git/, _goald/, sub/.cache/. Name such a directory to look inside.",
+    );
+    expect(await search(hidden, { directory: "_goald" })).toContain("_goald/outputs/c1.txt  1 byte");
+    expect(await search(hidden, { directory: "sub/.cache" })).toContain("sub/.cache/d  1 byte");
+  });
+
+  it("does not follow links", async () => {
+    await using desk = await makeDesk();
+    await symlink(desk.home, join(desk.folder, "out"));
+    await symlink(".", join(desk.folder, "again"));
+    await desk.workspace.write("a.txt", "x");
+    expect((await call(searchFiles, { directory: "" }, desk.context)).text).toBe(
+      "1 file in the workspace:\na.txt  1 byte",
+    );
+  });
+
+  it("names the folders that there are when there is no such folder", async () => {
+    await using desk = await makeDesk();
+    await desk.workspace.write("notes/a.txt", "");
+    const result = await call(searchFiles, { directory: "note" }, desk.context);
+    expect(result).toMatchObject({ status: "failed", code: "folder-missing" });
+    expect(result.text).toBe('There is no folder "note". Folders there: notes/.');
+  });
+
+  it("finds nothing in a workspace that does not exist yet", async () => {
+    await using desk = await makeDesk();
+    const workspace = openLocalWorkspace(join(desk.home, "workspace", "later"));
+    expect((await call(searchFiles, { directory: "" }, contextOf(workspace))).text).toBe("0 files in the workspace.");
+  });
+
+  it("refuses what is not inside", async () => {
+    await using desk = await makeDesk();
+    for (const directory of REFUSED_PATHS)
+      await expect(call(searchFiles, { directory }, desk.context)).rejects.toMatchObject({
+        code: "GOALD_PATH_REFUSED",
+      });
+  });
+});

@@ -1,0 +1,250 @@
+/**
+ * What every Workspace promises, whatever it is made of: run on the real folder, in both
+ * of its ways to hold a folder, and on the fake.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { FileChange, Workspace } from "#core/ports.ts";
+
+export interface WorkspaceUnderTest {
+  /** Each call opens the same folder. */
+  open(onChange?: (change: FileChange) => void, own?: boolean): Workspace;
+  close(): Promise<void>;
+}
+
+interface PathCases {
+  readonly accessible: readonly string[];
+  readonly inaccessible: readonly string[];
+  readonly extra: readonly { readonly path: string; readonly ok: unknown; readonly setup?: string }[];
+}
+const cases = JSON.parse(readFileSync(new URL("../data/path_cases.json", import.meta.url), "utf8")) as PathCases;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const textOf = async (workspace: Workspace, path: string): Promise<string> =>
+  new TextDecoder().decode(await workspace.read(path));
+const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> =>
+  (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
+
+export function workspaceContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
+  describe(`${name} keeps the workspace contract`, () => {
+    let under: WorkspaceUnderTest;
+    let changes: FileChange[];
+    let workspace: Workspace;
+    beforeEach(async () => {
+      under = await make();
+      changes = [];
+      workspace = under.open((change) => changes.push(change));
+    });
+    afterEach(() => under.close());
+
+    describe("files", () => {
+      it("are written whole, with folders made on the way, and told with content and hash", async () => {
+        await workspace.write("notes/a/plan.md", "first, and longer");
+        await workspace.write("notes/a/plan.md", "second");
+        expect(await textOf(workspace, "notes/a/plan.md")).toBe("second");
+        expect(await workspace.stat("notes/a/plan.md")).toMatchObject({ path: "notes/a/plan.md", bytes: 6 });
+        expect(changes[1]).toEqual({
+          path: "notes/a/plan.md",
+          operation: "write",
+          bytes: 6,
+          sha256: sha256("second"),
+          content: new TextEncoder().encode("second"),
+        });
+      });
+
+      it("are appended to, and made when missing; told with the piece that was added", async () => {
+        await workspace.append("log/day.txt", "one\n");
+        await workspace.append("log/day.txt", "two\n");
+        expect(await textOf(workspace, "log/day.txt")).toBe("one\ntwo\n");
+        expect(changes.map(({ operation, bytes, sha256: hash }) => [operation, bytes, hash])).toEqual([
+          ["append", 4, sha256("one\n")],
+          ["append", 8, sha256("two\n")],
+        ]);
+      });
+
+      it("can be empty, and hold any byte", async () => {
+        const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+        await workspace.write("empty", "");
+        await workspace.write("bytes.bin", bytes);
+        expect([...(await workspace.read("empty"))]).toEqual([]);
+        expect([...(await workspace.read("bytes.bin"))]).toEqual([...bytes]);
+      });
+
+      it.each([
+        [0, 3, "abc"],
+        [2, 3, "cde"],
+        [5, 10, "f"],
+        [6, 1, ""],
+        [100, 5, ""],
+        [3, 0, ""],
+      ])("are read in part: %i, %i", async (offset, length, expected) => {
+        await workspace.write("a.txt", "abcdef");
+        expect(new TextDecoder().decode(await workspace.read("a.txt", { offset, length }))).toBe(expected);
+      });
+
+      it("are cut to take back a torn append, and only shortened", async () => {
+        await workspace.write("a.txt", "abcdef");
+        await workspace.truncate("a.txt", 2);
+        expect(await textOf(workspace, "a.txt")).toBe("ab");
+        await expect(workspace.truncate("a.txt", 3)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.truncate("a.txt", -1)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.truncate("none.txt", 0)).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+        expect(await textOf(workspace, "a.txt")).toBe("ab");
+      });
+
+      it("are removed once, and removing nothing is said to be so", async () => {
+        await workspace.write("a.txt", "abc");
+        expect(await workspace.remove("a.txt")).toBe(true);
+        expect(await workspace.remove("a.txt")).toBe(false);
+        expect(await workspace.remove("no/such/folder.txt")).toBe(false);
+        expect(await workspace.stat("a.txt")).toBeUndefined();
+        expect(changes.slice(1)).toEqual([
+          { path: "a.txt", operation: "delete", bytes: 0, sha256: null, content: null },
+        ]);
+      });
+
+      it("are preserved with their content, and nothing is preserved where nothing is", async () => {
+        await workspace.write("a.txt", "old");
+        changes.length = 0;
+        expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("old") });
+        expect(await workspace.preserve("none.txt")).toBeUndefined();
+        expect(await workspace.preserve("no/such.txt")).toBeUndefined();
+        expect(changes).toEqual([
+          {
+            path: "a.txt",
+            operation: "found",
+            bytes: 3,
+            sha256: sha256("old"),
+            content: new TextEncoder().encode("old"),
+          },
+        ]);
+      });
+
+      it("that are missing are undefined to stat and an error to read", async () => {
+        expect(await workspace.stat("none.txt")).toBeUndefined();
+        expect(await workspace.stat("no/such.txt")).toBeUndefined();
+        await expect(workspace.read("none.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+        await expect(workspace.read("no/such.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+      });
+
+      it("do not change with the bytes that were handed over", async () => {
+        const bytes = new TextEncoder().encode("abc");
+        await workspace.write("a.txt", bytes);
+        bytes.fill(0);
+        expect(await textOf(workspace, "a.txt")).toBe("abc");
+        expect(new TextDecoder().decode(changes[0]?.content ?? undefined)).toBe("abc");
+      });
+    });
+
+    describe("list", () => {
+      it("gives every file once, sorted by its whole path", async () => {
+        const paths = ["b.txt", "a/z.txt", "a.txt", "a-b/c.txt", "a/b/c.txt", ".hidden/x", "Z"];
+        for (const path of paths) await workspace.write(path, path);
+        expect(await namesIn(workspace)).toEqual([...paths].sort());
+        expect(await namesIn(workspace, "a")).toEqual(["a/b/c.txt", "a/z.txt"]);
+        expect(await namesIn(workspace, "./a/b/..")).toEqual(["a/b/c.txt", "a/z.txt"]);
+        const [first] = await Array.fromAsync(workspace.list("a/b"));
+        expect(first).toMatchObject({ path: "a/b/c.txt", bytes: 9 });
+      });
+
+      it("of an empty workspace is empty; of what is no folder an error", async () => {
+        expect(await namesIn(workspace)).toEqual([]);
+        await workspace.write("a.txt", "");
+        await expect(namesIn(workspace, "none")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+        await expect(namesIn(workspace, "a.txt")).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(namesIn(workspace, "..")).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+      });
+    });
+
+    it("says so when a folder stands where a file is meant, or a file where a folder is", async () => {
+      await workspace.write("notes/a.txt", "abc");
+      for (const path of ["notes", "notes/", "", ".", "notes/..", "notes/a.txt/", "notes/a.txt/b"]) {
+        await expect(workspace.write(path, "x")).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.append(path, "x")).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.read(path)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.stat(path)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.remove(path)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.preserve(path)).rejects.toMatchObject({ code: "GOALD_FILE" });
+      }
+      expect(await namesIn(workspace)).toEqual(["notes/a.txt"]);
+      expect(changes).toHaveLength(1);
+    });
+
+    describe("goald's own folder", () => {
+      it.each(["_goald/outputs/c1.txt", "_GOALD/x", "./_goald/../_goald/x", "_go\u200dald/x", "_goald"])(
+        "is closed to commands at %j",
+        async (path) => {
+          const refusal = { code: "GOALD_PATH_REFUSED" };
+          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.truncate(path, 0)).rejects.toMatchObject(refusal);
+          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+          expect(changes).toEqual([]);
+        },
+      );
+
+      it("can be written by goald and read by commands", async () => {
+        const own = under.open(undefined, true);
+        await own.write("_goald/outputs/c1.txt", "long output");
+        expect(await textOf(workspace, "_goald/outputs/c1.txt")).toBe("long output");
+        expect(await namesIn(workspace, "_goald")).toEqual(["_goald/outputs/c1.txt"]);
+        expect(await own.remove("_goald/outputs/c1.txt")).toBe(true);
+      });
+    });
+
+    describe("paths", () => {
+      it.each(cases.accessible.filter((path) => path.endsWith(".txt")))("reaches %j", async (path) => {
+        await workspace.write(path, "here");
+        expect(await textOf(workspace, path)).toBe("here");
+      });
+
+      it.each(cases.accessible.filter((path) => !path.endsWith(".txt")))("lists %j", async (path) => {
+        await workspace.write("test_folder/test_file.txt", "here");
+        expect(await namesIn(workspace, path)).toEqual(["test_folder/test_file.txt"]);
+      });
+
+      const refused = cases.extra.filter((row) => row.ok !== true && row.ok !== "root" && row.ok !== "policy");
+      const understood = ["/workspace/a.txt"];
+      it.each([
+        ...cases.inaccessible,
+        ...refused.filter((row) => !row.setup && !understood.includes(row.path)).map((row) => row.path),
+      ])("refuses %j", async (path) => {
+        const refusal = { code: "GOALD_PATH_REFUSED", hint: expect.stringMatching(/\S/) };
+        await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+        await expect(workspace.read(path)).rejects.toMatchObject(refusal);
+        await expect(workspace.stat(path)).rejects.toMatchObject(refusal);
+        await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+        await expect(workspace.truncate(path, 0)).rejects.toMatchObject(refusal);
+        await expect(workspace.preserve(path)).rejects.toMatchObject(refusal);
+        await expect(namesIn(workspace, path)).rejects.toMatchObject(refusal);
+        expect(await namesIn(workspace)).toEqual([]);
+      });
+
+      it.each(cases.extra.filter((row) => row.ok === true || row.ok === "policy").map((row) => row.path))(
+        "takes %j for a file inside",
+        async (path) => {
+          await workspace.write(path, "inside");
+          expect(await namesIn(workspace)).toEqual([path]);
+        },
+      );
+
+      it("understands its own folder's name in front", async () => {
+        const own = workspace.folder.slice(workspace.folder.lastIndexOf("/") + 1);
+        await workspace.write("a.txt", "here");
+        const names = [
+          `${workspace.folder}/a.txt`,
+          "/workspace/a.txt",
+          `/workspace/${own}/a.txt`,
+          `workspace/${own}/a.txt`,
+        ];
+        for (const path of [...names, `${workspace.folder}/b/../a.txt`, "././a.txt"])
+          expect(await textOf(workspace, path)).toBe("here");
+        expect(await namesIn(workspace, workspace.folder)).toEqual(["a.txt"]);
+        for (const path of [`${workspace.folder}/../a.txt`, `${workspace.folder}-evil/a.txt`, "/workspace/../a.txt"])
+          await expect(workspace.read(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+      });
+    });
+  });
+}

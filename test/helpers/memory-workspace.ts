@@ -1,0 +1,120 @@
+/**
+ * memory-workspace.ts -- an agent's folder without a disk: the fake of the Workspace port.
+ *
+ * Files lie in a map by their normal path; folders exist as far as files lie in them.
+ */
+import { createHash } from "node:crypto";
+import { GoaldError } from "#core/errors.ts";
+import type { FileChange, FileStat, Workspace } from "#core/ports.ts";
+import { normalizePath, refuseOwn } from "#workspace/path-rules.ts";
+
+export type Files = Map<string, Uint8Array>;
+
+export class MemoryWorkspace implements Workspace {
+  readonly folder: string;
+  readonly #files: Files;
+  readonly #onChange: (change: FileChange) => void;
+  readonly #own: boolean;
+
+  /** Workspaces that share `files` see the same folder. */
+  constructor(
+    options: {
+      files?: Files;
+      folder?: string;
+      own?: boolean;
+      onChange?: ((change: FileChange) => void) | undefined;
+    } = {},
+  ) {
+    this.folder = options.folder ?? "/nowhere/workspace/foo";
+    this.#files = options.files ?? new Map();
+    this.#onChange = options.onChange ?? (() => undefined);
+    this.#own = options.own === true;
+  }
+
+  async stat(path: string): Promise<FileStat | undefined> {
+    const file = this.#path(path);
+    const content = this.#files.get(file);
+    return content && { path: file, bytes: content.length, modifiedAt: "2026-01-01T00:00:00.000Z" };
+  }
+
+  async read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array> {
+    const content = this.#existing(path);
+    return content.slice(range?.offset ?? 0, range ? range.offset + range.length : undefined);
+  }
+
+  async write(path: string, content: string | Uint8Array): Promise<void> {
+    const bytes = toBytes(content);
+    const file = this.#pathToChange(path);
+    this.#files.set(file, bytes);
+    this.#told("write", file, bytes.length, bytes);
+  }
+
+  async append(path: string, content: string | Uint8Array): Promise<void> {
+    const bytes = toBytes(content);
+    const file = this.#pathToChange(path);
+    const whole = Buffer.concat([this.#files.get(file) ?? new Uint8Array(), bytes]);
+    this.#files.set(file, new Uint8Array(whole));
+    this.#told("append", file, whole.length, bytes);
+  }
+
+  async truncate(path: string, bytes: number): Promise<void> {
+    const file = this.#pathToChange(path);
+    const content = this.#existing(path);
+    if (bytes < 0 || bytes > content.length)
+      throw new GoaldError("GOALD_FILE", `Cannot cut ${path} to ${bytes} bytes.`);
+    this.#files.set(file, content.slice(0, bytes));
+  }
+
+  async remove(path: string): Promise<boolean> {
+    const file = this.#pathToChange(path);
+    if (!this.#files.delete(file)) return false;
+    this.#onChange({ path: file, operation: "delete", bytes: 0, sha256: null, content: null });
+    return true;
+  }
+
+  async preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
+    const file = this.#path(path);
+    const content = this.#files.get(file);
+    return content && { bytes: content.length, sha256: this.#told("found", file, content.length, content) };
+  }
+
+  async *list(directory: string): AsyncIterable<FileStat> {
+    const folder = normalizePath(directory, this.folder);
+    if (this.#files.has(folder)) throw new GoaldError("GOALD_FILE", `${directory} is a file, not a folder.`);
+    const inside = [...this.#files.keys()].filter((path) => folder === "" || path.startsWith(`${folder}/`)).sort();
+    if (inside.length === 0 && folder !== "")
+      throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${directory}.`);
+    for (const path of inside) yield (await this.stat(path)) as FileStat;
+  }
+
+  #path(path: string): string {
+    const file = normalizePath(path, this.folder);
+    const names = [...this.#files.keys()];
+    if (file === "" || /(?:^|\/)\.{0,2}$/.test(path) || names.some((name) => name.startsWith(`${file}/`)))
+      throw new GoaldError("GOALD_FILE", `${path} is a folder, not a file.`);
+    if (names.some((name) => file.startsWith(`${name}/`)))
+      throw new GoaldError("GOALD_FILE", `On the way to ${path} lies a file.`);
+    return file;
+  }
+
+  #pathToChange(path: string): string {
+    const file = this.#path(path);
+    if (!this.#own) refuseOwn(file);
+    return file;
+  }
+
+  #existing(path: string): Uint8Array {
+    const content = this.#files.get(this.#path(path));
+    if (!content) throw new GoaldError("GOALD_FILE_MISSING", `There is no file ${path}.`);
+    return content;
+  }
+
+  #told(operation: "write" | "append" | "found", path: string, bytes: number, content: Uint8Array): string {
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    this.#onChange({ path, operation, bytes, sha256, content });
+    return sha256;
+  }
+}
+
+const toBytes = (content: string | Uint8Array): Uint8Array =>
+  typeof content === "string" ? new TextEncoder().encode(content) : content.slice();

@@ -1,0 +1,8 @@
+/** Run by killed-write.test.ts: replaces one file again and again until it is killed. */
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+
+const workspace = openLocalWorkspace(process.argv[2] ?? "");
+for (let round = 0; ; round += 1) {
+  await workspace.write("a.txt", String(round % 10).repeat(4 * 1024 * 1024));
+  console.log("written");
+}
