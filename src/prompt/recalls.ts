@@ -1,0 +1,68 @@
+/**
+ * recalls.ts -- past events from long-term memory, as a block of one-line rows.
+ *
+ * Each row is one line, whatever the memory held, and all stand in a delimiter that they
+ * cannot close. A row takes at most 200 tokens; when that is more than 1,400 in all, each takes an
+ * equal share, so that ten always find room below 1,500 together with the words around them.
+ */
+import type { Recall } from "#core/ports.ts";
+import { clip } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { delimit } from "./delimit.ts";
+import { nameLine } from "./messages.ts";
+import { fill, type Words } from "./template.ts";
+import { estimateTokens, shrink } from "./tokens.ts";
+
+export const MAX_RECALLS = 10;
+const MAX_ROW_TOKENS = 200;
+const MAX_ROWS_TOKENS = 1_400;
+/** More of a memory's text than this never shows; it is cut before anything else looks at it. */
+const MAX_TEXT_CHARS = 1_200;
+
+/** Rows in the order given. */
+export function renderRows(recalls: readonly Recall[]): readonly string[] {
+  const rows = recalls.map((recall) => wholeRow(headOfRow(recall), textOfRow(recall)));
+  const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS), 0);
+  const share = tokens <= MAX_ROWS_TOKENS ? MAX_ROW_TOKENS : Math.floor(MAX_ROWS_TOKENS / rows.length);
+  return rows.map((row) => shortRow(row, share).line);
+}
+
+/** Empty when there is nothing to recall. */
+export const recallsBlock = (rows: readonly string[], words: Words): string =>
+  rows.length === 0 ? "" : fill(words.recalls, { events: delimit("data", rows.join("\n")) });
+
+interface Row {
+  readonly head: string;
+  readonly text: string;
+  readonly line: string;
+  readonly tokens: number;
+}
+
+const wholeRow = (head: string, text: string): Row => rowWith(head, text, text.length);
+
+function shortRow(row: Row, maxTokens: number): Row {
+  if (row.tokens <= maxTokens) return row;
+  return shrink(row.text.length, row.tokens, maxTokens, (limit) => rowWith(row.head, row.text, limit));
+}
+
+function rowWith(head: string, text: string, limit: number): Row {
+  const line = `${head} ${shorten(text, limit)}`;
+  // One more for the line end behind it.
+  return { head, text, line, tokens: estimateTokens(line) + 1 };
+}
+
+function headOfRow({ id, step, at, kind, trust }: Recall): string {
+  const time = nameLine(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
+  return `[${nameLine(id)} | step ${step} | ${time} | ${kind} | ${trust}]`;
+}
+
+const textOfRow = ({ text }: Recall): string =>
+  clean(clip(text, MAX_TEXT_CHARS)).toWellFormed().replace(/\s+/g, " ").trim();
+
+/** Both ends stay: a memory begins with what was meant and ends with what came of it. */
+function shorten(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  if (limit < 3) return "…";
+  const head = Math.ceil((limit - 3) * 0.7);
+  return `${text.slice(0, head)} … ${text.slice(text.length - (limit - 3 - head))}`.toWellFormed();
+}

@@ -1,0 +1,90 @@
+/** fixtures.ts -- states, messages and recalls as prompts are built from. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Recall } from "#core/ports.ts";
+import { type AgentState, initialState, type Message } from "#core/state.ts";
+import type { PromptInput } from "#prompt/build.ts";
+import type { Words } from "#prompt/template.ts";
+
+const SHIPPED = join(import.meta.dirname, "../../prompts");
+
+/** The shipped words, read by other means than `loadWords`, and at once: jest loads no module that awaits. */
+export const shippedWords = Object.fromEntries(
+  readdirSync(SHIPPED).map((name) => {
+    const file = join(SHIPPED, name);
+    const text = readFileSync(file, "utf8").replace(/^<!--.*?-->/s, "");
+    return [name.replace(/\.md$/, ""), { file, text: text.trim() }];
+  }),
+) as Words;
+
+const COMMAND_LIST = [
+  '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
+  '2. Do nothing: "do_nothing", args:',
+  '3. Task complete: "task_complete", args: "reason": "<reason>"',
+].join("\n");
+
+export const replyMessage = (seq: number, text = `{"thoughts":{"text":"thought ${seq}"}}`): Message => ({
+  seq,
+  step: Math.ceil(seq / 2),
+  kind: "reply",
+  from: "",
+  status: null,
+  source: "model",
+  text,
+});
+
+export const resultMessage = (
+  seq: number,
+  text: Message["text"] = `result ${seq}`,
+  changes: Partial<Message> = {},
+): Message => ({
+  seq,
+  step: Math.ceil(seq / 2),
+  kind: "result",
+  from: "read_file",
+  status: "ok",
+  source: "workspace",
+  text,
+  ...changes,
+});
+
+/** Replies and results by turns, `count` of them, numbered from 1. */
+export const messages = (count: number, text: (seq: number) => string = (seq) => `text ${seq}`): readonly Message[] =>
+  Array.from({ length: count }, (_, index) => {
+    const seq = index + 1;
+    return seq % 2 === 1 ? replyMessage(seq, text(seq)) : resultMessage(seq, text(seq));
+  });
+
+export const stateWith = (window: readonly Message[], changes: Partial<AgentState> = {}): AgentState => ({
+  ...initialState,
+  name: "Foo",
+  role: "an AI that recommends tennis equipment for a specific player",
+  goals: ["Find three strings", "Write them to a file", "Finish"],
+  frames: [{ id: 0, phase: { kind: "thinking" }, window }],
+  ...changes,
+});
+
+export const recalls = (
+  count: number,
+  text: (rank: number) => string = (rank) => `memory ${rank}`,
+): readonly Recall[] =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `foo/${100 + index}`,
+    step: index + 1,
+    at: "2026-11-20T08:15:42.123Z",
+    kind: "step",
+    trust: "web",
+    text: text(index + 1),
+    score: 1 - index / 100,
+  }));
+
+export const inputWith = (changes: Partial<PromptInput> = {}): PromptInput => ({
+  state: stateWith([]),
+  commandList: COMMAND_LIST,
+  recalls: [],
+  now: new Date("2026-11-20T10:32:05.000Z"),
+  words: shippedWords,
+  contextTokens: 128_000,
+  replyTokens: 4_000,
+  ...changes,
+});
