@@ -1,0 +1,111 @@
+/**
+ * failure.ts -- what SQLite and the file system throw, as errors that say what to do.
+ *
+ * Numbers are SQLite's result codes (https://sqlite.org/rescode.html): the low byte is the
+ * kind, the whole the detail. A disk that took no write is "full" whatever it called the
+ * reason: the remedy is the same, and nothing of the transaction is left.
+ */
+import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+
+const BUSY = 5;
+const LOCKED = 6;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CONSTRAINT = 19;
+const NOTADB = 26;
+/** PERM, READONLY, CANTOPEN, AUTH. */
+const NO_ACCESS: ReadonlySet<number> = new Set([3, 8, 14, 23]);
+/** WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMSIZE. */
+const NOT_WRITTEN: ReadonlySet<number> = new Set([778, 1034, 1290, 1546, 4618, 4874]);
+/** PRIMARYKEY, UNIQUE. */
+const ALREADY_THERE: ReadonlySet<number> = new Set([1555, 2067]);
+
+/** Runs `work` on the database at `path`; whatever it throws comes out as a GoaldError. */
+export function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw storeError(thrown, path);
+  }
+}
+
+export function storeError(thrown: unknown, path: string): GoaldError {
+  if (isGoaldError(thrown)) return thrown;
+  const cause = toError(thrown) as Error & { readonly code?: string; readonly errcode?: number };
+  const failure = (code: ErrorCode, message: string, hint: string): GoaldError =>
+    new GoaldError(code, `${message} (${cause.message})`, { hint, cause });
+  switch (kindOf(cause)) {
+    case "full":
+      return failure(
+        "GOALD_STORE_FULL",
+        `The disk did not take a write to ${path}. Nothing of it was kept, and nothing before it is lost`,
+        "Free some space on that disk (or raise the file size limit or quota), then resume the agent.",
+      );
+    case "damaged":
+      return failure(
+        "GOALD_STORE_DAMAGED",
+        `Expected a goald store at ${path}; it cannot be read as one`,
+        "Copy the file and its -wal aside before anything else, check the disk, and put back a backup.",
+      );
+    case "no-access":
+      return failure(
+        "GOALD_HOME_UNWRITABLE",
+        `The store at ${path} cannot be opened`,
+        "Check that the folder exists and that you may read and write it.",
+      );
+    case "busy":
+      return failure(
+        "GOALD_ALREADY_RUNNING",
+        `Another process has been writing to ${path} for too long`,
+        "Only one goald writes to a home: stop the other one, or wait for it.",
+      );
+    case "already-there":
+      return failure("GOALD_CONFLICT", "Expected a row that is new, got one that the store already has", "");
+    case "closed":
+      return failure("GOALD_INTERNAL", `The store at ${path} is closed`, "");
+    case "other":
+      return failure("GOALD_INTERNAL", `The store at ${path} failed`, "");
+  }
+}
+
+export function missing(agent: string): never {
+  throw new GoaldError("GOALD_NOT_FOUND", `There is no agent ${JSON.stringify(agent)} here.`, {
+    hint: "`goald ps` lists the agents of this home.",
+  });
+}
+
+type Kind = "full" | "damaged" | "no-access" | "busy" | "already-there" | "closed" | "other";
+
+function kindOf({ code, errcode, message }: Error & { code?: string; errcode?: number }): Kind {
+  if (errcode !== undefined) return sqliteKind(errcode, message);
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+    case "EFBIG":
+      return "full";
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "ENOENT":
+    case "ENOTDIR":
+    case "EEXIST":
+    case "ELOOP":
+      return "no-access";
+    case "ERR_INVALID_STATE":
+      return "closed";
+    default:
+      return "other";
+  }
+}
+
+function sqliteKind(errcode: number, message: string): Kind {
+  const kind = errcode & 0xff;
+  if (kind === FULL || NOT_WRITTEN.has(errcode)) return "full";
+  // What is left of IOERR are reads that the disk refused; "no such table" is a schema with holes.
+  if (kind === CORRUPT || kind === NOTADB || kind === IOERR || message.startsWith("no such ")) return "damaged";
+  if (NO_ACCESS.has(kind)) return "no-access";
+  if (kind === BUSY || kind === LOCKED) return "busy";
+  if (kind === CONSTRAINT && ALREADY_THERE.has(errcode)) return "already-there";
+  return "other";
+}

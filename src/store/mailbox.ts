@@ -1,0 +1,92 @@
+/**
+ * mailbox.ts -- what reaches an agent from outside: inbox rows, and the timers that become them.
+ *
+ * A delivered key stays known after its row was consumed: a message that is sent again, however
+ * late, is still delivered once. A timer that has fired is gone, and may be set again.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import type { InboxMessage } from "#core/ports.ts";
+import { canonicalJson } from "./chain.ts";
+import { prepare } from "./connection.ts";
+import { isoTime } from "./rows.ts";
+
+export interface Mailbox {
+  /** False when this key was delivered to this agent before. */
+  deliver(agentNo: number, key: string, message: InboxMessage, at: string): boolean;
+  /** Throws GOALD_CONFLICT for a key that is not waiting. `head` is that after the consuming commit. */
+  consume(agentNo: number, keys: readonly string[], head: number): void;
+  /** Replaces the timer of that key; at null takes it away. */
+  setTimer(agentNo: number, key: string, at: string | null, message: InboxMessage): void;
+  hasDueTimer(now: string): boolean;
+  /** Delivers the message of every timer whose time has come. */
+  fireTimers(now: string): void;
+}
+
+interface TimerRecord {
+  readonly agentNo: number;
+  readonly key: string;
+  readonly at: string;
+  readonly message: string;
+}
+
+export function openMailbox(database: DatabaseSync): Mailbox {
+  const insert = prepare(
+    database,
+    "INSERT INTO inbox (agent_no, key, at, message) VALUES (?, ?, ?, ?) ON CONFLICT (agent_no, key) DO NOTHING",
+  );
+  const consumeRow = prepare(
+    database,
+    "UPDATE inbox SET consumed_by = ? WHERE agent_no = ? AND key = ? AND consumed_by IS NULL",
+  );
+  const putTimer = prepare(
+    database,
+    `INSERT INTO timer (agent_no, key, at, message) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (agent_no, key) DO UPDATE SET at = ?3, message = ?4`,
+  );
+  const removeTimer = prepare(database, "DELETE FROM timer WHERE agent_no = ? AND key = ?");
+  const firstTimer = prepare<{ at: string | null }>(database, "SELECT min(at) AS at FROM timer");
+  const dueTimers = prepare<TimerRecord>(
+    database,
+    "SELECT agent_no AS agentNo, key, at, message FROM timer WHERE at <= ? ORDER BY at, agent_no, key",
+  );
+
+  return {
+    deliver: (agentNo, key, message, at) => insert.run(agentNo, key, isoTime(at), canonicalJson(message)) === 1,
+
+    consume(agentNo, keys, head) {
+      for (const key of keys)
+        if (consumeRow.run(head, agentNo, key) === 0)
+          throw new GoaldError(
+            "GOALD_CONFLICT",
+            `Expected an inbox row ${JSON.stringify(key)} that waits, found none: it was consumed before or never came.`,
+          );
+    },
+
+    setTimer(agentNo, key, at, message) {
+      if (at === null) removeTimer.run(agentNo, key);
+      else putTimer.run(agentNo, key, isoTime(at), canonicalJson(message));
+    },
+
+    hasDueTimer(now) {
+      const first = firstTimer.get()?.at ?? null;
+      return first !== null && first <= now;
+    },
+
+    fireTimers(now) {
+      for (const { agentNo, key, at, message } of dueTimers.all(now)) {
+        insert.run(agentNo, timerKey(key, at), at, message);
+        removeTimer.run(agentNo, key);
+      }
+    },
+  };
+}
+
+/** The time is part of it, so that a timer that is set again after it fired is delivered again. */
+export const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
+
+/**
+ * The key of what an agent sends, or of a child that it starts: its own name in front, because call
+ * ids, which such keys are made of, are unique within one agent only.
+ */
+export const senderKey = (agent: string, key: string): string => `${agent}/${key}`;

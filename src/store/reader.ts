@@ -1,0 +1,181 @@
+/**
+ * reader.ts -- everything that changes nothing: what reading verbs use, and the store itself.
+ *
+ * Works while another process writes: each answer comes from one statement, or is bounded by a head that
+ * was read first, so that it is a state that the log really had. Reads are pages: an iterator
+ * held open would keep the WAL from ever being reset.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import type {
+  AgentRow,
+  FileVersion,
+  InboxRow,
+  Loaded,
+  MemoryRow,
+  RecordedEvent,
+  StoreReader,
+  VerifyReport,
+} from "#core/ports.ts";
+import { sha256 } from "./chain.ts";
+import { prepare } from "./connection.ts";
+import { guarded, missing, storeError } from "./failure.ts";
+import {
+  AGENT_COLUMNS,
+  type AgentRecord,
+  type EventRecord,
+  type InboxRecord,
+  type MemoryRecord,
+  parseJson,
+  type SnapshotRecord,
+  toAgentRow,
+  toEvent,
+  toFileVersion,
+  toInboxRow,
+  toMemoryRow,
+} from "./rows.ts";
+import { verifyStore } from "./verify.ts";
+
+const LOAD_PAGE = 500;
+
+/** The statements that only read, prepared once. */
+function readingQueries(database: DatabaseSync) {
+  return {
+    agents: prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} ORDER BY agent.no`),
+    agent: prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`),
+    agentNo: prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
+    events: prepare<EventRecord>(
+      database,
+      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT ?",
+    ),
+    snapshots: prepare<SnapshotRecord>(
+      database,
+      "SELECT seq, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ? ORDER BY seq DESC",
+    ),
+    inbox: prepare<InboxRecord>(
+      database,
+      "SELECT key, at, message FROM inbox WHERE agent_no = ? AND consumed_by IS NULL ORDER BY no",
+    ),
+    blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
+    // A page ends with the last memory of an event: the next one starts after that event.
+    memories: prepare<MemoryRecord>(
+      database,
+      `SELECT seq, ordinal, step, namespace, kind, text, importance, trust, at, embedder, vector FROM memory
+       WHERE agent_no = ?1 AND seq > ?2 AND seq <= coalesce(
+         (SELECT seq FROM memory WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq, ordinal LIMIT 1 OFFSET ?3 - 1),
+         9007199254740991)
+       ORDER BY seq, ordinal`,
+    ),
+    files: prepare<FileVersion>(
+      database,
+      `SELECT path, operation, bytes, sha AS sha256, step, call_id AS callId, at FROM file_version
+       WHERE agent_no = ? ORDER BY no`,
+    ),
+  };
+}
+
+export class SqliteReader implements StoreReader {
+  protected readonly database: DatabaseSync;
+  protected readonly path: string;
+  readonly #queries: ReturnType<typeof readingQueries>;
+
+  constructor(database: DatabaseSync, path: string) {
+    this.database = database;
+    this.path = path;
+    this.#queries = readingQueries(database);
+  }
+
+  async agents(): Promise<readonly AgentRow[]> {
+    return guarded(this.path, () => this.#queries.agents.all().map(toAgentRow));
+  }
+
+  async agent(id: string): Promise<AgentRow | undefined> {
+    return guarded(this.path, () => {
+      const record = this.#queries.agent.get(id);
+      return record && toAgentRow(record);
+    });
+  }
+
+  async load(agent: string, stateVersion: number): Promise<Loaded> {
+    return guarded(this.path, () => {
+      const { no, head } = this.requireAgent(agent);
+      const snapshot = this.#soundSnapshot(agent, no, stateVersion, head);
+      const events: RecordedEvent[] = [];
+      for (let after = snapshot?.seq ?? 0; after < head; ) {
+        const page = this.#queries.events.all(no, after, Math.min(LOAD_PAGE, head - after));
+        const last = page.at(-1);
+        if (!last) throw endsEarly(agent, after, head);
+        for (const record of page) events.push(toEvent(agent, record));
+        after = last.seq;
+      }
+      return { head, snapshot, events };
+    });
+  }
+
+  /** One that does not match its hash is passed over: the log says the same. */
+  #soundSnapshot(agent: string, no: number, version: number, head: number): Loaded["snapshot"] {
+    const sound = this.#queries.snapshots.all(no, version, head).find(({ data, sha }) => sha256(data) === sha);
+    return sound ? { seq: sound.seq, state: parseJson(sound.data, `snapshot ${sound.seq} of ${agent}`) } : null;
+  }
+
+  async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
+    return guarded(this.path, () => {
+      const no = this.requireAgentNo(agent);
+      return this.#queries.events.all(no, after, Math.max(0, limit)).map((record) => toEvent(agent, record));
+    });
+  }
+
+  async inbox(agent: string): Promise<readonly InboxRow[]> {
+    return guarded(this.path, () =>
+      this.#queries.inbox.all(this.requireAgentNo(agent)).map((record) => toInboxRow(agent, record)),
+    );
+  }
+
+  async blob(sha: string): Promise<Uint8Array | undefined> {
+    return guarded(this.path, () => this.#queries.blob.get(sha)?.bytes);
+  }
+
+  /** May be longer than `limit` by what was staged with its last event. */
+  async memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
+    return guarded(this.path, () => {
+      const no = this.requireAgentNo(agent);
+      if (limit < 1) return [];
+      return this.#queries.memories.all(no, after, limit).map((record) => toMemoryRow(agent, record));
+    });
+  }
+
+  async files(agent: string): Promise<readonly FileVersion[]> {
+    return guarded(this.path, () => this.#queries.files.all(this.requireAgentNo(agent)).map(toFileVersion));
+  }
+
+  async verify(agent?: string): Promise<VerifyReport> {
+    const agents = guarded(this.path, () =>
+      agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)],
+    );
+    try {
+      return await verifyStore(this.database, agents, agent === undefined);
+    } catch (thrown) {
+      throw storeError(thrown, this.path);
+    }
+  }
+
+  async close(): Promise<void> {
+    guarded(this.path, () => {
+      if (this.database.isOpen) this.database.close();
+    });
+  }
+
+  protected requireAgent(id: string): AgentRecord {
+    return this.#queries.agent.get(id) ?? missing(id);
+  }
+
+  protected requireAgentNo(id: string): number {
+    return (this.#queries.agentNo.get(id) ?? missing(id)).no;
+  }
+}
+
+const endsEarly = (agent: string, after: number, head: number): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected ${head} events of ${agent}, got none after ${after}. Run \`goald verify\`.`,
+  );

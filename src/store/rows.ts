@@ -1,0 +1,96 @@
+/**
+ * rows.ts -- between rows of tables and values of the ports.
+ *
+ * Everything that is read is checked as far as reading needs it: text that is not JSON and
+ * vectors of odd length are damage, said with the place, not a stack trace later.
+ */
+import { endianness } from "node:os";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow, FileVersion, InboxRow, MemoryRow, RecordedEvent } from "#core/ports.ts";
+import { upcast } from "#core/upcast.ts";
+
+/** With the columns of `AGENT_COLUMNS`. */
+export interface AgentRecord extends AgentRow {
+  readonly no: number;
+  readonly headSha: string;
+}
+export const AGENT_COLUMNS = `agent.no, agent.id, agent.name, agent.folder, parent.id AS parent,
+  agent.created_at AS createdAt, agent.head, agent.head_sha AS headSha, agent.updated_at AS updatedAt,
+  agent.epoch, agent.wake_at AS wakeAt
+  FROM agent LEFT JOIN agent AS parent ON parent.no = agent.parent_no`;
+
+export interface EventRecord {
+  readonly seq: number;
+  readonly data: string;
+  readonly sha: string;
+}
+export interface InboxRecord {
+  readonly key: string;
+  readonly at: string;
+  readonly message: string;
+}
+export interface SnapshotRecord {
+  readonly seq: number;
+  readonly data: string;
+  readonly sha: string;
+}
+export type MemoryRecord = Omit<MemoryRow, "id" | "vector"> & {
+  readonly ordinal: number;
+  readonly vector: Uint8Array | null;
+};
+
+export function toAgentRow({ no: _no, headSha: _headSha, ...row }: AgentRecord): AgentRow {
+  return row;
+}
+
+export function toEvent(agent: string, { seq, data }: EventRecord): RecordedEvent {
+  return upcast(parseJson(data, `event ${seq} of ${agent}`) as Readonly<Record<string, unknown>>);
+}
+
+export function toInboxRow(agent: string, { key, at, message }: InboxRecord): InboxRow {
+  return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
+}
+
+/** The event's own memory is named by the event; what was staged with it has its ordinal behind. */
+export function toMemoryRow(agent: string, { ordinal, vector, ...row }: MemoryRecord): MemoryRow {
+  const id = ordinal === 0 ? `${agent}/${row.seq}` : `${agent}/${row.seq}.${ordinal}`;
+  return { ...row, id, vector: vector && bytesToVector(vector, id) };
+}
+
+/** Columns and members have the same names; a copy, because rows have no prototype. */
+export const toFileVersion = (row: FileVersion): FileVersion => ({ ...row });
+
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new GoaldError("GOALD_STORE_DAMAGED", `Expected JSON in ${what}, got ${JSON.stringify(text.slice(0, 80))}.`, {
+      hint: "Run `goald verify` to see what else is damaged, and put back a backup.",
+      cause,
+    });
+  }
+}
+
+export function vectorToBytes(vector: Float32Array): Uint8Array {
+  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+  return endianness() === "LE" ? bytes : Buffer.from(bytes).swap32();
+}
+
+function bytesToVector(bytes: Uint8Array, what: string): Float32Array {
+  if (bytes.byteLength % 4 !== 0)
+    throw new GoaldError(
+      "GOALD_STORE_DAMAGED",
+      `Expected whole 4-byte numbers in the vector of ${what}, got ${bytes.byteLength} bytes.`,
+    );
+  const copy = new Uint8Array(bytes);
+  if (endianness() !== "LE") Buffer.from(copy.buffer).swap32();
+  return new Float32Array(copy.buffer);
+}
+
+/** Any time that Date reads, in the one form whose text order is time order. Throws for anything else. */
+export function isoTime(time: string): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime()))
+    throw new GoaldError("GOALD_INTERNAL", `Expected an ISO time, got ${JSON.stringify(time)}.`);
+  return date.toISOString();
+}

@@ -1,0 +1,156 @@
+/**
+ * schema.ts -- the tables, and which versions of goald may read and write them.
+ *
+ * Truth: agent, event, inbox, memory, file_version, blob, timer; a snapshot only spares refolding.
+ * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
+ * older goald read what a newer one wrote, as long as the newer one says that it can.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import { prepare } from "./connection.ts";
+
+/** Raise with every change of the tables. */
+const SCHEMA_VERSION = 1;
+/** The oldest schema version whose readers can read this one. */
+const MIN_READER = 1;
+
+const TABLES = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE agent (
+  no         INTEGER PRIMARY KEY,
+  id         TEXT NOT NULL UNIQUE,
+  create_key TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL,
+  folder     TEXT NOT NULL UNIQUE,
+  parent_no  INTEGER REFERENCES agent (no),
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  head       INTEGER NOT NULL,              -- seq of the last event
+  head_sha   TEXT NOT NULL,                 -- its link in the chain
+  epoch      INTEGER NOT NULL DEFAULT 0,
+  wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
+) STRICT;
+
+CREATE TABLE event (
+  agent_no INTEGER NOT NULL REFERENCES agent (no),
+  seq      INTEGER NOT NULL,
+  data     TEXT NOT NULL,                   -- canonical JSON
+  sha      TEXT NOT NULL,
+  PRIMARY KEY (agent_no, seq)
+) STRICT;
+
+CREATE TABLE inbox (
+  no          INTEGER PRIMARY KEY,          -- order of delivery
+  agent_no    INTEGER NOT NULL REFERENCES agent (no),
+  key         TEXT NOT NULL,
+  at          TEXT NOT NULL,
+  message     TEXT NOT NULL,
+  consumed_by INTEGER,                      -- head after the commit that consumed it; kept, so that the key stays known
+  UNIQUE (agent_no, key)
+) STRICT;
+CREATE INDEX inbox_waiting ON inbox (agent_no, at) WHERE consumed_by IS NULL;
+
+CREATE TABLE snapshot (
+  agent_no INTEGER NOT NULL REFERENCES agent (no),
+  seq      INTEGER NOT NULL,
+  version  INTEGER NOT NULL,
+  data     TEXT NOT NULL,
+  sha      TEXT NOT NULL,                   -- of data
+  PRIMARY KEY (agent_no, seq)
+) STRICT;
+
+CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+
+CREATE TABLE memory (
+  agent_no   INTEGER NOT NULL REFERENCES agent (no),
+  seq        INTEGER NOT NULL,              -- the event that it was made from
+  ordinal    INTEGER NOT NULL,              -- 0: the event's own memory; 1 and up: staged with it
+  step       INTEGER NOT NULL,
+  namespace  TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  importance REAL NOT NULL,
+  trust      TEXT NOT NULL,
+  at         TEXT NOT NULL,
+  embedder   TEXT,
+  vector     BLOB,                          -- float32, little endian
+  PRIMARY KEY (agent_no, seq, ordinal)
+) STRICT;
+
+CREATE TABLE file_version (
+  no        INTEGER PRIMARY KEY,
+  agent_no  INTEGER NOT NULL REFERENCES agent (no),
+  seq       INTEGER NOT NULL,               -- the event that it was committed with
+  path      TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  bytes     INTEGER NOT NULL,
+  sha       TEXT,
+  step      INTEGER NOT NULL,
+  call_id   TEXT NOT NULL,
+  at        TEXT NOT NULL
+) STRICT;
+CREATE INDEX file_version_agent ON file_version (agent_no);
+
+CREATE TABLE timer (
+  agent_no INTEGER NOT NULL REFERENCES agent (no),
+  key      TEXT NOT NULL,
+  at       TEXT NOT NULL,
+  message  TEXT NOT NULL,
+  PRIMARY KEY (agent_no, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX timer_at ON timer (at);
+`;
+
+/** Creates the tables in an empty database, or checks that this goald may write to them. */
+export function prepareSchema(database: DatabaseSync): void {
+  if (isEmpty(database)) createTables(database);
+  const { schema } = readVersions(database);
+  if (schema > SCHEMA_VERSION) throw tooNew(schema, "writes");
+}
+
+/** True when there is something to read; false for a database that nobody has put tables into yet. */
+export function isReadable(database: DatabaseSync): boolean {
+  if (isEmpty(database)) return false;
+  const { schema, minReader } = readVersions(database);
+  if (minReader > SCHEMA_VERSION) throw tooNew(schema, "reads");
+  return true;
+}
+
+export function createTables(database: DatabaseSync): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been faster.
+    if (isEmpty(database)) {
+      database.exec(TABLES);
+      const put = prepare(database, "INSERT INTO meta (key, value) VALUES (?, ?)");
+      put.run("schema", String(SCHEMA_VERSION));
+      put.run("min_reader", String(MIN_READER));
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+const isEmpty = (database: DatabaseSync): boolean =>
+  prepare<{ tables: number }>(database, "SELECT count(*) AS tables FROM sqlite_schema").get()?.tables === 0;
+
+function readVersions(database: DatabaseSync): { readonly schema: number; readonly minReader: number } {
+  const read = prepare<{ value: string }>(database, "SELECT value FROM meta WHERE key = ?");
+  const schema = Number(read.get("schema")?.value);
+  const minReader = Number(read.get("min_reader")?.value);
+  if (Number.isInteger(schema) && Number.isInteger(minReader)) return { schema, minReader };
+  throw new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    "Expected the version of the store in its table meta, got none: this is another program's database, or damaged.",
+  );
+}
+
+const tooNew = (version: number, verb: "reads" | "writes"): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_TOO_NEW",
+    `This store has the schema version ${version}; this goald ${verb} up to ${SCHEMA_VERSION}.`,
+    { hint: "Run the goald that wrote it, or a newer one." },
+  );

@@ -1,0 +1,134 @@
+/** The part of the store contract that is about one commit: all of it or nothing. See store.ts. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Commit, Lease, Store } from "#core/ports.ts";
+import { AT, asked, finished } from "../helpers/events.ts";
+import {
+  bytesOf,
+  later,
+  memoryOf,
+  NOTHING,
+  picture,
+  SPEC,
+  said,
+  sha256,
+  stamped,
+  words,
+  wrote,
+} from "./store-builders.ts";
+
+export function commitContract(name: string, make: () => Promise<Store>): void {
+  describe(`${name} keeps the store contract: one unit`, () => {
+    let store: Store;
+    let lease: Lease;
+    beforeEach(async () => {
+      store = await make();
+      await store.create(SPEC, "key-1", AT);
+      lease = await store.claim("foo");
+      await store.create({ ...SPEC, name: "Bar" }, "key-bar", AT);
+      await store.commit(await store.claim("bar"), 1, { ...NOTHING, wakeAt: null });
+      await store.deliver("foo", "in", words("go on"), later(1));
+    });
+    afterEach(() => store.close());
+    const commit = (head: number, parts: Partial<Commit>): Promise<void> =>
+      store.commit(lease, head, { ...NOTHING, ...parts });
+
+    const full = (): Partial<Commit> => ({
+      events: stamped(2, finished(7), asked(8)),
+      consumed: ["in"],
+      memories: [memoryOf(2)],
+      files: [wrote("a.txt", "kept", "c7")],
+      blobs: [bytesOf("spilled")],
+      staged: [
+        { kind: "memory", text: "noted", importance: 1, memoryKind: "note" },
+        { kind: "send", to: "bar", key: "c7", message: words("hello") },
+        { kind: "spawn", key: "c7", spec: { ...SPEC, name: "Child" } },
+        { kind: "timer", key: "c7", at: later(50), message: words("ring") },
+      ],
+      wakeAt: null,
+      snapshot: { version: 1, state: {} },
+    });
+
+    it("writes all of it", async () => {
+      await commit(1, full());
+      expect(await store.agent("foo")).toMatchObject({ head: 3, updatedAt: later(3), wakeAt: null });
+      expect(await store.inbox("foo")).toEqual([]);
+      const row = { at: later(2), embedder: null, vector: null };
+      const noted = { step: 7, kind: "note", text: "noted", importance: 1, namespace: "foo", trust: "agent" };
+      expect(await store.memories("foo", 0, 9)).toEqual([
+        { ...memoryOf(2), ...row, id: "foo/2" },
+        { ...noted, ...row, seq: 2, id: expect.stringMatching(/^foo\/2.+/) },
+      ]);
+      const { content: _content, ...change } = wrote("a.txt", "kept", "c7");
+      expect(await store.files("foo")).toEqual([{ ...change, at: later(2) }]);
+      expect(new TextDecoder().decode(await store.blob(sha256("kept")))).toBe("kept");
+      expect(new TextDecoder().decode(await store.blob(sha256("spilled")))).toBe("spilled");
+      expect(await store.inbox("bar")).toMatchObject([{ at: later(3), message: words("hello") }]);
+      expect(await store.agent("child")).toMatchObject({ parent: "foo", folder: "foo/agents/child", wakeAt: later(3) });
+      expect(await store.due(later(9))).toEqual(["bar", "child"]);
+      expect(await store.load("foo", 1)).toMatchObject({ head: 3, snapshot: { seq: 3 }, events: [] });
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it.each<[title: string, change: Partial<Commit>, code: string]>([
+      [
+        "a message to nobody",
+        { staged: [{ kind: "send", to: "x", key: "k", message: words("?") }] },
+        "GOALD_NOT_FOUND",
+      ],
+      [
+        "a child of nobody",
+        { staged: [{ kind: "spawn", key: "k", spec: { ...SPEC, parent: "x" } }] },
+        "GOALD_NOT_FOUND",
+      ],
+      ["an inbox row that never came", { consumed: ["in", "never"] }, "GOALD_CONFLICT"],
+      ["an inbox row consumed twice", { consumed: ["in", "in"] }, "GOALD_CONFLICT"],
+      ["a memory of an event to come", { memories: [memoryOf(2), memoryOf(4)] }, "GOALD_INTERNAL"],
+      ["two memories of one event", { memories: [memoryOf(2), memoryOf(2, "other")] }, "GOALD_CONFLICT"],
+      ["content with another's hash", { files: [{ ...wrote("a", "x"), sha256: sha256("y") }] }, "GOALD_INTERNAL"],
+      ["a time that is none", { wakeAt: "soon" }, "GOALD_INTERNAL"],
+    ])("leaves nothing behind when it fails half-way: %s", async (_title, change, code) => {
+      const before = await picture(store);
+      const parts = full();
+      const staged = [...(parts.staged ?? []), ...(change.staged ?? [])];
+      await expect(commit(1, { ...parts, ...change, staged })).rejects.toMatchObject({ code });
+      expect(await picture(store)).toEqual(before);
+      await commit(1, parts);
+      expect(await store.agent("foo")).toMatchObject({ head: 3 });
+    });
+
+    it("keeps one copy of equal content, and the history of a file in order", async () => {
+      const files = [wrote("a", "kept"), wrote("b", "kept"), wrote("a", "new"), wrote("a", null)];
+      await commit(1, { events: stamped(2, finished(1)), files });
+      await commit(2, { events: stamped(3, finished(2)), files: [wrote("a", "kept", "c2")], blobs: [bytesOf("kept")] });
+      const history = (await store.files("foo")).map(({ path, operation, callId, at }) => [
+        path,
+        operation,
+        callId,
+        at,
+      ]);
+      expect(history).toEqual([
+        ["a", "write", "c1", later(2)],
+        ["b", "write", "c1", later(2)],
+        ["a", "write", "c1", later(2)],
+        ["a", "delete", "c1", later(2)],
+        ["a", "write", "c2", later(3)],
+      ]);
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it("sends and spawns once, however often the call is repeated, and tells senders apart", async () => {
+      const child: Commit["staged"][number] = { kind: "spawn", key: "c1", spec: { ...SPEC, name: "Child" } };
+      const hello: Commit["staged"][number] = { kind: "send", to: "bar", key: "c1", message: words("hello") };
+      for (const head of [1, 2]) await commit(head, { events: stamped(head + 1, said("")), staged: [child, hello] });
+      const other = await store.claim("child");
+      await store.commit(other, 1, { ...NOTHING, events: stamped(2, said("")), staged: [child, hello] });
+      expect((await store.agents()).map(({ folder }) => folder)).toEqual([
+        "foo",
+        "bar",
+        "foo/agents/child",
+        "foo/agents/child/agents/child-2",
+      ]);
+      expect(await store.inbox("bar")).toHaveLength(2);
+    });
+  });
+}

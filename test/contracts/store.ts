@@ -1,0 +1,259 @@
+/**
+ * What every Store promises, whatever it is made of: run on the embedded store and on the
+ * fake, and written so that one that many hosts share can pass it. Only the port is used.
+ */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import type { Commit, Lease, Store } from "#core/ports.ts";
+import { AT, finished } from "../helpers/events.ts";
+import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
+import { commitContract } from "./store-commits.ts";
+
+export function storeContract(name: string, make: () => Promise<Store>): void {
+  commitContract(name, make);
+
+  let store: Store;
+  let lease: Lease;
+  beforeEach(async () => {
+    store = await make();
+    await store.create(SPEC, "key-1", AT);
+    lease = await store.claim("foo");
+  });
+  afterEach(() => store.close());
+  const commit = (head: number, parts: Partial<Commit>): Promise<void> =>
+    store.commit(lease, head, { ...NOTHING, ...parts });
+
+  describe(`${name} keeps the store contract: agents`, () => {
+    it("begins an agent with its first event, and wants it to run", async () => {
+      const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT, wakeAt: AT };
+      expect(await store.agent("foo")).toEqual({ ...row, head: 1, epoch: 1 });
+      const created = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
+      expect(await store.read("foo", 0, 10)).toEqual([created]);
+      expect(await store.due(AT)).toEqual(["foo"]);
+    });
+
+    it("creates once per key", async () => {
+      const other = await store.create({ ...SPEC, name: "Bar" }, "key-2", AT);
+      expect((await store.create({ ...SPEC, name: "Baz" }, "key-2", later(9))).id).toBe(other.id);
+      expect((await store.agents()).map(({ id }) => id)).toEqual(["foo", "bar"]);
+    });
+
+    it("numbers agents of one name, and puts children into their parent's folder", async () => {
+      await store.create(SPEC, "key-2", AT);
+      await store.create({ ...SPEC, name: "foo!", parent: "foo-2" }, "key-3", AT);
+      await store.create({ ...SPEC, name: "Größe 7", parent: "foo-3" }, "key-4", AT);
+      expect((await store.agents()).map(({ id, folder, parent }) => [id, folder, parent])).toEqual([
+        ["foo", "foo", null],
+        ["foo-2", "foo-2", null],
+        ["foo-3", "foo-2/agents/foo-3", "foo-2"],
+        ["große-7", "foo-2/agents/foo-3/agents/große-7", "foo-3"],
+      ]);
+    });
+
+    it.each<[call: string, make: () => Promise<unknown>]>([
+      ["claim", () => store.claim("bar")],
+      ["commit", () => store.commit({ agent: "bar", epoch: 1 }, 0, NOTHING)],
+      ["load", () => store.load("bar", 1)],
+      ["read", () => store.read("bar", 0, 1)],
+      ["deliver", () => store.deliver("bar", "k", words("hello"), AT)],
+      ["inbox", () => store.inbox("bar")],
+      ["memories", () => store.memories("bar", 0, 1)],
+      ["saveVectors", () => store.saveVectors("bar", "e", [])],
+      ["files", () => store.files("bar")],
+      ["verify", () => store.verify("bar")],
+      ["create below it", () => store.create({ ...SPEC, parent: "bar" }, "key-2", AT)],
+    ])("%s says that an unknown agent is not there", async (_call, make) => {
+      await expect(make()).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      expect(await store.agent("bar")).toBeUndefined();
+      expect(await store.agents()).toHaveLength(1);
+    });
+  });
+
+  describe(`${name} keeps the store contract: the log`, () => {
+    it("reads in pages, oldest first", async () => {
+      await commit(1, { events: stamped(2, ...Array.from({ length: 9 }, (_, index) => said(`${index}`))) });
+      const pages = [];
+      for (let after = 0; ; after += 4) {
+        const page = await store.read("foo", after, 4);
+        pages.push(page.map(({ seq }) => seq));
+        if (page.length < 4) break;
+      }
+      expect(pages).toEqual([
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+        [9, 10],
+      ]);
+      expect(await store.read("foo", 10, 4)).toEqual([]);
+      expect(await store.read("foo", 0, 0)).toEqual([]);
+    });
+
+    it.each<[what: string, text: string]>([
+      ["other scripts", "naïve · Ελληνικά · 日本語 · العربية · עברית"],
+      ["pairs, joiners and marks", "👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 \u{10FFFF}"],
+      ["controls and separators", "\u0001\b\t\r\n\u001b[31m\u007f\u0085\u2028\u2029\uFEFF\uFFFD"],
+      ["quotes and SQL", `"'; DROP TABLE event; -- \\ \${x} %s ?`],
+      ["nothing", ""],
+    ])("gives back text as it was written: %s", async (_what, text) => {
+      await commit(1, { events: stamped(2, said(text)), memories: [memoryOf(2, text)] });
+      await store.deliver("foo", text, words(text), AT);
+      expect(await store.read("foo", 1, 1)).toMatchObject([{ text }]);
+      expect(await store.memories("foo", 0, 1)).toMatchObject([{ text }]);
+      expect(await store.inbox("foo")).toMatchObject([{ key: text, message: { text } }]);
+    });
+
+    it("keeps what other back ends refuse out of names and memories", async () => {
+      const { name } = await store.create({ ...SPEC, name: "a\u0000b\uD800" }, "key-2", AT);
+      await commit(1, { events: stamped(2, said("x")), memories: [memoryOf(2, "a\u0000b\uD800")] });
+      expect(name).toBe("a\uFFFDb\uFFFD");
+      expect(await store.memories("foo", 0, 1)).toMatchObject([{ text: name }]);
+    });
+
+    it("is fenced off by a second claim, and the second goes on", async () => {
+      const second = await store.claim("foo");
+      const before = await picture(store);
+      await expect(commit(1, { events: stamped(2, said("late")) })).rejects.toMatchObject({ code: "GOALD_FENCED" });
+      expect(await picture(store)).toEqual(before);
+      expect(second.epoch).toBeGreaterThan(lease.epoch);
+      await store.commit(second, 1, { ...NOTHING, events: stamped(2, said("first")) });
+      expect(await store.agent("foo")).toMatchObject({ head: 2, epoch: second.epoch });
+    });
+
+    it.each<[title: string, head: number, events: readonly RecordedEvent[], code: string]>([
+      ["a head that is past", 1, stamped(2, said("again")), "GOALD_CONFLICT"],
+      ["a head that is to come", 5, stamped(6, said("early")), "GOALD_CONFLICT"],
+      ["events that leave a gap", 2, stamped(4, said("gap")), "GOALD_INTERNAL"],
+      ["events that begin too early", 2, stamped(2, said("twice")), "GOALD_INTERNAL"],
+    ])("refuses %s", async (_title, head, events, code) => {
+      await commit(1, { events: stamped(2, said("here")) });
+      const before = await picture(store);
+      await expect(commit(head, { events })).rejects.toMatchObject({ code });
+      expect(await picture(store)).toEqual(before);
+    });
+
+    it("loads everything, or the newest snapshot of the wanted version and what came after it", async () => {
+      const state = (n: number) => ({ version: n < 4 ? 1 : 2, state: { n, deep: ["ü"] } });
+      for (let seq = 2; seq <= 5; seq++)
+        await commit(seq - 1, { events: stamped(seq, said(`${seq}`)), ...(seq < 5 ? { snapshot: state(seq) } : {}) });
+      const seqs = async (version: number) => {
+        const { head, snapshot, events } = await store.load("foo", version);
+        return [head, snapshot?.seq, snapshot?.state, events.map(({ seq }) => seq)];
+      };
+      expect(await seqs(2)).toEqual([5, 4, { n: 4, deep: ["ü"] }, [5]]);
+      expect(await seqs(1)).toEqual([5, 3, { n: 3, deep: ["ü"] }, [4, 5]]);
+      expect(await seqs(3)).toEqual([5, undefined, undefined, [1, 2, 3, 4, 5]]);
+    });
+
+    it("finds its own log sound, and a reference to a blob that is not there", async () => {
+      const ref = { blob: sha256("kept"), bytes: 4, head: "ke" };
+      await commit(1, { events: stamped(2, { type: "message-received", from: "ada", text: ref }) });
+      expect((await store.verify()).problems.join()).toContain(ref.blob);
+      await commit(2, { blobs: [bytesOf("kept")] });
+      expect(await store.verify()).toEqual({ agents: 1, events: 2, problems: [] });
+      expect(await store.read("foo", 1, 1)).toMatchObject([{ text: ref }]);
+      expect(new TextDecoder().decode(await store.blob(ref.blob))).toBe("kept");
+      expect(await store.blob(sha256("other"))).toBeUndefined();
+    });
+  });
+
+  describe(`${name} keeps the store contract: from outside`, () => {
+    it("delivers once per key, also after the row was consumed", async () => {
+      expect(await store.deliver("foo", "k1", words("one"), AT)).toBe(true);
+      expect(await store.deliver("foo", "k1", words("other"), AT)).toBe(false);
+      expect(await store.deliver("foo", "k0", words("two"), later(1))).toBe(true);
+      expect(await store.inbox("foo")).toEqual([
+        { key: "k1", at: AT, message: words("one") },
+        { key: "k0", at: later(1), message: words("two") },
+      ]);
+      await commit(1, { consumed: ["k1"] });
+      expect(await store.deliver("foo", "k1", words("late"), AT)).toBe(false);
+      expect((await store.inbox("foo")).map(({ key }) => key)).toEqual(["k0"]);
+    });
+
+    it("says who is due, longest waiting first, and nobody before the time", async () => {
+      await commit(1, { wakeAt: later(30) });
+      for (const [name, wakeAt] of [
+        ["b", later(20)],
+        ["c", null],
+        ["d", later(25)],
+        ["e", null],
+      ] as const) {
+        await store.create({ ...SPEC, name }, name, AT);
+        await store.commit(await store.claim(name), 1, { ...NOTHING, wakeAt });
+      }
+      await store.deliver("c", "k", words("?"), later(22));
+      await store.deliver("d", "k", words("?"), later(24));
+      expect(await store.due(later(19))).toEqual(["c", "d"]);
+      expect(await store.due("2026-11-20T11:00:30+01:00")).toEqual(["b", "c", "d", "foo"]);
+      await store.commit(await store.claim("c"), 1, { ...NOTHING, consumed: ["k"] });
+      expect(await store.due(later(60))).toEqual(["b", "d", "foo"]);
+    });
+
+    it("rings a timer once when its time has come, moves it, and forgets one that was cancelled", async () => {
+      const timer = (key: string, at: string | null): Commit["staged"][number] => ({
+        kind: "timer",
+        key,
+        at,
+        message: words(key),
+      });
+      const set = (head: number, ...staged: Commit["staged"]) =>
+        commit(head, { events: stamped(head + 1, said("")), staged, wakeAt: null });
+      await set(1, timer("a", later(10)), timer("b", later(10)), timer("c", later(99)));
+      await set(2, timer("b", null), timer("c", later(12)));
+      expect(await store.due(later(9))).toEqual([]);
+      expect(await store.due(later(11))).toEqual(["foo"]);
+      expect(await store.due(later(11))).toEqual(["foo"]);
+      const [row, ...more] = await store.inbox("foo");
+      expect([row?.message, more]).toEqual([words("a"), []]);
+      await commit(3, { consumed: [row?.key ?? ""] });
+      expect(await store.due(later(11))).toEqual([]);
+      await set(3, timer("a", later(11)));
+      await store.due(later(12));
+      expect((await store.inbox("foo")).map(({ message }) => message)).toEqual([words("a"), words("c")]);
+    });
+  });
+
+  describe(`${name} keeps the store contract: memory`, () => {
+    beforeEach(async () => {
+      const events = stamped(2, said("2"), said("3"), finished(1));
+      const staged = ["x", "y"].map((text) => ({ kind: "memory", text, importance: 1, memoryKind: "fact" }) as const);
+      await commit(1, { events, memories: [memoryOf(2), memoryOf(3), memoryOf(4)], staged });
+    });
+
+    it("reads in pages that do not part the memories of one event", async () => {
+      const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
+      expect(await page(0)).toEqual(["memory 2", "memory 3"]);
+      expect(await page(3)).toEqual(["memory 4", "x", "y"]);
+      expect(await page(4)).toEqual([]);
+      const ids = (await store.memories("foo", 0, 99)).map(({ id }) => id);
+      expect(new Set(ids).size).toBe(5);
+      expect(ids.slice(0, 3)).toEqual(["foo/2", "foo/3", "foo/4"]);
+    });
+
+    it("keeps vectors bit by bit, and replaces those of another embedder", async () => {
+      const vector = Float32Array.of(0.1, -0, 3.4e38, 1e-45, Number.NaN);
+      const view = new Float32Array([9, ...vector, 9]).subarray(1, 6);
+      await store.saveVectors("foo", "old@2", [{ seq: 3, vector: Float32Array.of(1, 2) }]);
+      await store.saveVectors("foo", "new@5", [
+        { seq: 2, vector: view },
+        { seq: 3, vector },
+      ]);
+      const rows = await store.memories("foo", 0, 2);
+      expect(rows.map((row) => [row.embedder, [...(row.vector ?? [])]])).toEqual([
+        ["new@5", [...vector]],
+        ["new@5", [...vector]],
+      ]);
+      expect(Object.is(rows[0]?.vector?.[1], -0)).toBe(true);
+    });
+
+    it("keeps no vector that may be another memory's, and none of an event without one", async () => {
+      await store.saveVectors("foo", "e@1", [{ seq: 4, vector: Float32Array.of(1) }]);
+      expect((await store.memories("foo", 3, 9)).map(({ vector }) => vector)).toEqual([null, null, null]);
+      const saving = store.saveVectors("foo", "e@1", [
+        { seq: 2, vector: Float32Array.of(1) },
+        { seq: 1, vector: Float32Array.of(1) },
+      ]);
+      await expect(saving).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      expect((await store.memories("foo", 0, 1))[0]?.vector).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,288 @@
+/**
+ * memory-store.ts -- a Store in memory, for tests of what stands on one.
+ *
+ * Held to the same contract as the real one. It keeps JSON text, not objects, so that nothing is shared
+ * with the caller and nothing comes back that JSON would not bring back. `failNextCommit` is
+ * the power cut: before the commit nothing was kept, after it everything was, and nobody was told.
+ */
+
+import { GoaldError } from "#core/errors.ts";
+import type {
+  AgentRow,
+  AgentSpec,
+  Commit,
+  FileVersion,
+  InboxMessage,
+  InboxRow,
+  Lease,
+  Loaded,
+  MemoryRow,
+  NewMemory,
+  RecordedEvent,
+  StagedWrite,
+  Store,
+  VerifyReport,
+} from "#core/ports.ts";
+import { wellFormed } from "#core/text.ts";
+import { sha256 } from "#store/chain.ts";
+import { placeOf, requireRight, stagedMemory } from "#store/commit.ts";
+import { missing } from "#store/failure.ts";
+import { createdEvent } from "#store/log.ts";
+import { senderKey, timerKey } from "#store/mailbox.ts";
+import { isoTime, toEvent } from "#store/rows.ts";
+import { folderOf, freeSlug } from "#store/slug.ts";
+
+/** Never changed once it is in the state: a unit changes copies. */
+interface Held {
+  row: AgentRow;
+  readonly events: string[];
+  readonly inbox: { readonly key: string; readonly at: string; readonly message: string; readonly consumed: boolean }[];
+  readonly timers: Map<string, { readonly at: string; readonly message: string }>;
+  readonly memories: MemoryRow[];
+  readonly files: FileVersion[];
+  readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
+}
+interface State {
+  readonly agents: Map<string, Held>;
+  /** Agent ids by the key that they were created with. */
+  readonly created: Map<string, string>;
+  readonly blobs: Map<string, Uint8Array>;
+}
+interface Draft extends State {
+  /** The copies that this unit may change. */
+  readonly touched: Map<string, Held>;
+}
+
+export class MemoryStore implements Store {
+  /** Every commit that was kept, oldest first. */
+  readonly commits: Commit[] = [];
+  #state: State = { agents: new Map(), created: new Map(), blobs: new Map() };
+  #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
+
+  /** The next commit rejects with `error`: before anything was kept, or after everything was. */
+  failNextCommit(error: Error, when: "before" | "after" = "before"): void {
+    this.#failure = { error, when };
+  }
+
+  async create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
+    return this.#unit((draft) => create(draft, spec, key, at));
+  }
+
+  async agents(): Promise<readonly AgentRow[]> {
+    return [...this.#state.agents.values()].map(({ row }) => row);
+  }
+
+  async agent(id: string): Promise<AgentRow | undefined> {
+    return this.#state.agents.get(id)?.row;
+  }
+
+  async claim(agent: string): Promise<Lease> {
+    return this.#unit((draft) => {
+      const held = touch(draft, agent);
+      held.row = { ...held.row, epoch: held.row.epoch + 1 };
+      return { agent, epoch: held.row.epoch };
+    });
+  }
+
+  async due(now: string): Promise<readonly string[]> {
+    const time = isoTime(now);
+    this.#unit((draft) => {
+      for (const id of draft.agents.keys()) fireTimers(touch(draft, id), time);
+    });
+    return [...this.#state.agents.values()]
+      .map(({ row, inbox }) => {
+        const wake = row.wakeAt !== null && row.wakeAt <= time ? [row.wakeAt] : [];
+        const since = [...wake, ...inbox.filter(({ consumed }) => !consumed).map(({ at }) => at)].sort()[0];
+        return { id: row.id, since: since ?? "" };
+      })
+      .filter(({ since }) => since !== "")
+      .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0))
+      .map(({ id }) => id);
+  }
+
+  async commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void> {
+    const failure = this.#failure;
+    this.#failure = null;
+    if (failure?.when === "before") throw failure.error;
+    this.#unit((draft) => write(draft, lease, expectedHead, commit));
+    this.commits.push(commit);
+    if (failure) throw failure.error;
+  }
+
+  async load(agent: string, stateVersion: number): Promise<Loaded> {
+    const { row, snapshots } = this.#held(agent);
+    const kept = snapshots.findLast(({ version }) => version === stateVersion);
+    const snapshot = kept ? { seq: kept.seq, state: JSON.parse(kept.state) as unknown } : null;
+    return { head: row.head, snapshot, events: await this.read(agent, snapshot?.seq ?? 0, row.head) };
+  }
+
+  async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
+    const page = this.#held(agent).events.slice(after, after + Math.max(0, limit));
+    return page.map((data, place) => toEvent(agent, { seq: after + place + 1, data, sha: "" }));
+  }
+
+  async deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
+    return this.#unit((draft) => deliver(touch(draft, agent), key, message, at));
+  }
+
+  async inbox(agent: string): Promise<readonly InboxRow[]> {
+    const waiting = this.#held(agent).inbox.filter(({ consumed }) => !consumed);
+    return waiting.map(({ key, at, message }) => ({ key, at, message: JSON.parse(message) as InboxMessage }));
+  }
+
+  async blob(sha: string): Promise<Uint8Array | undefined> {
+    return this.#state.blobs.get(sha);
+  }
+
+  async memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
+    const later = this.#held(agent).memories.filter(({ seq }) => seq > after);
+    const ordered = later.sort((a, b) => a.seq - b.seq || ordinalOf(a) - ordinalOf(b));
+    const last = ordered[Math.min(limit, ordered.length) - 1];
+    return last ? ordered.filter(({ seq }) => seq <= last.seq) : [];
+  }
+
+  async saveVectors(agent: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
+    this.#unit((draft) => {
+      const { memories } = touch(draft, agent);
+      for (const { seq, vector } of vectors) {
+        const [memory, another] = memories.filter((each) => each.seq === seq);
+        if (!memory) missing(`${agent}/${seq}`);
+        if (!another) memories[memories.indexOf(memory)] = { ...memory, embedder, vector: new Float32Array(vector) };
+      }
+    });
+  }
+
+  async files(agent: string): Promise<readonly FileVersion[]> {
+    return this.#held(agent).files;
+  }
+
+  async verify(agent?: string): Promise<VerifyReport> {
+    const checked = agent === undefined ? [...this.#state.agents.values()] : [this.#held(agent)];
+    const texts = checked.flatMap(({ events }) => events);
+    const shas = texts.flatMap((text) => [...text.matchAll(/"blob":"([0-9a-f]{64})"/g)].map(([, sha = ""]) => sha));
+    const lost = shas.filter((sha) => !this.#state.blobs.has(sha));
+    const problems = lost.map((sha) => `Expected the blob ${sha}, found none.`);
+    return { agents: checked.length, events: texts.length, problems };
+  }
+
+  async close(): Promise<void> {}
+
+  #held(agent: string): Held {
+    return this.#state.agents.get(agent) ?? missing(agent);
+  }
+
+  /** What throws leaves the state as it was. */
+  #unit<T>(work: (draft: Draft) => T): T {
+    const { agents, created, blobs } = this.#state;
+    const draft = { agents: new Map(agents), created: new Map(created), blobs: new Map(blobs), touched: new Map() };
+    const result = work(draft);
+    this.#state = draft;
+    return result;
+  }
+}
+
+function touch(draft: Draft, agent: string): Held {
+  const touched = draft.touched.get(agent);
+  if (touched) return touched;
+  const { row, events, inbox, timers, memories, files, snapshots } = draft.agents.get(agent) ?? missing(agent);
+  const copy: Held = {
+    row,
+    events: [...events],
+    inbox: [...inbox],
+    timers: new Map(timers),
+    memories: [...memories],
+    files: [...files],
+    snapshots: [...snapshots],
+  };
+  draft.agents.set(agent, copy);
+  draft.touched.set(agent, copy);
+  return copy;
+}
+
+function create(draft: Draft, spec: AgentSpec, key: string, at: string): AgentRow {
+  const earlier = draft.agents.get(draft.created.get(key) ?? "");
+  if (earlier) return earlier.row;
+  const parent = spec.parent === undefined ? null : touch(draft, spec.parent).row;
+  const event = createdEvent(spec, isoTime(at));
+  const id = freeSlug(event.name, (taken) => draft.agents.has(taken));
+  const folder = folderOf(id, parent?.folder ?? null);
+  const times = { createdAt: event.at, updatedAt: event.at, wakeAt: event.at };
+  const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch: 0, ...times };
+  const events = [JSON.stringify(event)];
+  draft.agents.set(id, { row, events, inbox: [], timers: new Map(), memories: [], files: [], snapshots: [] });
+  draft.created.set(key, id);
+  return row;
+}
+
+function deliver({ inbox }: Held, key: string, message: InboxMessage, at: string): boolean {
+  if (inbox.some((row) => row.key === key)) return false;
+  inbox.push({ key, at: isoTime(at), message: JSON.stringify(message), consumed: false });
+  return true;
+}
+
+function fireTimers(held: Held, now: string): void {
+  const due = [...held.timers].filter(([, { at }]) => at <= now).sort(([, a], [, b]) => (a.at < b.at ? -1 : 1));
+  for (const [key, { at, message }] of due) {
+    deliver(held, timerKey(key, at), JSON.parse(message), at);
+    held.timers.delete(key);
+  }
+}
+
+function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit): void {
+  const held = touch(draft, lease.agent);
+  requireRight(lease, held.row, expectedHead, commit.events);
+  const { head, at, result } = placeOf(commit, held.row);
+  const { wakeAt = held.row.wakeAt, snapshot } = commit;
+  held.events.push(...commit.events.map((event) => JSON.stringify(event)));
+  held.row = { ...held.row, head, updatedAt: at, wakeAt: wakeAt === null ? null : isoTime(wakeAt) };
+  for (const key of commit.consumed) consume(held, key);
+  for (const bytes of commit.blobs) draft.blobs.set(sha256(bytes), bytes);
+  for (const { content, ...file } of commit.files) {
+    if ((content && sha256(content)) !== file.sha256) throw new GoaldError("GOALD_INTERNAL", "Expected another hash.");
+    if (content) draft.blobs.set(sha256(content), content);
+    const event = commit.events.findLast((each) => "callId" in each && each.callId === file.callId);
+    held.files.push({ ...file, at: event?.at ?? at });
+  }
+  for (const memory of commit.memories) remember(held, memory, 0);
+  let ordinal = 0;
+  for (const staged of commit.staged)
+    if (staged.kind === "memory") remember(held, stagedMemory(staged, lease.agent, result), ++ordinal);
+    else applyStaged(draft, lease.agent, staged, at);
+  if (snapshot) held.snapshots.push({ seq: head, version: snapshot.version, state: JSON.stringify(snapshot.state) });
+}
+
+function consume({ inbox }: Held, key: string): void {
+  const place = inbox.findIndex((row) => row.key === key && !row.consumed);
+  const row = inbox[place];
+  if (!row) throw new GoaldError("GOALD_CONFLICT", `Expected an inbox row ${key} that waits, found none.`);
+  inbox[place] = { ...row, consumed: true };
+}
+
+function remember({ row, events, memories }: Held, memory: NewMemory, ordinal: number): void {
+  const { seq, text } = memory;
+  const id = ordinal === 0 ? `${row.id}/${seq}` : `${row.id}/${seq}.${ordinal}`;
+  if (seq < 1 || seq > events.length) throw new GoaldError("GOALD_INTERNAL", `Expected an event ${seq}, found none.`);
+  if (memories.some((each) => each.id === id)) throw new GoaldError("GOALD_CONFLICT", `There is a memory ${id}.`);
+  const { at } = JSON.parse(events[seq - 1] ?? "null") as RecordedEvent;
+  memories.push({ ...memory, text: wellFormed(text), id, at, embedder: null, vector: null });
+}
+
+function applyStaged(draft: Draft, agent: string, write: StagedWrite, at: string): void {
+  switch (write.kind) {
+    case "memory":
+      return;
+    case "send":
+      deliver(touch(draft, write.to), senderKey(agent, write.key), write.message, at);
+      return;
+    case "spawn":
+      create(draft, { parent: agent, ...write.spec }, senderKey(agent, write.key), at);
+      return;
+    case "timer": {
+      const { timers } = touch(draft, agent);
+      if (write.at === null) timers.delete(write.key);
+      else timers.set(write.key, { at: isoTime(write.at), message: JSON.stringify(write.message) });
+    }
+  }
+}
+
+const ordinalOf = ({ id }: MemoryRow): number => Number(id.split("/").at(-1)?.split(".")[1] ?? 0);

@@ -1,0 +1,50 @@
+/**
+ * A process for tests to kill: commits to the store at argv[2] for ever, and writes each head
+ * to stdout once its commit has resolved. Given a number of bytes, it first tries to keep a
+ * blob of that size, and tells of every failure; the second ends it. Given `boast`, it tells of a
+ * commit that it has not made and dies: what a test of lost commits must notice.
+ */
+import { writeSync } from "node:fs";
+import { argv } from "node:process";
+import { isGoaldError } from "#core/errors.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+
+const [, , path = "", mode = "0"] = argv;
+const tell = (line: string) => writeSync(1, `${line}\n`);
+
+const store = await openSqliteStore(path);
+const { id } = await store.create(SPEC, "key", AT);
+const lease = await store.claim(id);
+let { head } = await store.load(id, 1);
+
+if (mode === "boast") {
+  tell(String(head + 1));
+  process.kill(process.pid, "SIGKILL");
+}
+
+for (let failures = 0; failures < 2; ) {
+  const size = failures === 0 ? Number(mode) : 0;
+  const text = `${head} ${"x".repeat((head % 7) * 1000)}`;
+  const next = head + 1 + (head % 3);
+  try {
+    await store.commit(lease, head, {
+      ...NOTHING,
+      events: stamped(head + 1, ...Array.from({ length: next - head }, () => said(text))),
+      memories: [memoryOf(next)],
+      files: [wrote(`${head}.txt`, text)],
+      blobs: [size > 0 ? new Uint8Array(size) : bytesOf(text)],
+      ...(head % 5 === 0 ? { snapshot: { version: 1, state: { head } } } : {}),
+    });
+    head = next;
+    tell(String(head));
+  } catch (error) {
+    failures++;
+    tell(isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`);
+    // The log must still be readable, and end where it did.
+    if ((await store.load(id, 1)).head !== head) tell("unexpected head");
+  }
+}
+await store.close();
+tell("closed");

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { storeContract } from "../contracts/store.ts";
+import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "goald-store-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let stores = 0;
+
+storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
+storeContract("the fake", async () => new MemoryStore());
+
+describe("the fake's power cut", () => {
+  it.each<["before" | "after", head: number]>([
+    ["before", 1],
+    ["after", 2],
+  ])("comes %s the commit is kept, once", async (when, head) => {
+    const store = new MemoryStore();
+    const { id } = await store.create(SPEC, "k", AT);
+    const lease = await store.claim(id);
+    store.failNextCommit(new Error("power cut"), when);
+    const commit = { ...NOTHING, events: stamped(2, said("x")) };
+    await expect(store.commit(lease, 1, commit)).rejects.toThrow("power cut");
+    expect((await store.load(id, 1)).head).toBe(head);
+    expect(store.commits).toHaveLength(head - 1);
+    await store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, said("y")) });
+    expect((await store.load(id, 1)).head).toBe(head + 1);
+  });
+});

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { NOTHING, said, stamped } from "../contracts/store-builders.ts";
+
+const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
+
+interface Writer {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  readonly ended: Promise<unknown>;
+}
+function watch(child: ChildProcess): Writer {
+  const lines: string[] = [];
+  let rest = "";
+  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts);
+  });
+  return { child, lines, ended: once(child, "close") };
+}
+const startWriter = (path: string, ...mode: string[]): Writer =>
+  watch(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
+
+/** Until the writer has told `count` lines. */
+async function told({ child, lines }: Writer, count: number): Promise<void> {
+  while (lines.length < count && child.exitCode === null && child.stdout) await once(child.stdout, "data");
+  expect(lines.length).toBeGreaterThanOrEqual(count);
+}
+
+describe("the embedded store, with real processes", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "goald-processes-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(["one", "two"].map((name) => [name]))(
+    "loses nothing that was acknowledged to kill -9, eleven times over (store %s)",
+    async (name) => {
+      const path = join(folder, name, "goald.db");
+      let known = 0;
+      for (let kill = 0; kill < 11; kill++) {
+        const writer = startWriter(path);
+        await told(writer, 1);
+        await sleep(Math.random() * 40);
+        writer.child.kill("SIGKILL");
+        await writer.ended;
+        const acknowledged = Number(writer.lines.at(-1));
+        expect(acknowledged).toBeGreaterThan(known);
+        // Reading needs no recovery by a writer first, and finds the same.
+        const reader = await openSqliteReader(path);
+        const { head, events, snapshot } = await reader.load("foo", 1);
+        expect(head).toBeGreaterThanOrEqual(acknowledged);
+        expect(events.at(-1)?.seq ?? snapshot?.seq).toBe(head);
+        if (kill % 5 === 0) expect(await reader.verify()).toEqual({ agents: 1, events: head, problems: [] });
+        await reader.close();
+        known = head;
+      }
+      const store = await openSqliteStore(path);
+      expect(await store.verify()).toEqual({ agents: 1, events: known, problems: [] });
+      await store.close();
+    },
+  );
+
+  it("would notice a commit that was acknowledged before it was made", async () => {
+    const path = join(folder, "boast", "goald.db");
+    const writer = startWriter(path, "boast");
+    await writer.ended;
+    const reader = await openSqliteReader(path);
+    expect((await reader.load("foo", 1)).head).toBeLessThan(Number(writer.lines.at(-1)));
+    await reader.close();
+  });
+
+  it("lets another process read while one writes, and keeps everything in private files", async () => {
+    const path = join(folder, "read", "goald.db");
+    const writer = startWriter(path);
+    await told(writer, 1);
+    const reader = await openSqliteReader(path);
+    let after = 0;
+    while (after < 60) {
+      const page = await reader.read("foo", after, 7);
+      expect(page.map(({ seq }) => seq)).toEqual(page.map((_, index) => after + index + 1));
+      after += page.length;
+      if (page.length === 0) await sleep(1);
+    }
+    const { problems } = await reader.verify();
+    writer.child.kill("SIGKILL");
+    await writer.ended;
+    expect(problems).toEqual([]);
+    const modes = ["", "-wal", "-shm"].map((suffix) => (statSync(path + suffix).mode & 0o777).toString(8));
+    expect(modes).toEqual(["600", "600", "600"]);
+    await reader.close();
+  });
+
+  it("says that the disk is full, keeps what was there, and goes on as soon as there is room", async () => {
+    const path = join(folder, "full", "goald.db");
+    // Files may grow to 1 or 2 MB, by the shell's unit; node ignores the signal and gets EFBIG.
+    const script = 'ulimit -f 2048; exec "$@"';
+    const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
+    const writer = watch(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
+    await writer.ended;
+    const [first, ...rest] = writer.lines;
+    const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
+    // The blob does not fit; smaller commits of the same store do, until they do not either.
+    expect(first).toMatch(failure);
+    const heads = rest.slice(0, -2).map(Number);
+    expect(heads.length).toBeGreaterThan(5);
+    expect(heads).toEqual(heads.toSorted((a, b) => a - b));
+    expect(rest.at(-2)).toMatch(failure);
+    expect(rest.at(-1)).toBe("closed");
+
+    const head = heads.at(-1) ?? 0;
+    const store = await openSqliteStore(path);
+    expect(await store.verify()).toEqual({ agents: 1, events: head, problems: [] });
+    const lease = await store.claim("foo");
+    await store.commit(lease, head, {
+      ...NOTHING,
+      events: stamped(head + 1, said("room")),
+      blobs: [new Uint8Array(4e6)],
+    });
+    expect(await store.verify()).toEqual({ agents: 1, events: head + 1, problems: [] });
+    await store.close();
+  });
+});
