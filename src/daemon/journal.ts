@@ -1,0 +1,143 @@
+/**
+ * journal.ts -- one agent's log while it is being written: the state, and what is not durable yet.
+ *
+ * `record` stamps events, folds them and puts them in the draft; `commit` makes the draft
+ * durable as one unit and only then shows it. Long text is put aside as a blob on the way in,
+ * so that the state folded live equals the state folded from the store.
+ */
+import { createHash } from "node:crypto";
+import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { receive } from "#core/inbox.ts";
+import type { Clock, Commit, FileChange, Lease, NewMemory, StagedWrite, Store } from "#core/ports.ts";
+import { type AgentState, evolve, initialState, replay, STATE_VERSION } from "#core/state.ts";
+import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
+
+/** Refolding 60,000 events takes about 0.1 s, so snapshots may be rare. */
+const SNAPSHOT_EVERY_EVENTS = 256;
+
+export interface JournalParts {
+  readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob">;
+  readonly clock: Clock;
+  /** The memory row that an event leaves, given the state before it. Pure. */
+  remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
+  /** Told after each commit, never before: what is shown is durable. */
+  onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+}
+
+/** What came of a piece of work: events, and what must become durable with them. */
+export interface Outcome {
+  readonly events: readonly NewEvent[];
+  readonly files?: readonly (FileChange & { readonly step: number; readonly callId: string })[];
+  readonly staged?: readonly StagedWrite[];
+}
+
+export interface Journal {
+  readonly state: AgentState;
+  readonly lease: Lease;
+  record(outcome: Outcome): void;
+  /** Consumes what lies in the inbox, as events. */
+  receiveInbox(): Promise<void>;
+  /** Makes everything recorded so far durable. `wakeAt`: when the agent wants to run next. */
+  commit(wakeAt: string | null | "now"): Promise<void>;
+  /** The whole of a text that may have been put aside. */
+  read(text: Text): Promise<string>;
+}
+
+interface Draft {
+  readonly events: RecordedEvent[];
+  readonly consumed: string[];
+  readonly memories: NewMemory[];
+  readonly files: Commit["files"][number][];
+  readonly blobs: Uint8Array[];
+  readonly staged: StagedWrite[];
+}
+const emptyDraft = (): Draft => ({ events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] });
+
+export async function openJournal(lease: Lease, parts: JournalParts): Promise<Journal> {
+  const { store, clock } = parts;
+  const loaded = await store.load(lease.agent, STATE_VERSION);
+  let state = replay(loaded.events, (loaded.snapshot?.state as AgentState | undefined) ?? initialState);
+  let head = loaded.head;
+  let snapshotAt = loaded.snapshot?.seq ?? 0;
+  let draft = emptyDraft();
+  /** Blobs of the draft, which the store does not have yet. */
+  const fresh = new Map<string, string>();
+
+  function record(outcome: Outcome): void {
+    const at = clock.now().toISOString();
+    for (const event of outcome.events) {
+      const seq = head + draft.events.length + 1;
+      const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq, at } as RecordedEvent;
+      const recorded = putAside(stamped, keep) as RecordedEvent;
+      const memory = parts.remember(state, recorded);
+      if (memory) draft.memories.push(memory);
+      draft.events.push(recorded);
+      state = evolve(state, recorded);
+    }
+    draft.files.push(...(outcome.files ?? []));
+    draft.staged.push(...(outcome.staged ?? []));
+  }
+
+  function keep(text: string): BlobRef {
+    const bytes = Buffer.from(text);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    draft.blobs.push(bytes);
+    fresh.set(sha256, text);
+    return { blob: sha256, bytes: bytes.length, head: text.slice(0, HEAD_CHARS).toWellFormed() };
+  }
+
+  async function receiveInbox(): Promise<void> {
+    for (const row of await store.inbox(lease.agent)) {
+      if (draft.consumed.includes(row.key)) continue;
+      record({ events: receive(row.message, state) });
+      draft.consumed.push(row.key);
+    }
+  }
+
+  async function commit(wakeAt: string | null | "now"): Promise<void> {
+    if (draft.events.length === 0 && draft.consumed.length === 0) return;
+    const newHead = head + draft.events.length;
+    const wantsSnapshot = newHead - snapshotAt >= SNAPSHOT_EVERY_EVENTS;
+    const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state } } : {};
+    const wake = wakeAt === "now" ? clock.now().toISOString() : wakeAt;
+    await store.commit(lease, head, { ...draft, ...snapshot, wakeAt: wake });
+    const { events } = draft;
+    head = newHead;
+    if (wantsSnapshot) snapshotAt = newHead;
+    draft = emptyDraft();
+    fresh.clear();
+    if (events.length > 0) parts.onCommitted(events, state);
+  }
+
+  async function read(text: Text): Promise<string> {
+    if (typeof text === "string") return text;
+    const waiting = fresh.get(text.blob);
+    if (waiting !== undefined) return waiting;
+    const bytes = await store.blob(text.blob);
+    return bytes ? Buffer.from(bytes).toString("utf8") : text.head;
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    lease,
+    record,
+    receiveInbox,
+    commit,
+    read,
+  };
+}
+
+/** Every string in a JSON value made well-formed, and those over the limit replaced by what `keep` returns. */
+function putAside(value: unknown, keep: (text: string) => BlobRef): unknown {
+  if (typeof value === "string") {
+    const text = wellFormed(value);
+    // A string of n UTF-16 units has between n and 3n bytes.
+    if (text.length * 3 <= SPILL_BYTES || Buffer.byteLength(text) <= SPILL_BYTES) return text;
+    return keep(text);
+  }
+  if (Array.isArray(value)) return value.map((item) => putAside(item, keep));
+  if (typeof value !== "object" || value === null || isBlobRef(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, keep)]));
+}

@@ -1,0 +1,250 @@
+import { describe, expect, it } from "@jest/globals";
+import { defineCommand, succeed, wait } from "#core/command.ts";
+import { activeFrame } from "#core/state.ts";
+import { isBlobRef } from "#core/text.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
+
+const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
+
+describe("the main loop", () => {
+  it("goes from goals to task_complete, and every command has left its file", async () => {
+    const loop = await makeLoop({
+      script: [
+        reply("write_to_file", { file: "a.txt", text: "one\n" }),
+        reply("append_to_file", { file: "a.txt", text: "two\n" }),
+        done("Two lines."),
+      ],
+    });
+    const state = await loop.run();
+    expect(phaseOf(state)).toEqual({ kind: "resting", outcome: "completed", reason: "Two lines." });
+    expect(loop.text("a.txt")).toBe("one\ntwo\n");
+    expect(state.step).toBe(3);
+    expect((await loop.events()).map((event) => event.type)).toEqual([
+      "agent-created",
+      ...Array(3)
+        .fill([
+          "model-asked",
+          "model-replied",
+          "command-requested",
+          "command-approved",
+          "command-started",
+          "command-finished",
+        ])
+        .flat(),
+      "turn-finished",
+    ]);
+  });
+
+  it("commits about twice a step: before the model is asked and before a command runs", async () => {
+    const loop = await makeLoop({ script: [...Array(9).fill(reply("do_nothing")), done()] });
+    await loop.run();
+    expect(loop.store.commits).toHaveLength(2 * 10 + 1);
+  });
+
+  it("shows nothing that is not durable", async () => {
+    const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
+    let kept = 0;
+    await loop.run({
+      store: (store) => ({
+        load: store.load.bind(store),
+        inbox: store.inbox.bind(store),
+        blob: store.blob.bind(store),
+        deliver: store.deliver.bind(store),
+        commit: async (lease, head, commit) => {
+          expect(loop.shown).toHaveLength(kept);
+          await store.commit(lease, head, commit);
+          kept += commit.events.length;
+        },
+      }),
+    });
+    expect(loop.shown).toHaveLength(kept);
+  });
+
+  it("sends nine messages once there are more, oldest first, between the rules and the request", async () => {
+    const loop = await makeLoop({
+      script: [
+        ...Array(7)
+          .fill(0)
+          .map((_, at) => reply("do_nothing", {}, `thought ${at + 1}`)),
+        done(),
+      ],
+    });
+    await loop.run();
+    const last = loop.model.requests.at(-1)?.messages ?? [];
+    expect(last.map((message) => message.role).join(" ")).toBe(
+      "system user assistant user assistant user assistant user assistant user user",
+    );
+    expect(last[2]?.content).toContain("thought 4");
+    expect(loop.model.requests[0]?.messages.map((message) => message.role)).toEqual(["system", "user"]);
+  });
+
+  it("leaves a memory row with every step's result, failures too", async () => {
+    const loop = await makeLoop({
+      script: [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()],
+    });
+    await loop.run();
+    const rows = await loop.store.memories(loop.row.id, 0, 100);
+    expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4]);
+    expect(rows[0]?.text).toContain("missing.txt");
+    for (const row of rows)
+      expect(
+        loop.store.commits.some(
+          (commit) =>
+            commit.memories.some(({ seq }) => seq === row.seq) && commit.events.some(({ seq }) => seq === row.seq),
+        ),
+      ).toBe(true);
+  });
+
+  it("tells the model in words what was wrong with a reply, and pauses after three in a row", async () => {
+    const loop = await makeLoop({
+      script: ["prose", reply("write_to_file", { file: "a.txt" }), reply("no_such_command"), done()],
+    });
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "bad-replies" });
+    expect(loop.model.requests).toHaveLength(3);
+    expect(loop.model.requests[2]?.messages.map((message) => message.content).join("\n")).toContain("text");
+    expect(loop.files.size).toBe(0);
+  });
+
+  it("pauses before any money is spent when the rules alone are too long", async () => {
+    const loop = await makeLoop({ script: [done()], contextTokens: 1_500 });
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "prompt-too-long", reason: expect.stringContaining("tokens") });
+    expect(loop.model.requests).toHaveLength(0);
+  });
+
+  it("stops at the step limit with the reason, and goes on when it is raised", async () => {
+    const loop = await makeLoop({
+      script: [...Array(3).fill(reply("do_nothing")), done()],
+      settings: { stepLimit: 3 },
+    });
+    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
+    expect(loop.model.requests).toHaveLength(3);
+    await loop.store.deliver(loop.row.id, "1", { type: "settings", stepLimit: 10 }, "2026-11-20T08:00:00.000Z");
+    await loop.store.deliver(loop.row.id, "2", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    expect(phaseOf(await loop.run()).kind).toBe("resting");
+  });
+
+  it("does nothing when it is run again after the end", async () => {
+    const loop = await makeLoop({ script: [done()] });
+    await loop.run();
+    const before = (await loop.events()).length;
+    await loop.run();
+    expect((await loop.events()).length).toBe(before);
+    expect(loop.model.requests).toHaveLength(1);
+  });
+});
+
+describe("when the model fails", () => {
+  const failed = (code: string, retry: { afterMs: number | null } | null) =>
+    ({ kind: "failed", code, message: `It said ${code}.`, retry }) as const;
+
+  it("waits as long as it was told to, asks the same step again, and goes on", async () => {
+    const loop = await makeLoop({
+      script: [failed("rate-limited", { afterMs: 90_000 }), failed("server-error", { afterMs: null }), done()],
+    });
+    const state = await loop.run();
+    expect(phaseOf(state).kind).toBe("resting");
+    expect(state.step).toBe(1);
+    expect(loop.clock.slept).toEqual([90_000, 2_000]);
+    expect((await loop.events()).filter((event) => event.type === "model-asked").map((event) => event.attempt)).toEqual(
+      [1, 2, 3],
+    );
+  });
+
+  it("pauses after several failures in a row, and asks again when it is resumed", async () => {
+    const loop = await makeLoop({ script: [...Array(3).fill(failed("no-connection", { afterMs: null })), done()] });
+    expect((await loop.run()).paused).toMatchObject({ code: "model-unreachable" });
+    await loop.store.deliver(loop.row.id, "1", { type: "resume" }, "2026-11-20T08:00:00.000Z");
+    expect(phaseOf(await loop.run()).kind).toBe("resting");
+  });
+
+  it.each([
+    ["unauthorized", "key-refused"],
+    ["quota-exhausted", "key-refused"],
+    ["model-not-found", "model-refused"],
+  ])("pauses at once when asking again cannot help: %s", async (code, pause) => {
+    const loop = await makeLoop({ script: [failed(code, null), done()] });
+    expect((await loop.run()).paused).toEqual({ code: pause, reason: `It said ${code}.` });
+    expect(loop.model.requests).toHaveLength(1);
+  });
+});
+
+describe("long texts", () => {
+  it("a reply over 32 KB is put aside, and its command runs with the whole argument", async () => {
+    const text = "line of text\n".repeat(4_000);
+    const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
+    await loop.run();
+    expect(loop.text("long.txt")).toBe(text);
+    const replied = (await loop.events()).find((event) => event.type === "model-replied");
+    expect(isBlobRef(replied?.text)).toBe(true);
+    expect(JSON.stringify(await loop.events()).length).toBeLessThan(40_000);
+    expect(loop.model.requests[1]?.messages.map((message) => message.content).join("").length).toBeLessThan(30_000);
+  });
+
+  it("a result over the limit is put into a file and named", async () => {
+    const flood = defineCommand({
+      name: "flood",
+      label: "Flood",
+      summary: "Floods.",
+      effect: "pure",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+      run: async () => succeed("x".repeat(100_000), { source: "workspace" }),
+    });
+    const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
+    await loop.run();
+    expect(loop.text("_goald/outputs/c1.txt")).toHaveLength(100_000);
+    const finished = (await loop.events()).find((event) => event.type === "command-finished");
+    expect(finished?.observation).toMatchObject({
+      status: "ok",
+      text: expect.stringContaining("_goald/outputs/c1.txt"),
+      artifacts: ["_goald/outputs/c1.txt"],
+    });
+  });
+
+  it("NUL and half a character in a reply do not reach the store", async () => {
+    const loop = await makeLoop({
+      script: [reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" }), done()],
+    });
+    await loop.run();
+    const call = (await loop.events()).find((event) => event.type === "command-requested")?.call;
+    expect(call?.args.text).toBe("a\uFFFDb\uFFFDc");
+    expect(loop.text("a.txt")).toBe("a\uFFFDb\uFFFDc");
+  });
+});
+
+describe("a command that waits", () => {
+  const askTwin = defineCommand({
+    name: "ask_twin",
+    label: "Ask",
+    summary: "Asks.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+    run: async () => wait("agent", "2026-11-21T00:00:00.000Z"),
+  });
+
+  it("parks the agent at no cost, and the answer goes on where it stood", async () => {
+    const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+    expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
+    expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
+    const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
+    await loop.store.deliver(
+      loop.row.id,
+      "child",
+      { type: "answer", callId: "c1", observation },
+      "2026-11-20T08:00:00.000Z",
+    );
+    const state = await loop.run();
+    expect(phaseOf(state).kind).toBe("resting");
+    expect(state.tainted).toBe(true);
+    expect(loop.model.requests[1]?.messages.some((message) => message.content.includes("42"))).toBe(true);
+  });
+
+  it("is not asked twice for being run twice", async () => {
+    const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+    await loop.run();
+    await loop.run();
+    expect((await loop.events()).filter((event) => event.type === "command-started")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,136 @@
+/**
+ * loop.ts -- the real main loop on fakes: store, workspace, model and clock in memory, everything else as it ships.
+ *
+ * The world outlives the process: `store` and `files` stay, `run` may be called again after a crash.
+ */
+import { describeForPrompt } from "#commands/describe.ts";
+import { loadRegistry, type Registry } from "#commands/registry.ts";
+import type { Command } from "#core/command.ts";
+import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
+import type { AgentRow, LongTermMemory, Store } from "#core/ports.ts";
+import type { AgentState } from "#core/state.ts";
+import { type Answer, runForeground } from "#daemon/foreground.ts";
+import { createPrepare, type Prepare } from "#daemon/perform.ts";
+import { rememberStep } from "#memory/remember.ts";
+import { loadWords } from "#prompt/template.ts";
+import { createReplyReader } from "#reply/read.ts";
+import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { MemoryStore } from "./memory-store.ts";
+import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
+import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
+
+export interface LoopOptions {
+  readonly script: Script;
+  readonly settings?: Partial<AgentSettings>;
+  /** Added to the shipped catalogue, or in place of a command of that name. */
+  readonly commands?: readonly Command[];
+  readonly contextTokens?: number;
+  readonly memory?: LongTermMemory;
+  readonly goals?: readonly string[];
+}
+export interface RunChange {
+  /** Around the store that the loop sees: where crashes happen. */
+  readonly store?: (store: MemoryStore) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "deliver">;
+  readonly prepare?: (prepare: Prepare) => Prepare;
+  readonly ask?: (call: CommandCall) => Promise<Answer>;
+  readonly interrupt?: AbortSignal;
+}
+export interface Loop {
+  readonly store: MemoryStore;
+  readonly files: Files;
+  readonly model: ScriptedModel;
+  readonly clock: FakeClock;
+  readonly row: AgentRow;
+  /** What was shown, over all runs. */
+  readonly shown: RecordedEvent[];
+  /** One process's life: claims the agent and runs it. */
+  run(change?: RunChange): Promise<AgentState>;
+  events(): Promise<readonly RecordedEvent[]>;
+  text(path: string): string | undefined;
+}
+
+const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
+
+export async function makeLoop(options: LoopOptions): Promise<Loop> {
+  const store = new MemoryStore();
+  const files: Files = new Map();
+  const model = scriptedModel(options.script);
+  const clock = fakeClock({ auto: true });
+  const registry = withCommands(await loadRegistry(["commands"]), options.commands ?? []);
+  const words = await loadWords(["prompts"]);
+  const shown: RecordedEvent[] = [];
+  const spec = {
+    name: "Foo",
+    role: "a tester",
+    goals: options.goals ?? ["Count to twelve"],
+    approve: "never",
+    stepLimit: 100,
+  } as const;
+  const row = await store.create({ ...spec, ...options.settings }, "test", clock.now().toISOString());
+  const readReply = createReplyReader({
+    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
+    aliases: { commands: {}, args: {} },
+  });
+
+  async function run(change: RunChange = {}): Promise<AgentState> {
+    const lease = await store.claim(row.id);
+    const prepare = createPrepare({
+      agentId: row.id,
+      folder: "/nowhere",
+      model,
+      modelName: "test-model",
+      memory: options.memory ?? NO_MEMORY,
+      recallCount: 10,
+      registry,
+      commandList: describeForPrompt(registry.all),
+      words,
+      contextTokens: options.contextTokens ?? 32_000,
+      replyTokens: 1_000,
+      readReply,
+      openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
+      openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),
+      clock,
+      signal: new AbortController().signal,
+    });
+    return runForeground(lease, {
+      store: change.store?.(store) ?? store,
+      clock,
+      prepare: change.prepare?.(prepare) ?? prepare,
+      remoteRecall: false,
+      rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
+      remember: (before, event) => rememberStep(before, event, row.id),
+      onCommitted: (events) => shown.push(...events),
+      interrupt: change.interrupt ?? new AbortController().signal,
+      ...(change.ask ? { ask: change.ask } : {}),
+    });
+  }
+  return {
+    store,
+    files,
+    model,
+    clock,
+    row,
+    shown,
+    run,
+    events: () => store.read(row.id, 0, 10_000),
+    text: (path) => {
+      const content = files.get(path);
+      return content && Buffer.from(content).toString("utf8");
+    },
+  };
+}
+
+function withCommands(shipped: Registry, added: readonly Command[]): Registry {
+  const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, ...command }));
+  const all = [...shipped.all.filter(({ name }) => !more.some((own) => own.name === name)), ...more] as Registry["all"];
+  return { all, names: all.map(({ name }) => name), get: (name) => all.find((command) => command.name === name) };
+}
+
+/** A reply as a good model writes it. */
+export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}, speak = `I use ${name}.`): string =>
+  JSON.stringify({
+    thoughts: { text: "I think.", reasoning: "Because.", plan: "- go on", criticism: "none", speak },
+    command: { name, args },
+  });
+export const done = (reason = "All goals are reached."): string => reply("task_complete", { reason });
