@@ -1,0 +1,89 @@
+/**
+ * arguments.ts -- arguments brought to the names and types of their schema, where nothing is lost by it.
+ *
+ * Only four conversions are made: a finite number for a string, a list of one string for
+ * a string, an integer in digits for an integer, a string for a list. `true` never becomes 1,
+ * null never becomes "" or 0, an unknown argument is never dropped: dropping
+ * `"mode": "append"` would overwrite a file. Templates copied from the prompt are told apart.
+ */
+import type { ArgsSchema, PropertySchema } from "#core/command.ts";
+import { type Aliases, argumentNamed } from "./aliases.ts";
+import { isRecord, isSame, parseJson } from "./json.ts";
+
+export type Arranged =
+  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: "not-an-object" }
+  | { readonly kind: "twice"; readonly name: string }
+  | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
+
+export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases): Arranged {
+  const names = Object.keys(schema.properties);
+  const record = asRecord(written, schema, names);
+  if (record === null) return { kind: "not-an-object" };
+  const args: Record<string, unknown> = Object.create(null);
+  for (const [key, value] of Object.entries(record)) {
+    const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
+    const name = argumentNamed(bare, names, aliases);
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    const converted = property ? convert(value, property) : value;
+    if (name in args && !isSame(args[name], converted)) return { kind: "twice", name };
+    args[name] = converted;
+  }
+  for (const [name, value] of Object.entries(args)) {
+    const placeholder = [value].flat().find(isPlaceholder);
+    if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
+  }
+  return { kind: "args", args };
+}
+
+/** The arguments as a record: from JSON in a string, from below a second `args`, or the one argument itself. */
+function asRecord(
+  written: unknown,
+  schema: ArgsSchema,
+  names: readonly string[],
+): Readonly<Record<string, unknown>> | null {
+  if (written === undefined || written === null || written === "" || (Array.isArray(written) && written.length === 0))
+    return {};
+  let value = written;
+  if (typeof value === "string" && value.trimStart().startsWith("{")) {
+    const parsed = parseJson(value);
+    if (!isRecord(parsed)) return null;
+    value = parsed;
+  }
+  const [only] = names;
+  if (
+    typeof value === "string" &&
+    only !== undefined &&
+    names.length === 1 &&
+    schema.properties[only]?.type === "string"
+  )
+    return { [only]: value };
+  if (!isRecord(value)) return null;
+  const isNested = Object.keys(value).length === 1 && isRecord(value.args) && !names.includes("args");
+  return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
+}
+
+function convert(value: unknown, property: PropertySchema): unknown {
+  switch (property.type) {
+    case "string":
+      if (typeof value === "number" && Number.isFinite(value)) return String(value);
+      if (Array.isArray(value) && value.length === 1 && typeof value[0] === "string") return value[0].toWellFormed();
+      return typeof value === "string" ? value.toWellFormed() : value;
+    case "integer":
+      return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+    case "array": {
+      if (typeof value !== "string") return value;
+      const parsed = value.trimStart().startsWith("[") ? parseJson(value) : undefined;
+      return Array.isArray(parsed) ? parsed : [value];
+    }
+    case "number":
+    case "boolean":
+      return value;
+  }
+}
+
+/** `<file>`, as the command list and the response format write what is to be filled in; or dots for it. */
+const isPlaceholder = (value: unknown): value is string =>
+  typeof value === "string" &&
+  value.length <= 40 &&
+  (/^<[a-z_ ]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()));

@@ -1,0 +1,56 @@
+/**
+ * duplicates.ts -- keys given twice with different values in one JSON object.
+ *
+ * JSON.parse keeps the last one silently, a person reading the log sees the first: what
+ * says two things is not run. Thoughts are exempt, since nothing acts on them. Expects
+ * text that JSON.parse accepts; one pass, and each value is compared as a value.
+ */
+
+interface Level {
+  /** Raw value text by key; null for a list. */
+  readonly values: Map<string, string> | null;
+  readonly isExempt: boolean;
+  key: string | null;
+  valueStart: number;
+}
+
+/** The first such key, or null. */
+export function conflictingKey(json: string): string | null {
+  const levels: Level[] = [];
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at] as string;
+    const level = levels.at(-1);
+    if (char === '"') {
+      const end = endOfString(json, at);
+      if (level?.values && level.key === null) level.key = JSON.parse(json.slice(at, end));
+      at = end - 1;
+    } else if (char === ":" && level) level.valueStart = at + 1;
+    else if (char === "{" || char === "[") levels.push(newLevel(char, level));
+    else if (char === "," || char === "}" || char === "]") {
+      if (level && isConflict(level, json, at)) return level.key;
+      if (level) level.key = null;
+      if (char !== ",") levels.pop();
+    }
+  }
+  return null;
+}
+
+function newLevel(char: string, parent: Level | undefined): Level {
+  const isExempt = parent !== undefined && (parent.isExempt || /^thoughts?$/i.test(parent.key ?? ""));
+  return { values: char === "{" && !isExempt ? new Map() : null, isExempt, key: null, valueStart: 0 };
+}
+
+function isConflict(level: Level, json: string, end: number): boolean {
+  if (!level.values || level.key === null) return false;
+  const value = json.slice(level.valueStart, end).trim();
+  const earlier = level.values.get(level.key);
+  level.values.set(level.key, value);
+  if (earlier === undefined || earlier === value || /^thoughts?$/i.test(level.key)) return false;
+  return JSON.stringify(JSON.parse(earlier)) !== JSON.stringify(JSON.parse(value));
+}
+
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
+}

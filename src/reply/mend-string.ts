@@ -1,0 +1,137 @@
+/**
+ * mend-string.ts -- one damaged string rewritten as a JSON string.
+ *
+ * Double, single, typographic and backtick quotes, and Python's long strings, become JSON's.
+ * Content is kept to the character: an illegal escape is text with a backslash in it.
+ */
+import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./quotes.ts";
+
+/** The quote that ends a string, by the one that began it. */
+export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  "`": "`",
+  "“": "”",
+  "„": "”",
+  "”": "”",
+  "‘": "’",
+  "’": "’",
+};
+
+export interface StringPlace {
+  /** The quote that ends it. */
+  readonly ends: string;
+  /** Brackets open around it, outermost first. */
+  readonly stack: readonly string[];
+  readonly isKey: boolean;
+  readonly isThought: boolean;
+  /** Ends are told from content by what follows; otherwise the first quote that is not escaped ends it. */
+  readonly resolves: boolean;
+}
+
+export interface MendedString {
+  /** With its quotes. */
+  readonly text: string;
+  /** First index of the source after it. */
+  readonly end: number;
+  readonly isClear: boolean;
+  readonly isCut: boolean;
+  readonly hasConflict: boolean;
+  /** See `Mended.isDoubtful`. */
+  readonly isDoubtful: boolean;
+}
+
+export function mendString(source: string, start: number, place: StringPlace): MendedString {
+  const long = place.isKey ? null : longString(source, start);
+  if (long) return long;
+  const content: string[] = [];
+  const quotes: number[] = [];
+  let isGuess = false;
+  let hasConflict = false;
+  let at = start + 1;
+  for (; at < source.length; at++) {
+    const char = source[at] as string;
+    if (char === "\\") {
+      const isPath = isInWindowsPath(source, at);
+      const escaped = isPath ? BACKSLASH : escapeAt(source, at, place.ends);
+      if (isPath && /[bfnrtu]/.test(source[at + 1] ?? "")) isGuess = true;
+      content.push(escaped.text);
+      at += escaped.length - 1;
+      continue;
+    }
+    const verdict = char === place.ends ? judge(source, at, place, quotes.length > 0) : "content";
+    if (verdict === "end") break;
+    if (verdict === "joined") {
+      isGuess = true;
+      at = startOfNextQuote(source, at + 1);
+      continue;
+    }
+    if (verdict === "conflict") hasConflict = true;
+    if (char === place.ends) quotes.push(content.length);
+    content.push(escapeCharacter(char));
+  }
+  const isInList = quotes.length > 0 && place.stack.at(-1) !== "{";
+  const verdict = isInList ? "doubtful" : judgeContentQuotes(content, quotes, place.ends);
+  return {
+    text: `"${content.join("")}"`,
+    end: Math.min(source.length, at + 1),
+    isClear: verdict === "intended" && !isGuess,
+    isCut: at >= source.length,
+    hasConflict,
+    isDoubtful: verdict === "doubtful" && !place.isThought,
+  };
+}
+
+function judge(source: string, at: number, place: StringPlace, hasContentQuote: boolean): QuoteVerdict {
+  return place.resolves && !place.isKey ? judgeQuote(source, at, { stack: place.stack, hasContentQuote }) : "end";
+}
+
+/** Of the string after a `+`, which `judgeQuote` has seen. */
+function startOfNextQuote(source: string, from: number): number {
+  let at = source.indexOf("+", from);
+  while (CLOSING_QUOTE[source[at] as string] === undefined) at++;
+  return at;
+}
+
+/** Python's `"""…"""`, or null. */
+function longString(source: string, start: number): MendedString | null {
+  if (!source.startsWith('"""', start)) return null;
+  const end = source.indexOf('"""', start + 3);
+  if (end <= start + 3 || !/^\s{0,50}[,}\]]/.test(source.slice(end + 3, end + 54))) return null;
+  const content: string[] = [];
+  for (let at = start + 3; at < end; at++) {
+    const isEscape = source[at] === "\\";
+    const piece = isEscape ? escapeAt(source, at, '"') : { text: escapeCharacter(source[at] as string), length: 1 };
+    content.push(piece.text);
+    at += piece.length - 1;
+  }
+  const whole = { isClear: true, isCut: false, hasConflict: false, isDoubtful: false } as const;
+  return { text: `"${content.join("")}"`, end: end + 3, ...whole };
+}
+
+/** Behind `C:\Us…`, whose first backslash is no escape, the other single ones are hardly meant as escapes either. */
+function isInWindowsPath(source: string, at: number): boolean {
+  if (source[at + 1] === "\\" || source[at + 1] === '"') return false;
+  const before = source.slice(Math.max(0, at - 260), at);
+  return /(?<![A-Za-z])[A-Za-z]:\\[^\s"\\/bfnrtu][^\s"\\]*(?:\\[^\s"\\]+)*$/.test(before);
+}
+
+interface Piece {
+  readonly text: string;
+  /** Characters of the source. */
+  readonly length: number;
+}
+const BACKSLASH: Piece = { text: "\\\\", length: 1 };
+
+/** Legal escapes stay; an escaped quote that needs none loses its backslash; any other backslash is content. */
+function escapeAt(source: string, at: number, ends: string): Piece {
+  const next = source[at + 1] ?? "";
+  if (next !== "" && '"\\/bfnrt'.includes(next)) return { text: `\\${next}`, length: 2 };
+  if (next === "u" && /^[\da-fA-F]{4}$/.test(source.slice(at + 2, at + 6)))
+    return { text: source.slice(at, at + 6), length: 6 };
+  if (next === "'" || (next !== "" && next === ends)) return { text: next, length: 2 };
+  return BACKSLASH;
+}
+
+const escapeCharacter = (char: string): string =>
+  char === '"' ? '\\"' : char < " " ? JSON.stringify(char).slice(1, -1) : char;

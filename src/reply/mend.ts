@@ -1,0 +1,223 @@
+/**
+ * mend.ts -- damaged JSON rewritten as strict JSON, without guessing.
+ *
+ * One forward pass over one object. Only spelling is changed, never content: delimiters
+ * become double quotes, control characters are escaped, backslashes that JSON does not
+ * know are doubled (they are somebody's regular expression or Windows path), comments and
+ * trailing commas go, Python and JavaScript literals get their JSON names. `isClear`
+ * says that nothing had to be guessed; what the pass does not understand is copied as
+ * it is, for a freer repair to try, and makes the result unclear.
+ */
+import { endOfComment } from "./extract-json.ts";
+import { CLOSING_QUOTE, mendString } from "./mend-string.ts";
+
+export interface Mended {
+  readonly text: string;
+  /** First index of the source after the object. */
+  readonly end: number;
+  /** Brackets that the source still owed at its end, in closing order. */
+  readonly owed: string;
+  /** The source ends inside a string, a word or a number: its last value may be half a value. */
+  readonly isCut: boolean;
+  readonly isClear: boolean;
+  /** A quote could be read in two ways: "resolve" is no use here. */
+  readonly hasConflict: boolean;
+  /** A quote outside the thoughts is as likely a stutter as content: nobody can tell what was meant. */
+  readonly isDoubtful: boolean;
+  /** `...` stands where a value belongs. */
+  readonly hasEllipsis: boolean;
+}
+
+/** "resolve" tells ends from content by what follows; "plain" takes the first unescaped quote as the end. */
+export type QuoteReading = "resolve" | "plain";
+
+interface Pass {
+  readonly source: string;
+  readonly quotes: QuoteReading;
+  at: number;
+  readonly out: string[];
+  readonly stack: string[];
+  /** The key that each open bracket stands under, as JSON text. */
+  readonly keys: string[];
+  key: string;
+  /** Last significant character written: `"` for a string, `a` for a word or number. */
+  last: string;
+  /** Where in `out` the last comma stands. */
+  comma: number;
+  isCut: boolean;
+  isClear: boolean;
+  hasConflict: boolean;
+  isDoubtful: boolean;
+  hasEllipsis: boolean;
+}
+
+const PUNCTUATION: Readonly<Record<string, string>> = {
+  "：": ":",
+  "，": ",",
+  "；": ",",
+  ";": ",",
+  "｛": "{",
+  "｝": "}",
+};
+const OWED: Readonly<Record<string, string>> = { "{": "}", "[": "]", "(": "]" };
+const LITERALS: ReadonlyMap<string, string> = new Map([
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+  ["NaN", "null"],
+  ["undefined", "null"],
+  ["Infinity", "null"],
+]);
+const WORD = /[\p{L}_$][\p{L}\d_$-]*/uy;
+const NUMBER = /[-+.]?\d[\w.+-]*/y;
+const THOUGHTS_KEY = /^"\s*thoughts?\s*"$/i;
+const STRICT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** Mends the object that begins at `start`; text after its end is left alone. */
+export function mend(source: string, start: number, quotes: QuoteReading): Mended {
+  const pass: Pass = {
+    source,
+    quotes,
+    at: start,
+    out: [],
+    stack: [],
+    keys: [],
+    key: "",
+    last: "",
+    comma: -1,
+    isCut: false,
+    isClear: true,
+    hasConflict: false,
+    isDoubtful: false,
+    hasEllipsis: false,
+  };
+  do readToken(pass);
+  while (pass.stack.length > 0 && pass.at < source.length && !(pass.hasConflict && quotes === "resolve"));
+  if (pass.stack.length > 0 && pass.last === "a") pass.isCut = true;
+  const owed = pass.stack.map((open) => OWED[open]).reverse();
+  const { at: end, isCut, isClear, hasConflict, isDoubtful, hasEllipsis } = pass;
+  const text = pass.out.join("");
+  return { text, end, owed: owed.join(""), isCut, isClear, hasConflict, isDoubtful, hasEllipsis };
+}
+
+function readToken(pass: Pass): void {
+  const { source, at } = pass;
+  const char = PUNCTUATION[source[at] as string] ?? (source[at] as string);
+  const afterComment = char === "#" ? endOfLine(source, at) : endOfComment(source, at);
+  if (afterComment > at) {
+    pass.at = afterComment;
+    return;
+  }
+  if (CLOSING_QUOTE[char] !== undefined && (char === '"' || isTokenPosition(pass))) readString(pass, char);
+  else if (char <= " " || char === "\u00a0" || char === "\ufeff")
+    write(pass, " \n\r\t".includes(char) ? char : " ", "");
+  else if (char === "{" || char === "[" || (char === "(" && isTokenPosition(pass))) open(pass, char);
+  else if (char === "}" || char === "]" || (char === ")" && pass.stack.at(-1) === "(")) close(pass, char);
+  else if (char === ",") writeComma(pass);
+  else if (char === ":") write(pass, ":", ":");
+  else if (char === "=" && pass.last === '"') write(pass, ":", ":", source[at + 1] === ">" ? 2 : 1);
+  else readBareToken(pass, char);
+}
+
+/** Where a key or a value may begin. */
+const isTokenPosition = (pass: Pass): boolean => pass.last === "" || "{[(,:".includes(pass.last);
+const role = (pass: Pass): "key" | "value" => (pass.stack.at(-1) === "{" && pass.last !== ":" ? "key" : "value");
+const endOfLine = (source: string, at: number): number => {
+  const end = source.indexOf("\n", at);
+  return end === -1 ? source.length : end;
+};
+
+function write(pass: Pass, text: string, last: string, length = 1): void {
+  pass.out.push(text);
+  if (last !== "") pass.last = last;
+  pass.at += length;
+}
+
+function open(pass: Pass, char: string): void {
+  pass.stack.push(char);
+  pass.keys.push(pass.key);
+  pass.key = "";
+  write(pass, char === "(" ? "[" : char, char === "(" ? "[" : char);
+}
+
+function close(pass: Pass, char: string): void {
+  if (pass.last === ",") pass.out[pass.comma] = "";
+  const opened = pass.stack.pop() as string;
+  pass.keys.pop();
+  const expected = OWED[opened] as string;
+  if (expected !== char && opened !== "(") pass.isClear = false;
+  write(pass, opened === "(" ? "]" : char, expected);
+}
+
+/** A comma too many is dropped; in a list it may stand for a value that is not there. */
+function writeComma(pass: Pass): void {
+  if (pass.last === "," || pass.last === "{" || pass.last === "[") {
+    if (pass.stack.at(-1) !== "{") pass.isClear = false;
+    pass.at++;
+    return;
+  }
+  pass.comma = pass.out.length;
+  write(pass, ",", ",");
+}
+
+function readBareToken(pass: Pass, char: string): void {
+  const { source, at } = pass;
+  const word = matchAt(WORD, source, at);
+  if (word !== null) {
+    readWord(pass, word);
+    return;
+  }
+  const number = matchAt(NUMBER, source, at);
+  if (number !== null) {
+    if (!STRICT_NUMBER.test(number)) pass.isClear = false;
+    write(pass, number.replace(/^\+/, ""), "a", number.length);
+    return;
+  }
+  if (pass.last === ":" && (source.startsWith("...", at) || char === "…")) pass.hasEllipsis = true;
+  pass.isClear = false;
+  write(pass, char, "a");
+}
+
+function readWord(pass: Pass, word: string): void {
+  const { source, at } = pass;
+  const isKey = role(pass) === "key" && /^\s{0,50}[:=]/.test(source.slice(at + word.length, at + word.length + 52));
+  if (isKey) {
+    pass.key = JSON.stringify(word);
+    write(pass, JSON.stringify(word), '"', word.length);
+    return;
+  }
+  const isPrefix = pass.last === ":" && /^[bruf]{1,2}$/i.test(word) && /["']/.test(source[at + word.length] ?? "");
+  if (isPrefix) {
+    pass.isClear = false;
+    pass.at += word.length;
+    return;
+  }
+  const literal = isTokenPosition(pass) ? LITERALS.get(word) : undefined;
+  if (literal === undefined) pass.isClear = false;
+  write(pass, literal ?? word, "a", word.length);
+}
+
+function matchAt(sticky: RegExp, source: string, at: number): string | null {
+  sticky.lastIndex = at;
+  return sticky.exec(source)?.[0] ?? null;
+}
+
+function readString(pass: Pass, opening: string): void {
+  const isKey = role(pass) === "key";
+  const string = mendString(pass.source, pass.at, {
+    ends: CLOSING_QUOTE[opening] as string,
+    stack: pass.stack,
+    isKey,
+    isThought: pass.keys.some((key) => THOUGHTS_KEY.test(key)),
+    resolves: pass.quotes === "resolve" || opening !== '"',
+  });
+  if (!isTokenPosition(pass) || !string.isClear) pass.isClear = false;
+  if (string.hasConflict) pass.hasConflict = true;
+  if (string.isDoubtful) pass.isDoubtful = true;
+  if (string.isCut) pass.isCut = true;
+  if (isKey) pass.key = string.text;
+  write(pass, string.text, '"', string.end - pass.at);
+}

@@ -1,0 +1,118 @@
+/**
+ * quotes.ts -- whether a quote inside a damaged string ends it or belongs to it.
+ *
+ * Models forget to escape quotes: `"text": "He said "hi" to me"`. What follows a quote
+ * tells: an end is followed by a comma and the next key, or by closing brackets, or by
+ * nothing; anything else is content. Where both readings are possible the answer is
+ * "conflict", and the caller asks the model again rather than guess. In well-formed JSON
+ * every unescaped quote is an end, and is found to be one. Looking ahead is bounded.
+ */
+
+export type QuoteVerdict = "end" | "content" | "conflict" | "joined";
+
+interface QuoteContext {
+  /** Brackets open around the string, outermost first. */
+  readonly stack: readonly string[];
+  /** True when a quote of this string was already taken as content. */
+  readonly hasContentQuote: boolean;
+}
+
+const LOOK_AHEAD = 500;
+const QUOTES = "\"'“”„‘’`";
+const KEY_AHEAD = /["'“‘`][^"'“”‘’`\n]{1,200}["'”’`]\s{0,50}[:=：]/y;
+const BARE_KEY_AHEAD = /[A-Za-z_]\w{0,100}\s{0,50}[:=：]/y;
+const LITERAL_AHEAD = /[-+.\d{[\]"'“‘`,]|(?:true|false|null|True|False|None)\b/y;
+
+/** `at` is the index of a quote of the kind that would end the string. */
+export function judgeQuote(source: string, at: number, context: QuoteContext): QuoteVerdict {
+  const next = skipBlank(source, at + 1);
+  const char = source[next];
+  if (char === undefined) return "end";
+  if (isCloser(char, context.stack)) return judgeClosers(source, next, context.stack);
+  if (",，;；".includes(char)) return judgeComma(source, next + 1, context.stack);
+  if (char === ":" || char === "：") return "conflict";
+  if (char === "+" && QUOTES.includes(source[skipBlank(source, next + 1)] ?? "x"))
+    return context.hasContentQuote ? "content" : "joined";
+  if (context.stack.at(-1) === "{" && matchesAt(KEY_AHEAD, source, next)) return "end";
+  return "content";
+}
+
+const isCloser = (char: string, stack: readonly string[]): boolean =>
+  "}]｝".includes(char) || (char === ")" && stack.includes("("));
+
+/** Brackets close, and then comes what may come after them. */
+function judgeClosers(source: string, from: number, stack: readonly string[]): QuoteVerdict {
+  let at = from;
+  for (let closed = 0; at < source.length && isCloser(source[at] as string, stack); closed++) {
+    if (closed >= stack.length) return "end";
+    at = skipBlank(source, at + 1);
+  }
+  const after = source[at];
+  if (after === undefined || ",，;；`".includes(after) || isKeyAhead(source, at)) return "end";
+  return QUOTES.includes(after) ? "conflict" : "content";
+}
+
+/** The next key or item follows; a key with its quote doubled is damage, not content. */
+function judgeComma(source: string, from: number, stack: readonly string[]): QuoteVerdict {
+  const at = skipBlank(source, from);
+  const char = source[at];
+  if (char === undefined || isCloser(char, stack) || char === ",") return "end";
+  if (stack.at(-1) !== "{") return matchesAt(LITERAL_AHEAD, source, at) ? "end" : "content";
+  if (isKeyAhead(source, at)) return "end";
+  return QUOTES.includes(char) && isKeyAhead(source, skipBlank(source, at + 1)) ? "conflict" : "content";
+}
+
+/** Over white space and comments that end within reach. */
+function skipBlank(source: string, from: number): number {
+  let at = from;
+  const limit = from + LOOK_AHEAD;
+  while (at < limit) {
+    const char = source[at];
+    if (char !== undefined && char <= " ") at++;
+    else if (char === "/" && source[at + 1] === "*") at = endWithin(source, "*/", at, limit) ?? limit;
+    else if ((char === "/" && source[at + 1] === "/") || char === "#") {
+      const end = endWithin(source, "\n", at, limit);
+      if (end === null) return at;
+      at = end;
+    } else return at;
+  }
+  return at;
+}
+
+function endWithin(source: string, terminator: string, from: number, limit: number): number | null {
+  const end = source.slice(from, limit).indexOf(terminator);
+  return end === -1 ? null : from + end + terminator.length;
+}
+
+const isKeyAhead = (source: string, at: number): boolean =>
+  matchesAt(KEY_AHEAD, source, at) || matchesAt(BARE_KEY_AHEAD, source, at);
+
+function matchesAt(sticky: RegExp, source: string, at: number): boolean {
+  sticky.lastIndex = at;
+  return sticky.test(source);
+}
+
+/**
+ * Whether the quotes taken as content look like a writer's: "intended" in pairs, as an inch
+ * mark after a digit, as an apostrophe after a letter; "doubtful" where one may as well be a
+ * stutter of the string's own quote; "unclear" otherwise. `content` has one element
+ * per character, `positions` says which of them are the quotes.
+ */
+export function judgeContentQuotes(
+  content: readonly string[],
+  positions: readonly number[],
+  delimiter: string,
+): "intended" | "unclear" | "doubtful" {
+  const isApostrophe = (at: number): boolean => delimiter !== '"' && /[\p{L}\d]/u.test(content[at - 1] ?? "");
+  const isInch = (at: number): boolean => /\d/.test(content[at - 1] ?? "");
+  const unexplained = positions.filter((at) => !isApostrophe(at));
+  const isEven = unexplained.length % 2 === 0;
+  const isAtStart = unexplained[0] === 0;
+  const isAtEnd = unexplained.length > 0 && unexplained.at(-1) === content.length - 1;
+  if (isAtStart && isAtEnd) return isEven ? "unclear" : "doubtful";
+  const isDoubled =
+    (isAtStart && unexplained[1] === 1) || (isAtEnd && unexplained.at(-2) === content.length - 2 && content.length > 1);
+  if (isDoubled) return "doubtful";
+  if (isEven || unexplained.filter(isInch).length === 1) return "intended";
+  return isAtStart || isAtEnd ? "doubtful" : "unclear";
+}

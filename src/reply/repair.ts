@@ -1,0 +1,169 @@
+/**
+ * repair.ts -- one object of a reply, read as a value by the least repair that will do.
+ *
+ * In order: strict JSON; an exact decoding of a known disguise (escaped as a whole,
+ * quotes or braces doubled, HTML entities); `mend`, which changes spelling only; jsonrepair,
+ * which guesses. Each value says how far it may be trusted. jsonrepair is quadratic in
+ * unescaped quotes of any kind (200 kB took 20 s) and recursive, so length, quotes, their product and
+ * the depth are capped, over all objects of one reply together.
+ */
+import { jsonrepair } from "jsonrepair";
+import { isTooDeep, parseJson } from "./json.ts";
+import { type Mended, mend } from "./mend.ts";
+
+const MAX_REPAIR_CHARS = 200_000;
+const MAX_REPAIR_QUOTES = 6_000;
+/** Characters times quotes of what jsonrepair is given: about 0.2 s at worst. */
+const MAX_GUESS_WORK = 200_000_000;
+const QUOTES: ReadonlySet<string> = new Set("\"'`“”„‘’´");
+
+/** strict: as sent. clear: the spelling was mended. guessed: the content may have been touched. */
+type Trust = "strict" | "clear" | "guessed";
+
+export interface ParsedObject {
+  readonly kind: "parsed";
+  readonly value: unknown;
+  /** Strict JSON text that `value` came from. */
+  readonly json: string;
+  readonly trust: Trust;
+  /** How many characters of the source were read. */
+  readonly length: number;
+  /**
+   * How it ends in the source: whole, lacking closing brackets only, in the middle of something; or
+   * so it seems, but with brackets at the very end: a quote too few or too many does that too.
+   */
+  readonly ending: "whole" | "closers-missing" | "cut" | "unsure";
+  /** The source up to its end, mended: what was really there, before anything was completed. */
+  readonly written: string;
+}
+export interface Unparsed {
+  readonly kind: "unparsed";
+  readonly reason: "too-large" | "too-deep" | "cut" | "ellipsis" | "syntax";
+}
+
+/** What repair may still cost in this reply. */
+export interface RepairBudget {
+  chars: number;
+  quotes: number;
+  guessWork: number;
+}
+export const newRepairBudget = (): RepairBudget => ({
+  chars: MAX_REPAIR_CHARS,
+  quotes: MAX_REPAIR_QUOTES,
+  guessWork: MAX_GUESS_WORK,
+});
+
+export function parseObject(source: string, budget: RepairBudget): ParsedObject | Unparsed {
+  const whole = { length: source.length, ending: "whole", written: source } as const;
+  if (isTooDeep(source)) return unparsed("too-deep");
+  const strict = parseJson(source);
+  if (strict !== undefined) return { kind: "parsed", value: strict, json: source, trust: "strict", ...whole };
+  if (!spend(budget, source)) return unparsed("too-large");
+  for (const json of undisguise(source)) {
+    const value = parseJson(json);
+    if (value !== undefined) return { kind: "parsed", value, json, trust: "clear", ...whole };
+  }
+  const resolved = mend(source, 0, "resolve");
+  if (resolved.isDoubtful) return unparsed("syntax");
+  const mended = resolved.hasConflict ? { ...mend(source, 0, "plain"), isClear: false } : resolved;
+  return parseMended(source, mended, budget);
+}
+
+function spend(budget: RepairBudget, source: string): boolean {
+  budget.chars -= source.length;
+  if (budget.chars < 0) return false;
+  budget.quotes -= countQuotes(source);
+  return budget.quotes >= 0;
+}
+
+function countQuotes(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) if (QUOTES.has(text[at] as string)) count++;
+  return count;
+}
+
+function parseMended(source: string, mended: Mended, budget: RepairBudget): ParsedObject | Unparsed {
+  if (mended.hasEllipsis) return unparsed("ellipsis");
+  const rest = { length: mended.end, written: mended.text } as const;
+  if (!mended.isCut) {
+    const json = mended.text + mended.owed;
+    const value = parseJson(json);
+    const trust = mended.isClear ? "clear" : "guessed";
+    const ending = mended.owed === "" ? "whole" : "closers-missing";
+    if (value !== undefined) return { kind: "parsed", value, json, trust, ending, ...rest };
+  }
+  return mended.isCut ? guessCut(source, rest, budget) : guessWhole(source, mended, rest, budget);
+}
+
+type Rest = Pick<ParsedObject, "length" | "written">;
+
+function guessWhole(source: string, { text, owed }: Mended, rest: Rest, budget: RepairBudget): ParsedObject | Unparsed {
+  const json = guess(text, budget) ?? guessFromSource(source, budget);
+  return json === null ? unparsed("syntax") : guessed(json, owed === "" ? "whole" : "cut", rest);
+}
+
+/** The quotes do not add up; of that jsonrepair sees more in the source than in what was mended. */
+function guessCut(source: string, rest: Rest, budget: RepairBudget): ParsedObject | Unparsed {
+  const body = source.slice(0, source.lastIndexOf("}") + 1);
+  const whole = /[}\]]\s{0,50}\}$/.test(body.slice(-60)) ? guessFromSource(body, budget) : null;
+  if (whole !== null) return guessed(whole, "unsure", rest);
+  const json = guess(rest.written, budget);
+  return json === null ? unparsed("cut") : guessed(json, "cut", rest);
+}
+
+/** jsonrepair would drop the backslashes that JSON does not know. */
+const guessFromSource = (source: string, budget: RepairBudget): string | null =>
+  /\\(?:[^"\\/bfnrtu]|$)/.test(source) ? null : guess(source, budget);
+
+function guessed(json: string, ending: ParsedObject["ending"], rest: Rest): ParsedObject | Unparsed {
+  const value = parseJson(json);
+  return value === undefined ? unparsed("syntax") : { kind: "parsed", value, json, trust: "guessed", ending, ...rest };
+}
+
+function guess(text: string, budget: RepairBudget): string | null {
+  budget.guessWork -= text.length * (1 + countQuotes(text));
+  if (budget.guessWork < 0) return null;
+  try {
+    const json = jsonrepair(text);
+    JSON.parse(json);
+    return json;
+  } catch {
+    return null; // JSONRepairError, or RangeError where its recursion meets deep nesting
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&quot;": '"',
+  "&#34;": '"',
+  "&#39;": "'",
+  "&apos;": "'",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&amp;": "&",
+};
+
+/** Texts that the source is an exact encoding of, by the look of its beginning. */
+function* undisguise(source: string): Generator<string> {
+  if (/^[{[]\s{0,20}\\"/.test(source)) {
+    const body = source.slice(0, source.lastIndexOf("}") + 1);
+    const text = parseJson(`"${body.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`);
+    if (typeof text === "string") yield text;
+    if (!body.includes('\\\\"')) yield body.replaceAll('\\"', '"');
+  }
+  if (/^[{[]\s{0,20}""\w/.test(source) && !/(?<!")"(?:"")*(?!")/.test(source)) yield source.replaceAll('""', '"');
+  if (/^[{[]\s{0,20}&(?:quot|#34);/.test(source) && !source.includes('"'))
+    yield source.replace(/&(?:quot|#34|#39|apos|lt|gt|amp);/g, (entity) => ENTITIES[entity] as string);
+  if (source.startsWith("{{")) {
+    if (source.endsWith("}}")) yield source.slice(1, -1);
+    yield halveBraces(source);
+  }
+}
+
+/** `{{` and `}}` as Python's templates double them, outside strings. */
+function halveBraces(source: string): string {
+  return source.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|\{\{|\}\}/gs, (token) =>
+    token === "{{" || token === "}}" ? token.slice(1) : token,
+  );
+}
+
+const unparsed = (reason: Unparsed["reason"]): Unparsed => ({ kind: "unparsed", reason });

@@ -1,0 +1,123 @@
+/**
+ * shape.ts -- one command out of the many shapes that models wrap it in.
+ *
+ * `{thoughts, command: {name, args}}` is what was asked for; tool calls, LangChain's
+ * action and action_input, the name as a key, arguments beside the name and lists of one
+ * are the same in other clothes. A reply that says two different things is refused
+ * here, never resolved by position. Keys are compared in lower case; an own `__proto__`
+ * is a key like any other and leads nowhere.
+ */
+import { isRecord, isSame, parseJson } from "./json.ts";
+
+/** A command as the model wrote it; neither name nor arguments are checked. */
+export interface RawCall {
+  readonly name: unknown;
+  readonly args: unknown;
+}
+export type Shape =
+  | { readonly kind: "call"; readonly call: RawCall }
+  | { readonly kind: "several" }
+  | { readonly kind: "none" };
+
+/** Keys that hold a whole command, most telling first. */
+const CALL_KEYS = ["command", "commands", "tool_calls", "tool_call", "function_call", "function", "action", "tool"];
+export const NAME_KEYS = ["name", "command", "action", "tool", "function", "function_name", "tool_name"];
+export const ARGS_KEYS = [
+  "args",
+  "arguments",
+  "parameters",
+  "action_input",
+  "tool_input",
+  "input_args",
+  "params",
+  "command_args",
+];
+/** Keys beside a name that are no arguments. */
+const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
+const MAX_LAYERS = 4;
+const MAX_LIST = 20;
+
+const NONE: Shape = { kind: "none" };
+const SEVERAL: Shape = { kind: "several" };
+
+/** `isName` tells whether a string names a command, for the shape `{"<name>": {…args}}`. */
+export function shapeOf(value: unknown, isName: (name: string) => boolean, layer = 0): Shape {
+  if (layer > MAX_LAYERS) return NONE;
+  if (typeof value === "string")
+    return value.trimStart().startsWith("{") ? shapeOf(parseJson(value), isName, layer + 1) : NONE;
+  if (Array.isArray(value)) {
+    if (value.length > MAX_LIST) return SEVERAL;
+    return same(value.map((item) => shapeOf(item, isName, layer + 1)));
+  }
+  if (!isRecord(value)) return NONE;
+  const record = lowerKeys(value);
+  if (record === null) return SEVERAL;
+  return nestedCall(record, isName, layer) ?? namedCall(record) ?? wrappedCall(record, isName, layer);
+}
+
+/** A command below one of the telling keys; null when the record must say itself. */
+function nestedCall(record: Keyed, isName: (name: string) => boolean, layer: number): Shape | null {
+  const shapes: Shape[] = [];
+  for (const key of CALL_KEYS) {
+    const value = record.get(key)?.value;
+    const isText = typeof value === "string" && value.trimStart().startsWith("{");
+    if (!isText && (typeof value !== "object" || value === null)) continue;
+    const shape = shapeOf(value, isName, layer + 1);
+    const found = shape.kind === "none" ? nameAsKey(value, isName) : shape;
+    if (key === "command" && found.kind === "none") return NONE;
+    shapes.push(found);
+  }
+  const shape = same(shapes);
+  return shape.kind === "none" ? null : shape;
+}
+
+function nameAsKey(value: unknown, isName: (name: string) => boolean): Shape {
+  if (!isRecord(value)) return NONE;
+  const entries = Object.entries(value);
+  const [first, ...others] = entries;
+  if (!first || !entries.every(([key]) => isName(key))) return NONE;
+  return others.length > 0 ? SEVERAL : { kind: "call", call: { name: first[0], args: first[1] } };
+}
+
+function namedCall(record: Keyed): Shape | null {
+  const nameKey = NAME_KEYS.find((key) => typeof record.get(key)?.value === "string");
+  if (nameKey === undefined) return null;
+  const name = record.get(nameKey)?.value;
+  const argsKeys = ARGS_KEYS.filter((key) => record.has(key));
+  if (argsKeys.length > 0)
+    return same(argsKeys.map((key) => ({ kind: "call", call: { name, args: record.get(key)?.value } })));
+  const beside = [...record].filter(([lower]) => lower !== nameKey && !BESIDE.has(lower));
+  const args = Object.fromEntries(beside.map(([, { key, value }]) => [key, value]));
+  return { kind: "call", call: { name, args } };
+}
+
+/** `{"thoughts": {…, "command": …}}`, or the whole reply below one key such as the agent's name. */
+function wrappedCall(record: Keyed, isName: (name: string) => boolean, layer: number): Shape {
+  const thoughts = record.get("thoughts")?.value;
+  if (isRecord(thoughts) && lowerKeys(thoughts)?.has("command")) return shapeOf(thoughts, isName, layer + 1);
+  const [only, ...others] = record.values();
+  if (!only || others.length > 0 || only.key === "__proto__" || !isRecord(only.value)) return NONE;
+  return shapeOf(only.value, isName, layer + 1);
+}
+
+/** What all of them say, if they say one thing. */
+function same(shapes: readonly Shape[]): Shape {
+  const [first, ...others] = shapes.filter((shape) => shape.kind !== "none");
+  if (!first) return NONE;
+  return others.every((shape) => isSame(shape, first)) ? first : SEVERAL;
+}
+
+/** A record by lower-case key, with each key as it was written. */
+type Keyed = ReadonlyMap<string, { readonly key: string; readonly value: unknown }>;
+
+/** Null when two keys differ in case only and say different things. */
+function lowerKeys(record: Readonly<Record<string, unknown>>): Keyed | null {
+  const keyed = new Map<string, { readonly key: string; readonly value: unknown }>();
+  for (const [key, value] of Object.entries(record)) {
+    const lower = key.toLowerCase().trim();
+    const earlier = keyed.get(lower);
+    if (!earlier) keyed.set(lower, { key, value });
+    else if (!/^thoughts?$/.test(lower) && !isSame(earlier.value, value)) return null;
+  }
+  return keyed;
+}

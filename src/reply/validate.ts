@@ -1,0 +1,95 @@
+/**
+ * validate.ts -- a command as the model wrote it, held against the catalogue.
+ *
+ * One ajv validator per command name: a schema that joins all commands gives dozens of
+ * errors for one mistake and is a hundred times slower. Validators are compiled at first
+ * use and convert nothing; a second one that collects all errors only words the problems,
+ * and never sees more than a few arguments too many.
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ArgsSchema } from "#core/command.ts";
+import type { CommandCall } from "#core/event.ts";
+import { type Aliases, commandNamed } from "./aliases.ts";
+import { arrangeArguments } from "./arguments.ts";
+import * as problem from "./problems.ts";
+import type { RawCall } from "./shape.ts";
+
+export interface Catalogue {
+  /** Argument schema by command name. */
+  readonly schemas: Readonly<Record<string, ArgsSchema>>;
+  /** Whether running it can change anything. */
+  hasSideEffect(name: string): boolean;
+  readonly aliases: Aliases;
+}
+
+type Checked =
+  | { readonly kind: "valid"; readonly call: CommandCall }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+export interface Validator {
+  isName(written: string): boolean;
+  check(call: RawCall): Checked;
+}
+
+const AJV_OPTIONS = {
+  strict: true,
+  coerceTypes: false,
+  useDefaults: false,
+  removeAdditional: false,
+  ownProperties: true,
+  unicodeRegExp: true,
+} as const;
+const MAX_PROBLEMS = 5;
+
+export function createValidator({ schemas, aliases }: Catalogue): Validator {
+  const names: ReadonlySet<string> = new Set(Object.keys(schemas));
+  const deciding = compiler(schemas, false);
+  const wording = compiler(schemas, true);
+  return {
+    isName: (written) => commandNamed(written, names, aliases) !== null,
+    check({ name: written, args }) {
+      if (typeof written !== "string" || written.trim() === "") return invalid(problem.noName());
+      const name = commandNamed(written, names, aliases);
+      if (name === null) return invalid(problem.unknownCommand(written, names));
+      const schema = schemas[name] as ArgsSchema;
+      const arranged = arrangeArguments(args, schema, aliases);
+      switch (arranged.kind) {
+        case "not-an-object":
+          return invalid(problem.argumentsNotAnObject(name, schema));
+        case "twice":
+          return invalid(problem.argumentTwice(name, arranged.name));
+        case "placeholder":
+          return invalid(problem.placeholder(name, arranged.name, arranged.value));
+        case "args":
+          if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
+          return { kind: "invalid", problems: words(wording(name), arranged.args, name, schema) };
+      }
+    },
+  };
+}
+
+/** Compiles a command's validator when it is first asked for. */
+function compiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
+  const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
+  const compiled = new Map<string, ValidateFunction>();
+  return (name) => {
+    const known = compiled.get(name);
+    if (known) return known;
+    const schema = schemas[name] as ArgsSchema;
+    const limit = allErrors ? {} : { maxProperties: Object.keys(schema.properties).length };
+    const validate = ajv.compile({ ...schema, ...limit, additionalProperties: false });
+    compiled.set(name, validate);
+    return validate;
+  };
+}
+
+function words(validate: ValidateFunction, args: object, name: string, schema: ArgsSchema): readonly string[] {
+  const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
+  if (unknown.length > MAX_PROBLEMS) return [problem.manyUnknownArguments(name, unknown.length, schema)];
+  validate(args);
+  const errors: readonly ErrorObject[] = validate.errors ?? [];
+  const lines = errors.map((error) => problem.schemaError(name, error, schema));
+  return [...new Set(lines)].slice(0, MAX_PROBLEMS);
+}
+
+const invalid = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems });

@@ -1,0 +1,130 @@
+/**
+ * mutants.ts -- good replies with seeded structural damage, to measure what damage leads a reader astray.
+ *
+ * One to three edits outside the strings: a character lost, added or doubled, the end cut
+ * off, a fence, a sentence in front. A reader is right when it reads the original command,
+ * safe when it reads none, and wrong when it reads another one.
+ */
+import type { CommandCall } from "#core/event.ts";
+
+export interface Mutant {
+  readonly text: string;
+  readonly finishReason: "stop" | "length";
+  readonly meant: CommandCall;
+}
+
+const THOUGHTS = {
+  text: 'Compare "full" {beds} and [poly], then decide: soon',
+  reasoning: "it's the player's arm\nthat matters",
+  plan: "- read\n- write",
+  criticism: "too slow",
+  speak: "on it",
+};
+
+const CALLS: readonly CommandCall[] = [
+  { name: "google", args: { input: 'stiff "poly" strings, 2024: {review}' } },
+  { name: "browse_website", args: { url: "https://example.org/a?b=1#c", question: "which one's softest?" } },
+  { name: "improve_code", args: { suggestions: ["types, first", 'no "any"'], code: 'print("x")\n' } },
+  { name: "task_complete", args: { reason: 'the list, as "asked", is there' } },
+  { name: "read_file", args: { file: "notes/a.txt" } },
+  { name: "write_to_file", args: { file: "out/a.txt", text: 'one\ntwo "2", x: {y}\n\tend\\n' } },
+  { name: "append_to_file", args: { file: "log.md", text: "- it's done: [ok], {really}" } },
+  { name: "delete_file", args: { file: "old/b.txt" } },
+  { name: "send_tweet", args: { text: 'They said "soft", we say: firm.' } },
+  { name: "clone_repository", args: { repository_url: "https://example.org/r.git", clone_path: "vendor/r" } },
+  { name: "start_agent", args: { name: "Ann", task: "find, then sort", prompt: "You are {Ann}." } },
+  { name: "message_agent", args: { key: 7, message: "go on, please" } },
+  { name: "delete_agent", args: { key: 12 } },
+];
+
+/** The same seed gives the same mutants. */
+export function* mutants(seed: number, count: number): Generator<Mutant> {
+  const below = randomIntegers(seed);
+  for (let made = 0; made < count; made++) {
+    const meant = CALLS[below(CALLS.length)] as CommandCall;
+    const reply = below(2) ? { thoughts: THOUGHTS, command: meant } : { command: meant, thoughts: THOUGHTS };
+    let symbols = symbolsOf(JSON.stringify(reply, null, below(2) ? 2 : 0));
+    let finishReason: Mutant["finishReason"] = "stop";
+    for (let edits = 1 + below(3); edits > 0; edits--) {
+      const places = symbols.flatMap(({ place }, at) => (place === "content" ? [] : [at]));
+      const at = places[below(places.length)] ?? 0;
+      const edit = below(EDITS.length);
+      symbols = EDITS[edit]?.(symbols, at, below) ?? symbols;
+      if (edit === CUT) {
+        finishReason = below(2) ? "length" : "stop";
+        break;
+      }
+    }
+    yield { text: symbols.map(({ char }) => char).join(""), finishReason, meant };
+  }
+}
+
+/** Content keeps its place through all edits: damage never falls inside a string that was sound. */
+interface Symbol {
+  readonly char: string;
+  readonly place: "structure" | "content" | "end-quote";
+}
+type Edit = (symbols: readonly Symbol[], at: number, below: (limit: number) => number) => Symbol[];
+
+const structure = (text: string): Symbol[] => [...text].map((char) => ({ char, place: "structure" }));
+const CUT = 3;
+const EDITS: readonly Edit[] = [
+  (symbols, at) => symbols.toSpliced(at, 1),
+  (symbols, at, below) =>
+    symbols.toSpliced(
+      symbols[at]?.place === "end-quote" ? at + 1 : at,
+      0,
+      ...structure("{}[],:\"' \n"[below(10)] as string),
+    ),
+  (symbols, at) => symbols.toSpliced(at, 0, symbols[at] as Symbol),
+  (symbols, at) => (at === 0 ? structure(" ") : symbols.slice(0, at)),
+  (symbols) => [...structure("```json\n"), ...symbols, ...structure("\n```")],
+  (symbols) => [...structure("Sure {x}:\n"), ...symbols],
+];
+
+function symbolsOf(text: string): Symbol[] {
+  let isInside = false;
+  let isEscaped = false;
+  return text.split("").map((char) => {
+    const wasInside = isInside;
+    if (char === '"' && !isEscaped) isInside = !isInside;
+    isEscaped = wasInside && char === "\\" && !isEscaped;
+    if (!wasInside) return { char, place: "structure" };
+    return { char, place: isInside ? "content" : "end-quote" };
+  });
+}
+
+/** Numerical Recipes' linear congruential generator; the high bits are used, the low ones repeat early. */
+function randomIntegers(seed: number): (limit: number) => number {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+export interface Tally {
+  mutants: number;
+  right: number;
+  wrong: number;
+}
+
+/** How often a reader is right and wrong, for the mutants of commands that change things and of the others. */
+export function tally(
+  source: Iterable<Mutant>,
+  hasSideEffect: (name: string) => boolean,
+  read: (mutant: Mutant) => CommandCall | null,
+): { readonly sideEffect: Tally; readonly readOnly: Tally } {
+  const sideEffect: Tally = { mutants: 0, right: 0, wrong: 0 };
+  const readOnly: Tally = { mutants: 0, right: 0, wrong: 0 };
+  for (const mutant of source) {
+    const counts = hasSideEffect(mutant.meant.name) ? sideEffect : readOnly;
+    counts.mutants++;
+    const call = read(mutant);
+    if (call) counts[isSameCall(call, mutant.meant) ? "right" : "wrong"]++;
+  }
+  return { sideEffect, readOnly };
+}
+
+const isSameCall = (a: CommandCall, b: CommandCall): boolean => asText(a) === asText(b);
+const asText = ({ name, args }: CommandCall): string => JSON.stringify([name, Object.entries(args).sort()]);
