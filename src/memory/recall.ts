@@ -1,0 +1,167 @@
+/**
+ * recall.ts -- long-term memory: what of an agent's past is near to what it is busy with.
+ *
+ * The rows in the store are the truth; everything here can be thrown away and is built again from them.
+ * A recall reads the rows that are new, has them and the query turned into vectors
+ * in one request, searches, and ranks. Steps that the prompt shows already never come back, no text
+ * comes twice, and as many are answered as were asked for while there are that many.
+ *
+ * It degrades and never fails. Without a vector of the query, shared words and recency rank the newest
+ * rows; when the store cannot be read, what was read before is used. Each is reported once.
+ * Vectors of a local embedder are made anew at each start, others are kept in the store.
+ */
+import { setImmediate } from "node:timers/promises";
+import { toError } from "#core/errors.ts";
+import type { Embedder, LongTermMemory, Recall, RecallQuery, Store, VectorIndex } from "#core/ports.ts";
+import { clip } from "#core/text.ts";
+import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
+import { ExactIndex } from "./exact-index.ts";
+import { type AgentMemory, findAllByWords, findNear } from "./find.ts";
+import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
+import { queryTexts } from "./query.ts";
+import { AgentRows } from "./rows.ts";
+import { AgentVectors } from "./vectors.ts";
+
+export interface LongTermMemoryParts {
+  readonly store: Pick<Store, "memories" | "saveVectors">;
+  readonly embedder: Embedder;
+  /** Told in words, once, when memory has to do without its embedder or its store. */
+  readonly report: (problem: string) => void;
+  /** Default: exact search. */
+  readonly openIndex?: (dimensions: number) => VectorIndex;
+  /** After which an embedder that asks a server counts as failed. Default: 20 seconds. */
+  readonly embedTimeoutMs?: number;
+}
+
+export interface RecallingMemory extends LongTermMemory {
+  /** Makes every vector durable that was made so far. Before the process ends. */
+  flush(): Promise<void>;
+  /** Forgets what is held in main memory for this agent; its rows stay, and the next recall reads them again. */
+  release(agent: string): Promise<void>;
+}
+
+const ROW_CHARS = 8_000;
+/** Rows that wait for a vector and ride in one request with the query; more waits for the next. */
+const MAX_ROWS_PER_REQUEST = 96;
+export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory {
+  const { embedder, store } = parts;
+  const [reading, saving, searching] = [
+    reportOutages(parts.report),
+    reportOutages(parts.report),
+    reportOutages(parts.report),
+  ];
+  const ask = askEmbedder(embedder, parts.embedTimeoutMs ?? 20_000, parts.report);
+  const agents = new Map<string, AgentMemory>();
+  const turns = new Map<string, Promise<unknown>>();
+  let scanMemory: ScanMemory | undefined;
+
+  async function recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
+    const texts = queryTexts(query.texts);
+    let memory = await upToDate(query.agent);
+    await embed(memory, texts, signal);
+    if (memory.vectors.embedder !== embedder.id) {
+      memory = await upToDate(query.agent);
+      await embed(memory, texts, signal);
+    }
+    await save(memory, false);
+    try {
+      const found = await findNear(memory, query, texts);
+      searching.ends();
+      return found;
+    } catch (error) {
+      searching.begins(`Memory goes by shared words, its index cannot be searched: ${toError(error).message}`);
+      return findAllByWords(memory, query, texts);
+    }
+  }
+
+  /** The agent's memory with all its rows read, begun anew when the embedder is not the one it was built with. */
+  async function upToDate(agent: string): Promise<AgentMemory> {
+    if (agents.get(agent)?.vectors.embedder !== embedder.id) await discard(agent);
+    const memory = agents.get(agent) ?? begin(agent);
+    try {
+      for await (const arrivals of memory.rows.readNew(store)) await memory.vectors.take(arrivals);
+      reading.ends();
+    } catch (error) {
+      reading.begins(`Memory goes on with what it has read so far: ${toError(error).message}`);
+    }
+    return memory;
+  }
+
+  function begin(agent: string): AgentMemory {
+    const index = parts.openIndex?.(embedder.dimensions) ?? openExact(embedder.dimensions);
+    const memory = { rows: new AgentRows(agent), vectors: new AgentVectors(agent, embedder.id, index) };
+    agents.set(agent, memory);
+    return memory;
+  }
+
+  function openExact(dimensions: number): VectorIndex {
+    scanMemory ??= openScanMemory();
+    return new ExactIndex(dimensions, scanMemory);
+  }
+
+  async function embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {
+    do {
+      await embedOnce(memory, texts, embedder, ask, signal);
+      if (!embedder.local || memory.vectors.waiting(1).length === 0) break;
+      await setImmediate();
+    } while (!signal.aborted && memory.vectors.embedder === embedder.id);
+  }
+
+  async function save(memory: AgentMemory, all: boolean): Promise<void> {
+    try {
+      await memory.vectors.save(store, all);
+      saving.ends();
+    } catch (error) {
+      saving.begins(`Vectors could not be saved and will be made again: ${toError(error).message}`);
+    }
+  }
+
+  async function discard(agent: string): Promise<void> {
+    const memory = agents.get(agent);
+    if (!memory) return;
+    agents.delete(agent);
+    await save(memory, true);
+    await memory.vectors.clear(memory.rows.size);
+  }
+
+  /** One at a time for each agent, in the order asked. */
+  function inTurn<T>(agent: string, work: () => Promise<T>): Promise<T> {
+    const turn = (turns.get(agent) ?? Promise.resolve()).then(work);
+    turns.set(
+      agent,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  }
+
+  return {
+    get remote() {
+      return !embedder.local;
+    },
+    recall: (query, signal) => inTurn(query.agent, () => recall(query, signal)),
+    flush: async () => {
+      for (const memory of agents.values()) await save(memory, true);
+    },
+    release: (agent) => inTurn(agent, () => discard(agent)),
+  };
+}
+
+/** One request for the query's new texts and the newest rows without a vector; nothing when neither is there. */
+async function embedOnce(
+  { rows, vectors }: AgentMemory,
+  texts: readonly string[],
+  embedder: Embedder,
+  ask: AskEmbedder,
+  signal: AbortSignal,
+): Promise<void> {
+  const fresh = texts.filter((text) => !vectors.knows(text));
+  const slots = vectors.waiting(MAX_ROWS_PER_REQUEST);
+  if (fresh.length + slots.length === 0) return;
+  const answer = await ask([...fresh, ...slots.map((slot) => clip(rows.at(slot).text, ROW_CHARS))], signal);
+  if (!answer || vectors.embedder !== embedder.id) return;
+  for (const [position, text] of fresh.entries()) {
+    const vector = answer[position];
+    if (vector) vectors.learn(text, vector);
+  }
+  await vectors.settle(slots, answer.slice(fresh.length), rows, !embedder.local);
+}

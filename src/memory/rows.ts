@@ -1,0 +1,113 @@
+/**
+ * rows.ts -- the memory rows of one agent as recall sees them: every text once.
+ *
+ * Read from the store in pages, and only what came since the last reading. Rows whose text is the
+ * same but for case and white space share one slot, in which the newest of them lies; a slot's
+ * vector is therefore never made twice. Slots are numbered from 0 and never reused.
+ */
+import { hash } from "node:crypto";
+import type { MemoryRow, Store } from "#core/ports.ts";
+import { hashOf, stemOf, wordsOf } from "./words.ts";
+
+const PAGE_ROWS = 256;
+
+export interface Remembered extends Omit<MemoryRow, "vector" | "embedder"> {
+  /** Hashes of its stemmed words without their digits, ascending, each once. */
+  readonly words: Uint32Array;
+}
+
+/** A slot that was filled by the last reading, with the vector that the store had for it. */
+export interface Arrival {
+  readonly slot: number;
+  readonly embedder: string | null;
+  readonly vector: Float32Array | null;
+}
+
+export class AgentRows {
+  readonly #agent: string;
+  readonly #bySlot: Remembered[] = [];
+  readonly #slotOfText = new Map<string, number>();
+  readonly #slotsOfStep = new Map<number, number[]>();
+  #lastSeq = 0;
+  #lastStep = 0;
+
+  constructor(agent: string) {
+    this.#agent = agent;
+  }
+
+  get size(): number {
+    return this.#bySlot.length;
+  }
+
+  /** Step of the newest row: what ages are counted from. */
+  get lastStep(): number {
+    return this.#lastStep;
+  }
+
+  at(slot: number): Remembered {
+    const row = this.#bySlot[slot];
+    if (!row) throw new RangeError(`No memory lies in slot ${slot} of ${this.#bySlot.length}.`);
+    return row;
+  }
+
+  /** Slots of these steps, those included whose text an older or newer step shares. */
+  slotsOf(steps: ReadonlySet<number>): Set<number> {
+    const slots = new Set<number>();
+    for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
+    return slots;
+  }
+
+  /** Slots from the newest downward. */
+  *newestSlots(): Generator<number> {
+    for (let slot = this.size - 1; slot >= 0; slot--) yield slot;
+  }
+
+  /** Reads what is new, a page at a time, handing over each page's newly filled slots. */
+  async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly Arrival[]> {
+    for (;;) {
+      const page = await store.memories(this.#agent, this.#lastSeq, PAGE_ROWS);
+      yield page.flatMap((row) => this.#take(row));
+      if (page.length < PAGE_ROWS) return;
+    }
+  }
+
+  #take({ vector, embedder, ...row }: MemoryRow): Arrival[] {
+    this.#lastSeq = Math.max(this.#lastSeq, row.seq);
+    this.#lastStep = Math.max(this.#lastStep, row.step);
+    const text = row.text.toLowerCase().replace(/\s+/g, " ").trim();
+    const key = hash("sha1", text, "base64");
+    const known = this.#slotOfText.get(key);
+    const slot = known ?? this.#bySlot.length;
+    this.#bySlot[slot] = { ...row, words: known === undefined ? wordSetOf(row.text) : this.at(known).words };
+    this.#slotOfText.set(key, slot);
+    const ofStep = this.#slotsOfStep.get(row.step);
+    if (ofStep) ofStep.push(slot);
+    else this.#slotsOfStep.set(row.step, [slot]);
+    return known === undefined ? [{ slot, embedder, vector }] : [];
+  }
+}
+
+/** What near-duplicates are found by, and the ranking without vectors. Numbers say which one, not what, and are left out. */
+export function wordSetOf(text: string): Uint32Array {
+  const hashes = new Set<number>();
+  for (const word of wordsOf(text)) {
+    const hash = letterHashOf(word);
+    if (hash !== NO_LETTERS) hashes.add(hash);
+  }
+  return Uint32Array.from(hashes).sort();
+}
+
+const NO_LETTERS = -1;
+/** Words whose hashes are kept ready; the store is emptied when it is full. */
+const MAX_KNOWN_WORDS = 8_192;
+const knownHashes = new Map<string, number>();
+
+function letterHashOf(word: string): number {
+  const known = knownHashes.get(word);
+  if (known !== undefined) return known;
+  const letters = word.replace(/\d+/g, "");
+  const hash = letters === "" ? NO_LETTERS : hashOf(stemOf(letters));
+  if (knownHashes.size >= MAX_KNOWN_WORDS) knownHashes.clear();
+  knownHashes.set(word, hash);
+  return hash;
+}

@@ -1,0 +1,114 @@
+/** vector-index.ts -- what every VectorIndex holds to, exact or not. */
+import { describe, expect, it } from "@jest/globals";
+import type { VectorIndex } from "#core/ports.ts";
+import { plainIndex } from "../helpers/plain-index.ts";
+import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
+
+export function vectorIndexContract(name: string, make: (dimensions: number) => VectorIndex): void {
+  const axis = (at: number, length = 3) => new Float32Array(length).map((_, index) => (index === at ? 1 : 0));
+
+  describe(`${name} as a VectorIndex`, () => {
+    it("finds nothing while it is empty", async () => {
+      const index = make(3);
+      expect(index.size).toBe(0);
+      expect(await index.search(axis(0), 10)).toEqual([]);
+    });
+
+    it("gives the nearest by cosine, best first, whatever the lengths of the vectors", async () => {
+      const index = make(3);
+      await index.add(7, Float32Array.of(100, 0, 0));
+      await index.add(3, Float32Array.of(0.01, 0.01, 0));
+      await index.add(900, Float32Array.of(0, -5, 0));
+      const found = await index.search(Float32Array.of(0.5, 0, 0), 3);
+      expect(found.map(({ slot }) => slot)).toEqual([7, 3, 900]);
+      expect(found.map(({ score }) => score)).toEqual([1, Math.SQRT1_2, 0].map((score) => expect.closeTo(score, 5)));
+    });
+
+    it.each([
+      [0, 0],
+      [1, 1],
+      [5, 3],
+    ])(
+      "gives at most the asked number and never more than it has: asked %i of 3, gives %i",
+      async (count, expected) => {
+        const index = make(3);
+        for (const at of [0, 1, 2]) await index.add(at, axis(at));
+        expect(await index.search(Float32Array.of(1, 2, 3), count)).toHaveLength(expected);
+      },
+    );
+
+    it("replaces the vector of a slot that is taken", async () => {
+      const index = make(3);
+      await index.add(1, axis(0));
+      await index.add(1, axis(1));
+      expect(index.size).toBe(1);
+      expect(await index.search(axis(1), 5)).toEqual([{ slot: 1, score: expect.closeTo(1, 5) }]);
+    });
+
+    it("does not find what was removed, and takes no notice of a slot that was never there", async () => {
+      const index = make(3);
+      for (const at of [0, 1, 2]) await index.add(at, axis(at));
+      await index.remove(0);
+      await index.remove(77);
+      expect(index.size).toBe(2);
+      const found = await index.search(axis(0), 5);
+      expect(found.map(({ slot }) => slot).sort()).toEqual([1, 2]);
+    });
+
+    it.each([
+      ["too short", Float32Array.of(1, 0)],
+      ["too long", Float32Array.of(1, 0, 0, 0)],
+      ["empty", new Float32Array(0)],
+      ["all zero", new Float32Array(3)],
+      ["not a number", Float32Array.of(1, Number.NaN, 0)],
+      ["infinite", Float32Array.of(Number.POSITIVE_INFINITY, 0, 0)],
+    ])("refuses a vector that is %s, in a row and in a query, and stays as it was", async (_title, vector) => {
+      const index = make(3);
+      await index.add(0, axis(0));
+      await expect(index.add(1, vector)).rejects.toThrow(/xpected 3/);
+      await expect(index.search(vector, 1)).rejects.toThrow(/xpected 3/);
+      expect(await index.search(axis(0), 5)).toEqual([{ slot: 0, score: expect.closeTo(1, 5) }]);
+    });
+
+    it("keeps the vector even when the caller changes the array afterwards", async () => {
+      const index = make(3);
+      const vector = axis(0);
+      await index.add(0, vector);
+      vector.fill(9);
+      expect((await index.search(axis(0), 1))[0]?.score).toBeCloseTo(1, 5);
+    });
+
+    it.each([3, 16, 17, 100, 384])("finds the true ten among 1,000 rows in %i dimensions", async (dimensions) => {
+      const index = make(dimensions);
+      const truth = plainIndex(dimensions);
+      for (const [slot, vector] of clusteredVectors(1_000, dimensions, 20).entries()) {
+        await index.add(slot, vector);
+        await truth.add(slot, vector);
+      }
+      const differing = [];
+      for (const query of clusteredVectors(20, dimensions, 20, 2)) {
+        const expected = await truth.search(query, 10);
+        const found = await index.search(query, 10);
+        const worst = expected.at(-1)?.score ?? 0;
+        if (found.length !== 10 || found.some(({ score }) => score < worst - 1e-5)) differing.push({ expected, found });
+      }
+      expect(differing).toEqual([]);
+    });
+
+    it("agrees with the plain one after a thousand additions, replacements and removals", async () => {
+      const index = make(24);
+      const truth = plainIndex(24);
+      const next = randomNumbers(5);
+      for (const vector of clusteredVectors(1_000, 24, 5, 3)) {
+        const slot = Math.floor(next() * 300);
+        const removes = next() < 0.4;
+        for (const one of [index, truth]) await (removes ? one.remove(slot) : one.add(slot, vector));
+      }
+      expect(index.size).toBe(truth.size);
+      for (const query of clusteredVectors(10, 24, 5, 4)) {
+        const slots = (found: readonly { slot: number }[]) => found.map(({ slot }) => slot);
+        expect(slots(await index.search(query, 10))).toEqual(slots(await truth.search(query, 10)));
+      }
+    });
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * fixed-embedder.ts -- an embedder whose vectors can be worked out by hand, and which fails on demand.
+ *
+ * A text is a bag of its words, each on an axis of its own in the order of first appearance,
+ * so that two texts are as near as the share of words they have in common.
+ */
+import type { Embedder } from "#core/ports.ts";
+
+type Answer = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
+
+export interface FixedEmbedder extends Embedder {
+  /** The texts of each request, in order. */
+  readonly requests: readonly (readonly string[])[];
+  /** What the next requests do instead of answering well. */
+  instead: Answer | undefined;
+  vectorOf(text: string): Float32Array;
+}
+
+export function fixedEmbedder(change: Partial<Pick<Embedder, "id" | "dimensions" | "local">> = {}): FixedEmbedder {
+  const { id = "fixed@64", dimensions = 64, local = false } = change;
+  const axes = new Map<string, number>();
+  const requests: (readonly string[])[] = [];
+
+  function vectorOf(text: string): Float32Array {
+    const vector = new Float32Array(dimensions);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["nothing"]) {
+      const axis = axes.get(word) ?? axes.size;
+      axes.set(word, axis);
+      vector[axis % dimensions] = 1;
+    }
+    const norm = Math.hypot(...vector);
+    return vector.map((component) => component / norm);
+  }
+
+  const embedder: FixedEmbedder = {
+    id,
+    dimensions,
+    local,
+    requests,
+    instead: undefined,
+    vectorOf,
+    async embed(texts, signal) {
+      requests.push(texts);
+      return embedder.instead ? embedder.instead(texts, signal) : texts.map(vectorOf);
+    },
+  };
+  return embedder;
+}

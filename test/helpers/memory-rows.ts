@@ -1,0 +1,70 @@
+/**
+ * memory-rows.ts -- the part of a store that recall reads: memory rows, in main memory.
+ *
+ * Counts what is asked of it, and fails on demand.
+ */
+import type { MemoryRow, NewMemory, Store } from "#core/ports.ts";
+
+export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
+  /** Adds one row; seq and step go up by one unless given. */
+  add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
+  readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
+  /** Rows handed out so far, and lots of vectors saved. */
+  readonly counts: { read: number; saved: number };
+  /** Thrown by every call while it is set. */
+  readonly trouble: { reading?: Error; saving?: Error };
+}
+
+export function memoryRows(): MemoryRows {
+  const rows = new Map<string, MemoryRow[]>();
+  const counts = { read: 0, saved: 0 };
+  const trouble: MemoryRows["trouble"] = {};
+  const of = (agent: string): MemoryRow[] => {
+    const found = rows.get(agent) ?? [];
+    rows.set(agent, found);
+    return found;
+  };
+
+  return {
+    rows,
+    counts,
+    trouble,
+    add(agent, text, given = {}) {
+      const last = of(agent).at(-1);
+      const row: MemoryRow = {
+        seq: (last?.seq ?? 0) + 1,
+        step: (last?.step ?? 0) + 1,
+        namespace: agent,
+        kind: "step",
+        text,
+        importance: 0.4,
+        trust: "agent",
+        ...given,
+        id: `${agent}/${given.seq ?? (last?.seq ?? 0) + 1}`,
+        at: "2026-11-20T10:00:00.000Z",
+        embedder: null,
+        vector: null,
+      };
+      of(agent).push(row);
+      return row;
+    },
+    async memories(agent, after, limit) {
+      if (trouble.reading) throw trouble.reading;
+      const all = of(agent);
+      let from = all.length;
+      while (from > 0 && (all[from - 1]?.seq ?? 0) > after) from--;
+      const page = all.slice(from, from + limit);
+      counts.read += page.length;
+      return page;
+    },
+    async saveVectors(agent, embedder, vectors) {
+      if (trouble.saving) throw trouble.saving;
+      counts.saved++;
+      for (const { seq, vector } of vectors) {
+        const at = of(agent).findIndex((row) => row.seq === seq);
+        const row = of(agent)[at];
+        if (row) of(agent)[at] = { ...row, embedder, vector };
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** plain-index.ts -- the shortest VectorIndex there is: compare with all, sort, cut. What the others are measured by. */
+import type { VectorIndex } from "#core/ports.ts";
+
+export function plainIndex(dimensions: number): VectorIndex {
+  const rows = new Map<number, Float32Array>();
+  const direction = (vector: Float32Array) => {
+    const norm = Math.hypot(...vector);
+    if (vector.length !== dimensions || !(norm > 0 && norm < Number.POSITIVE_INFINITY))
+      throw new Error(`Expected ${dimensions} finite numbers, not all zero.`);
+    return vector.map((component) => component / norm);
+  };
+  return {
+    get size() {
+      return rows.size;
+    },
+    async add(slot, vector) {
+      rows.set(slot, direction(vector));
+    },
+    async remove(slot) {
+      rows.delete(slot);
+    },
+    async search(query, count) {
+      const asked = direction(query);
+      const scored = [...rows].map(([slot, row]) => ({
+        slot,
+        score: row.reduce((sum, x, at) => sum + x * (asked[at] ?? 0), 0),
+      }));
+      return scored.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, Math.max(0, count));
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** random-vectors.ts -- vectors from a seed: the same in every run. */
+
+/** Mulberry32: numbers in 0..1. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** `count` vectors around `clusters` centres, as texts lie around topics; not of unit length. */
+export function clusteredVectors(count: number, dimensions: number, clusters: number, seed = 1): Float32Array[] {
+  const next = randomNumbers(seed);
+  const around = (centre: Float32Array | undefined, spread: number) =>
+    new Float32Array(dimensions).map((_, at) => (centre?.[at] ?? 0) + spread * (next() + next() + next() - 1.5));
+  const centres = Array.from({ length: clusters }, () => around(undefined, 1));
+  return Array.from({ length: count }, () => around(centres[Math.floor(next() * clusters)], 0.4));
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "@jest/globals";
+import { BestOf } from "#memory/best-of.ts";
+import { ExactIndex } from "#memory/exact-index.ts";
+import { openScanMemory } from "#memory/int8-scan.ts";
+import { vectorIndexContract } from "../contracts/vector-index.ts";
+import { plainIndex } from "../helpers/plain-index.ts";
+import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
+
+vectorIndexContract("the plain index of the tests", plainIndex);
+vectorIndexContract("the exact index", (dimensions) => new ExactIndex(dimensions));
+vectorIndexContract(
+  "the exact index without WebAssembly",
+  (dimensions) => new ExactIndex(dimensions, openScanMemory({ native: false })),
+);
+
+describe("the exact index", () => {
+  it("shares one memory with others without mixing rows, and gives its blocks back", async () => {
+    const memory = openScanMemory();
+    const [first, second] = [new ExactIndex(64, memory), new ExactIndex(64, memory)];
+    const vectors = clusteredVectors(3_000, 64, 10);
+    for (const [slot, vector] of vectors.entries()) await (slot % 2 === 0 ? first : second).add(slot, vector);
+    for (let slot = 0; slot < 3_000; slot += 2) await first.remove(slot);
+    expect(first.size).toBe(0);
+    const bytes = memory.bytes().byteLength;
+    const third = new ExactIndex(64, memory);
+    for (let slot = 0; slot < 1_500; slot++) await third.add(slot, vectors[slot] as Float32Array);
+    expect(memory.bytes().byteLength).toBe(bytes);
+    expect((await second.search(vectors[1] as Float32Array, 1))[0]?.slot).toBe(1);
+    expect((await third.search(vectors[2] as Float32Array, 1))[0]?.slot).toBe(2);
+  });
+
+  it("prefers the newer of two rows that are equally near", async () => {
+    const index = new ExactIndex(16);
+    const [vector] = clusteredVectors(1, 16, 1);
+    for (const slot of [4, 9, 2]) await index.add(slot, vector as Float32Array);
+    expect((await index.search(vector as Float32Array, 3)).map(({ slot }) => slot)).toEqual([9, 4, 2]);
+  });
+});
+
+describe("BestOf", () => {
+  it.each([
+    ["rising", (at: number) => at],
+    ["falling", (at: number) => -at],
+    ["shuffled", (at: number) => (at * 7919) % 1000],
+  ])("keeps the highest of scores that come %s", (_title, scoreOf) => {
+    const best = new BestOf(25);
+    for (let item = 0; item < 1_000; item++) best.offer(scoreOf(item), item);
+    const sorted = Array.from({ length: 1_000 }, (_, item) => item).sort((a, b) => scoreOf(b) - scoreOf(a));
+    expect(best.kept().sort((a, b) => a - b)).toEqual(sorted.slice(0, 25).sort((a, b) => a - b));
+  });
+
+  it("keeps nothing when nothing is wanted, and all when there is less than wanted", () => {
+    const none = new BestOf(0);
+    none.offer(1, 1);
+    expect(none.kept()).toEqual([]);
+    const some = new BestOf(10);
+    const next = randomNumbers(3);
+    for (let item = 0; item < 4; item++) some.offer(next(), item);
+    expect(some.kept().sort()).toEqual([0, 1, 2, 3]);
+  });
+});
