@@ -1,0 +1,65 @@
+/**
+ * settings.ts -- what goald is set to, complete and checked, and how it is described to people.
+ */
+import { readFileSync } from "node:fs";
+import type { ApprovalMode } from "#core/event.ts";
+import { SETTINGS } from "./settings-table.ts";
+
+/** OpenAI's own server: the one that answers nobody without a key. */
+export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
+
+/** Frozen, complete and checked. */
+export interface Settings {
+  readonly models: { readonly smart: string; readonly fast: string; readonly embedding: string };
+  readonly openai: { readonly apiKey: string | null; readonly baseUrl: string; readonly organization: string | null };
+  /** null: not sent, the server's own default. */
+  readonly temperature: number | null;
+  /** null: what the model is known to hold. */
+  readonly contextTokens: number | null;
+  readonly promptTokens: number;
+  readonly replyTokens: number;
+  readonly modelTimeoutMs: number;
+  readonly embedder: "auto" | "openai" | "offline";
+  readonly recall: { readonly count: number };
+  readonly approve: ApprovalMode;
+  readonly limits: {
+    readonly unattendedSteps: number;
+    readonly maxBadReplies: number;
+    readonly maxModelFailures: number;
+  };
+  readonly keys: { readonly yes: string; readonly no: string };
+  readonly agentFile: string | null;
+  readonly plainOutput: boolean;
+  readonly color: boolean;
+  readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+}
+
+export interface SettingDescription {
+  readonly name: string;
+  readonly environment: readonly string[];
+  /** As a person writes it. */
+  readonly default: string;
+  readonly meaning: string;
+}
+
+/** The rows of the README's table, in the order of the settings table. */
+export function describeSettings(defaults: unknown = readDefaults()): readonly SettingDescription[] {
+  return SETTINGS.map(({ name, environment, meaning }) => {
+    const value = valueAt(defaults, name);
+    return { name, environment, meaning, default: value === null ? "unset" : String(value) };
+  });
+}
+
+/** config/default.json as it was shipped, not checked yet. */
+export function readDefaults(): unknown {
+  return JSON.parse(readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"));
+}
+
+/** The value at a dotted path, or undefined. */
+export function valueAt(value: unknown, name: string): unknown {
+  const own = (inner: unknown, part: string): unknown =>
+    typeof inner === "object" && inner !== null && Object.hasOwn(inner, part)
+      ? (inner as Record<string, unknown>)[part]
+      : undefined;
+  return name.split(".").reduce(own, value);
+}

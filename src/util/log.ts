@@ -1,0 +1,171 @@
+/**
+ * log.ts -- goald's own log: one JSON object a line in <home>/.goald/log/goald.log, 0600.
+ *
+ * For finding out afterwards what the process did; what agents did is in the store. Every line is
+ * cleaned of control characters and scrubbed of secrets as a whole, after pino has made it, so that no field,
+ * error message or stack can slip by. A line is handed to the system before the call returns: kill -9
+ * loses none. Whatever is wrong with the log never stops an agent: lines are lost, and that is said once.
+ */
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Level, Logger } from "pino";
+import { toError } from "#core/errors.ts";
+import { clean } from "./clean.ts";
+import type { Redact } from "./redact.ts";
+
+export type Log = Logger;
+
+export interface LogOptions {
+  readonly folder: string;
+  readonly redact: Redact;
+  readonly level: Level | "silent";
+  /** Told once, in words, when lines begin to get lost. */
+  readonly onProblem?: (problem: string) => void;
+  /** A file this big is put aside when the log is opened, and while it is written. */
+  readonly maxBytes?: number;
+}
+
+const FILE_NAME = "goald.log";
+const MAX_BYTES = 10 * 1024 * 1024;
+/** goald.log.1, the newest, to goald.log.3. */
+const KEPT_FILES = 3;
+const NEWLINE = 0x0a;
+
+/** Never rejects. */
+export async function openLog(options: LogOptions): Promise<Log> {
+  const { folder, redact, level, onProblem, maxBytes = MAX_BYTES } = options;
+  const path = join(folder, FILE_NAME);
+  const { pino } = await import("pino");
+  await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
+  const lost = once((thrown: unknown) => onProblem?.(problemWith(path, thrown)));
+  const file = openLogFile(path, maxBytes, lost);
+  const logMethod = function (this: Log, args: unknown[], method: (...given: unknown[]) => void): void {
+    try {
+      method.apply(this, args);
+    } catch (thrown) {
+      // A value that throws when it is read.
+      lost(thrown);
+    }
+  };
+  const settings = {
+    level,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    base: { pid: process.pid },
+    hooks: { logMethod },
+  };
+  return pino(settings, { write: (line: string) => file.write(scrub(line, redact)) });
+}
+
+const problemWith = (path: string, thrown: unknown): string =>
+  `Lines of the log ${path} are lost: ${toError(thrown).message}. Agents go on without them.`;
+
+function once<T>(act: (value: T) => void): (value: T) => void {
+  let isDone = false;
+  return (value) => {
+    if (!isDone) act(value);
+    isDone = true;
+  };
+}
+
+// ---------------------------------------------------------------- the line
+
+/** Cleaned first: a secret with an escape sequence in its middle is found when that is gone. */
+function scrub(line: string, redact: Redact): string {
+  const text = line.endsWith("\n") ? line.slice(0, -1) : line;
+  return `${redact(clean(CONTROL_IN_JSON.test(text) ? cleanStrings(text) : text))}\n`;
+}
+
+/**
+ * In JSON most control characters stand escaped, and act again as soon as a program prints the value;
+ * others stand as they are, and cleaning the whole line could take its end with them.
+ */
+const CONTROL_IN_JSON = /\\(?:u00[01][0-9a-f]|[bfr])|[\u007f-\u009f]/i;
+
+function cleanStrings(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text, cleanValue));
+  } catch {
+    return text;
+  }
+}
+
+function cleanValue(_name: string, value: unknown): unknown {
+  if (typeof value === "string") return clean(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner]));
+}
+
+// ---------------------------------------------------------------- the file
+
+interface LogFile {
+  write(line: string): void;
+}
+
+function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): LogFile {
+  let file: OpenFile | undefined;
+  let mayRotate = true;
+
+  function rotateIfBig(): void {
+    if (!file || file.bytes <= maxBytes || !mayRotate) return;
+    closeSync(file.descriptor);
+    file = undefined;
+    try {
+      rotate(path);
+    } catch (thrown) {
+      mayRotate = false;
+      lost(thrown);
+    }
+    file = openToAppend(path);
+  }
+
+  return {
+    write: (line) => {
+      try {
+        file ??= openToAppend(path);
+        rotateIfBig();
+        const bytes = Buffer.from(file.isTorn ? `\n${line}` : line);
+        const written = writeSync(file.descriptor, bytes);
+        file.bytes += written;
+        file.isTorn = written < bytes.length;
+      } catch (thrown) {
+        lost(thrown);
+      }
+    },
+  };
+}
+
+interface OpenFile {
+  readonly descriptor: number;
+  bytes: number;
+  /** The disk was full in the middle of the last line: the next one must not be added to it. */
+  isTorn: boolean;
+}
+
+/** Throws for a link: it could lead the log into any file of this user. */
+function openToAppend(path: string): OpenFile {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
+  const descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const { mode, size } = fstatSync(descriptor);
+    if ((mode & 0o077) !== 0) fchmodSync(descriptor, 0o600);
+    const last = new Uint8Array(1);
+    const isTorn = size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== NEWLINE;
+    return { descriptor, bytes: size, isTorn };
+  } catch (thrown) {
+    closeSync(descriptor);
+    throw thrown;
+  }
+}
+
+/** The oldest is overwritten. Throws only when the log itself cannot be put aside. */
+function rotate(path: string): void {
+  for (let number = KEPT_FILES - 1; number >= 1; number--) {
+    try {
+      renameSync(`${path}.${number}`, `${path}.${number + 1}`);
+    } catch {
+      // Not there yet.
+    }
+  }
+  renameSync(path, `${path}.1`);
+}

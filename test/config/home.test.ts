@@ -1,0 +1,309 @@
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { findHome, type HomeSearch } from "#config/home.ts";
+import { openHome } from "#config/open-home.ts";
+import { isGoaldError } from "#core/errors.ts";
+
+const uid = process.getuid?.();
+let folder = "";
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "goald-home-")));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const at = (...parts: string[]) => join(folder, ...parts);
+async function makeHome(...parts: string[]): Promise<string> {
+  await mkdir(at(...parts, ".goald"), { recursive: true });
+  return at(...parts);
+}
+const noQuestion = () => Promise.reject(new Error("nobody may be asked here"));
+
+/** A search that starts in `<folder>/work` of a person who has nothing yet. */
+async function search(changes: Partial<HomeSearch> = {}): Promise<HomeSearch> {
+  await mkdir(at("work"), { recursive: true });
+  return {
+    env: {},
+    cwd: at("work"),
+    checkout: undefined,
+    userHome: at("person"),
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: noQuestion,
+    uid,
+    ...changes,
+  };
+}
+const trustRecord = () => at("person", ".config", "goald", "trusted.json");
+async function errorOf(promise: Promise<unknown>): Promise<{ code: string; message: string; hint: string }> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!isGoaldError(error)) throw new Error(`expected a GoaldError, got ${String(error)}`);
+  return error;
+}
+
+describe("which home it is", () => {
+  it("takes --home before GOALD_HOME before the own checkout before a found one before ~/goald", async () => {
+    const found = await makeHome("work");
+    const all = await search({
+      flag: at("flag"),
+      env: { GOALD_HOME: at("variable") },
+      checkout: at("checkout"),
+      isTerminal: true,
+      askTrust: () => Promise.resolve(true),
+    });
+    const { flag: _flag, ...withoutFlag } = all;
+    const steps: [HomeSearch, string, string][] = [
+      [all, at("flag"), "--home"],
+      [withoutFlag, at("variable"), "GOALD_HOME"],
+      [{ ...withoutFlag, env: {} }, at("checkout"), "checkout"],
+      [{ ...withoutFlag, env: {}, checkout: undefined }, found, "found"],
+    ];
+    for (const [given, root, chosenBy] of steps) expect(await findHome(given)).toMatchObject({ root, chosenBy });
+    await rm(join(found, ".goald"), { recursive: true });
+    expect(await findHome(await search())).toMatchObject({ root: at("person", "goald"), chosenBy: "default" });
+  });
+
+  it("names every path below its root, absolute", async () => {
+    const home = await findHome(await search({ flag: "here" }));
+    const { root, chosenBy: _why, ...paths } = home;
+    expect(root).toBe(at("work", "here"));
+    for (const path of Object.values(paths)) expect(path.startsWith(`${root}/`)).toBe(true);
+    expect(home).toMatchObject({
+      privateFolder: join(root, ".goald"),
+      database: join(root, ".goald", "goald.db"),
+      lock: join(root, ".goald", "lock.db"),
+      logFolder: join(root, ".goald", "log"),
+      workspaceFolder: join(root, "workspace"),
+      envFile: join(root, ".env"),
+    });
+  });
+
+  it.each<[title: string, changes: Partial<HomeSearch>, root: string]>([
+    ["a relative --home is taken from the current folder", { flag: "../other" }, "other"],
+    ["a tilde that no shell expanded is the person's folder", { env: { GOALD_HOME: "~/mine" } }, "person/mine"],
+    ["blanks around GOALD_HOME do not count", { env: { GOALD_HOME: "  /x/y " } }, "/x/y"],
+    ["a GOALD_HOME of blanks counts as unset", { env: { GOALD_HOME: "  " } }, "person/goald"],
+    ["an installed goald is not a checkout", { checkout: "/usr/lib/node_modules/goald" }, "person/goald"],
+    ["a current folder that is gone leaves the default", { cwd: "/gone/away" }, "person/goald"],
+  ])("%s", async (_title, changes, root) => {
+    expect((await findHome(await search(changes))).root).toBe(root.startsWith("/") ? root : at(root));
+  });
+
+  it.each(["", "  ", "a\nb", "a\0b"])("refuses --home %j", async (flag) => {
+    expect((await errorOf(findHome(await search({ flag })))).code).toBe("GOALD_USAGE");
+  });
+});
+
+describe("a home found upward", () => {
+  it("is refused without a terminal until the person has trusted it, with what to do", async () => {
+    const found = await makeHome("work");
+    const error = await errorOf(findHome(await search({ cwd: found })));
+    expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
+    expect(error.message).toContain(found);
+    expect(error.hint).toContain(`--home ${JSON.stringify(found)}`);
+  });
+
+  it("is asked about once on a terminal, and known from then on", async () => {
+    const found = await makeHome("work");
+    await mkdir(at("work", "deep", "down"), { recursive: true });
+    const asked: string[] = [];
+    const askTrust = (path: string) => Promise.resolve(asked.push(path) > 0);
+    const given = await search({ cwd: at("work", "deep", "down"), isTerminal: true, askTrust });
+    expect((await findHome(given)).root).toBe(found);
+    expect((await findHome({ ...given, isTerminal: false, askTrust: noQuestion })).root).toBe(found);
+    expect(asked).toEqual([found]);
+    expect((await lstat(trustRecord())).mode & 0o777).toBe(0o600);
+    expect((await lstat(dirname(trustRecord()))).mode & 0o777).toBe(0o700);
+  });
+
+  it("is refused when the person says no, and asked about again next time", async () => {
+    await makeHome("work");
+    let asked = 0;
+    const askTrust = () => Promise.resolve(++asked < 0);
+    const given = await search({ isTerminal: true, askTrust });
+    expect((await errorOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect((await errorOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
+    expect(asked).toBe(2);
+  });
+
+  it("keeps its record in XDG_CONFIG_HOME, beside the earlier ones", async () => {
+    const [first, second] = [await makeHome("first"), await makeHome("second")];
+    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true), configHome: at("xdg") };
+    for (const cwd of [first, second]) await findHome(await search({ ...trusting, cwd }));
+    const record: unknown = JSON.parse(await readFile(at("xdg", "goald", "trusted.json"), "utf8"));
+    expect(record).toEqual({ trusted: [first, second] });
+    expect(await readdir(at("xdg", "goald"))).toEqual(["trusted.json"]);
+  });
+
+  it("ignores an XDG_CONFIG_HOME that is not absolute", async () => {
+    await makeHome("work");
+    await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true), configHome: "relative" }));
+    expect((await lstat(trustRecord())).isFile()).toBe(true);
+  });
+
+  it("is known by its real path: a link to it is the same folder, a link turned elsewhere is not", async () => {
+    const [first, second] = [await makeHome("first"), await makeHome("second")];
+    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
+    await findHome(await search({ ...trusting, cwd: first }));
+    await symlink(first, at("link"));
+    expect((await findHome(await search({ cwd: at("link") }))).root).toBe(first);
+    await rm(at("link"));
+    await symlink(second, at("link"));
+    expect((await errorOf(findHome(await search({ cwd: at("link") })))).code).toBe("GOALD_HOME_UNTRUSTED");
+  });
+
+  it.each<[title: string, spoil: (record: string) => Promise<void>]>([
+    ["that others may write", (record) => chmod(record, 0o666)],
+    ["that is no JSON", (record) => writeFile(record, "{")],
+    ["of another shape", (record) => writeFile(record, '{"trusted":"/"}')],
+    ["that is gone", (record) => rm(record)],
+  ])("is not trusted by a record %s", async (_title, spoil) => {
+    const found = await makeHome("work");
+    await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true) }));
+    expect((await findHome(await search())).root).toBe(found);
+    await spoil(trustRecord());
+    expect((await errorOf(findHome(await search()))).code).toBe("GOALD_HOME_UNTRUSTED");
+  });
+
+  it.each(["/proc/nobody", "file"])("says so when the person's trust cannot be recorded (%s)", async (configHome) => {
+    await makeHome("work");
+    await writeFile(at("file"), "a file in the way");
+    const askTrust = () => Promise.resolve(true);
+    const given = { isTerminal: true, askTrust, configHome: configHome === "file" ? at("file") : configHome };
+    const error = await errorOf(findHome(await search(given)));
+    expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
+    expect(error.message).toContain("could not be recorded");
+  });
+
+  it("has nothing of it read before it is trusted", async () => {
+    const found = await makeHome("work");
+    await mkdir(join(found, "commands"));
+    const baits = [join(found, ".env"), join(found, "commands", "evil.ts"), join(found, ".goald", "goald.db")];
+    const long = new Date("2001-01-01T00:00:00Z");
+    for (const bait of baits) {
+      await writeFile(bait, "OPENAI_API_KEY=stolen");
+      await utimes(bait, long, new Date());
+    }
+    await errorOf(findHome(await search({ cwd: found })));
+    for (const bait of baits) expect((await lstat(bait)).atime).toEqual(long);
+    // The control: with these times a single read does show.
+    await readFile(baits[0] ?? "");
+    expect((await lstat(baits[0] ?? "")).atime).not.toEqual(long);
+  });
+
+  it.each<[title: string, make: () => Promise<string>]>([
+    ["in an agent's folder", () => makeHome("home", "workspace", "foo")],
+    ["below an agent's folder", () => makeHome("home", "workspace", "foo", "agents", "bar", "deep")],
+    ["in the workspace folder itself", () => makeHome("home", "workspace")],
+  ])("is not one %s", async (_title, make) => {
+    const cwd = await make();
+    expect((await findHome(await search({ cwd }))).chosenBy).toBe("default");
+    // The home above the workspace still is.
+    const above = await makeHome("home");
+    expect((await errorOf(findHome(await search({ cwd })))).message).toContain(`${above} holds`);
+  });
+
+  it.each<[title: string, spoil: (folder: string) => Promise<void>]>([
+    [".goald is a file", (path) => writeFile(path, "")],
+    [".goald is a link to a folder", (path) => symlink(folder, path)],
+  ])("is not one when %s", async (_title, spoil) => {
+    await mkdir(at("work"));
+    await spoil(at("work", ".goald"));
+    expect((await findHome(await search())).chosenBy).toBe("default");
+  });
+
+  it("is passed over when it is somebody else's: the next one upward is taken", async () => {
+    if (uid === undefined) return;
+    await makeHome("work", "theirs");
+    const given = await search({ cwd: at("work", "theirs"), uid: uid + 1 });
+    expect((await findHome(given)).chosenBy).toBe("default");
+    expect((await errorOf(findHome({ ...given, uid }))).code).toBe("GOALD_HOME_UNTRUSTED");
+  });
+});
+
+describe("opening a home", () => {
+  const open = async (root: string) => openHome(await findHome(await search({ flag: root })), uid);
+
+  it("makes its folders, the private ones closed to others, and may be done again", async () => {
+    for (const _time of [1, 2]) await open(at("new", "home"));
+    expect((await readdir(at("new", "home"))).sort()).toEqual([".goald", "commands", "config", "prompts", "workspace"]);
+    for (const path of [".goald", ".goald/log"])
+      expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o700);
+  });
+
+  it("closes a .goald that was open to others", async () => {
+    await makeHome("home");
+    await chmod(at("home", ".goald"), 0o755);
+    await open(at("home"));
+    expect((await lstat(at("home", ".goald"))).mode & 0o777).toBe(0o700);
+  });
+
+  it.each<[title: string, make: () => Promise<string>, reason: RegExp]>([
+    [
+      "a file is the home",
+      async () => {
+        await writeFile(at("home"), "");
+        return at("home");
+      },
+      /a file is in its place/,
+    ],
+    [
+      "a file is above it",
+      async () => {
+        await writeFile(at("file"), "");
+        return at("file", "home");
+      },
+      /a file is in the way/,
+    ],
+    [
+      "a file is in place of .goald",
+      async () => {
+        await mkdir(at("home"));
+        await writeFile(at("home", ".goald"), "");
+        return at("home");
+      },
+      /\.goald .* a file is in its place/,
+    ],
+    [
+      ".goald is a link",
+      async () => {
+        await mkdir(at("home"));
+        await mkdir(at("elsewhere"));
+        await symlink(at("elsewhere"), at("home", ".goald"));
+        return at("home");
+      },
+      /it is a link/,
+    ],
+    ["nothing can be made there", () => Promise.resolve("/proc/goald-home"), /cannot be used/],
+    ["its name is too long", () => Promise.resolve(at("x".repeat(300))), /its name is too long/],
+  ])("is refused when %s, with the reason", async (_title, make, reason) => {
+    const error = await errorOf(open(await make()));
+    expect(error.code).toBe("GOALD_HOME_UNWRITABLE");
+    expect(error.message).toMatch(reason);
+    expect(error.hint).toContain("GOALD_HOME");
+  });
+
+  it("is refused when .goald belongs to somebody else", async () => {
+    if (uid === undefined) return;
+    await makeHome("home");
+    const home = await findHome(await search({ flag: at("home") }));
+    const error = await errorOf(openHome(home, uid + 1));
+    expect(error.message).toContain(`belongs to the user with id ${uid}`);
+  });
+});

@@ -1,0 +1,304 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
+import { problemsIn } from "#config/schema.ts";
+import { DEFAULT_BASE_URL, describeSettings, readDefaults, valueAt } from "#config/settings.ts";
+import { SETTINGS, type SettingName } from "#config/settings-table.ts";
+import { isGoaldError } from "#core/errors.ts";
+
+let root = "";
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "goald-settings-"));
+  await mkdir(join(root, "config"));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const home = () => ({ envFile: join(root, ".env"), configFolder: join(root, "config") });
+const jsonFile = () => join(root, "config", "goald.json");
+async function load(sources: {
+  flags?: SettingSources["flags"];
+  env?: Record<string, string>;
+  file?: string;
+  json?: unknown;
+}): Promise<LoadedSettings> {
+  if (sources.file !== undefined) await writeFile(home().envFile, sources.file, { mode: 0o600 });
+  const { json } = sources;
+  if (json !== undefined) await writeFile(jsonFile(), typeof json === "string" ? json : JSON.stringify(json));
+  return loadSettings({ flags: sources.flags ?? {}, env: sources.env ?? {}, home: home() });
+}
+async function refusal(sources: Parameters<typeof load>[0]): Promise<string> {
+  const error = await load(sources).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!isGoaldError(error, "GOALD_CONFIG")) throw new Error(`expected GOALD_CONFIG, got ${String(error)}`);
+  return error.message;
+}
+
+describe("the settings' table", () => {
+  it("has a valid default for every setting, and no default for anything else", async () => {
+    expect(await problemsIn(readDefaults())).toEqual([]);
+    expect((await problemsIn({ ...(readDefaults() as object), surplus: 1 })).length).toBe(1);
+  });
+
+  it("has every name and every variable once", () => {
+    for (const names of [SETTINGS.map((row) => row.name), SETTINGS.flatMap((row) => row.environment)])
+      expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("describes every setting for people, in its order, without a default for the key", () => {
+    const rows = describeSettings();
+    expect(rows.map((row) => row.name)).toEqual(SETTINGS.map((row) => row.name));
+    expect(rows[0]).toMatchObject({ name: "openai.apiKey", environment: ["OPENAI_API_KEY"], default: "unset" });
+    expect(rows.every((row) => row.meaning.endsWith(".") && row.environment.length > 0)).toBe(true);
+  });
+
+  it("knows OpenAI's own server by its default", () => {
+    expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
+  });
+
+  it("has an example line for every setting in .env.example, and none for anything else", async () => {
+    const text = await readFile(".env.example", "utf8");
+    const names = [...text.matchAll(/^#? ?([A-Z_]+)=/gm)].map((match) => match[1]);
+    expect(names.toSorted()).toEqual(SETTINGS.map((row) => row.environment[0]).toSorted());
+    const example = await load({ file: text.replace(/^# (?=[A-Z_]+=)/gm, "") });
+    expect(example.settings).toEqual((await load({ file: "" })).settings);
+  });
+});
+
+describe("where a setting comes from", () => {
+  const flags = { temperature: 0.1 };
+  const env = { TEMPERATURE: "0.2" };
+  const file = "TEMPERATURE=0.3\n";
+  const json = { temperature: 0.4 };
+  const nothing = { flags: {}, env: {}, file: "", json: {} };
+
+  it.each<[title: string, sources: Parameters<typeof load>[0], value: number | null, layer: string]>([
+    ["a flag beats everything", { flags, env, file, json }, 0.1, "flag"],
+    ["the environment beats .env and goald.json", { ...nothing, env, file, json }, 0.2, "environment"],
+    [".env beats goald.json", { ...nothing, file, json }, 0.3, ".env"],
+    ["goald.json beats the default", { ...nothing, json }, 0.4, "goald.json"],
+    ["the default is left", nothing, null, "default"],
+    ["a flag that was not given is none", { flags: { temperature: undefined }, env }, 0.2, "environment"],
+    ["an empty variable is none", { env: { TEMPERATURE: "" }, file }, 0.3, ".env"],
+    ["a variable of blanks is none", { env: { TEMPERATURE: "  " }, json }, 0.4, "goald.json"],
+    ["null in goald.json is said, and unsets", { json: { temperature: null } }, null, "goald.json"],
+    ["none in a variable unsets what goald.json says", { env: { TEMPERATURE: "none" }, json }, null, "environment"],
+  ])("%s", async (_title, sources, value, layer) => {
+    const loaded = await load(sources);
+    expect(loaded.settings.temperature).toBe(value);
+    expect(loaded.originOf("temperature")).toMatchObject({ layer });
+  });
+
+  it("keeps the variable and the file of each", async () => {
+    const loaded = await load({ file: "SMART_LLM_MODEL=a\n", json: { models: { fast: "b" } }, env: { EXIT_KEY: "q" } });
+    expect(loaded.originOf("models.smart")).toEqual({ layer: ".env", name: "SMART_LLM_MODEL", file: home().envFile });
+    expect(loaded.originOf("models.fast")).toEqual({ layer: "goald.json", name: "models.fast", file: jsonFile() });
+    expect(loaded.originOf("keys.no")).toEqual({ layer: "environment", name: "EXIT_KEY", file: "" });
+    expect(loaded.originOf("keys.yes").layer).toBe("default");
+  });
+
+  it.each<[env: Record<string, string>, name: SettingName, value: unknown]>([
+    [
+      { OPENAI_BASE_URL: "http://a.test/v1", OPENAI_API_BASE_URL: "http://b.test/v1" },
+      "openai.baseUrl",
+      "http://a.test/v1",
+    ],
+    [{ OPENAI_API_BASE_URL: "http://b.test/v1/" }, "openai.baseUrl", "http://b.test/v1"],
+    [{ OPENAI_BASE_URL: " http://[::1]:8080 " }, "openai.baseUrl", "http://[::1]:8080"],
+    [{ SMART_LLM: "new", SMART_LLM_MODEL: "old" }, "models.smart", "new"],
+    [{ SMART_LLM_MODEL: "old" }, "models.smart", "old"],
+    [{ FAST_LLM_MODEL: "old" }, "models.fast", "old"],
+    [{ SMART_TOKEN_LIMIT: "8000" }, "contextTokens", 8000],
+    [{ GOALD_CONTEXT_TOKENS: "9000", SMART_TOKEN_LIMIT: "8000" }, "contextTokens", 9000],
+    [{ TEMPERATURE: "0" }, "temperature", 0],
+    [{ PLAIN_OUTPUT: "True" }, "plainOutput", true],
+    [{ PLAIN_OUTPUT: "False" }, "plainOutput", false],
+    [{ NO_COLOR: "1" }, "color", false],
+    [{ NO_COLOR: "false" }, "color", false],
+    [{ NO_COLOR: "" }, "color", true],
+    [{ GOALD_APPROVE: "Never" }, "approve", "never"],
+    [{ OPENAI_API_KEY: " sk-abc \t" }, "openai.apiKey", "sk-abc"],
+    [{ OPENAI_API_KEY: "your-openai-api-key" }, "openai.apiKey", null],
+    [{ OPENAI_API_KEY: "<your key>" }, "openai.apiKey", null],
+    [{ OPENAI_API_KEY: "sk-..." }, "openai.apiKey", null],
+    [{ AUTHORISE_COMMAND_KEY: "j" }, "keys.yes", "j"],
+    [{ AI_SETTINGS_FILE: "ai_settings.yaml" }, "agentFile", "ai_settings.yaml"],
+  ])("reads %j", async (env, name, value) => {
+    expect(valueAt((await load({ env })).settings, name)).toBe(value);
+    const lines = Object.entries(env).map(([variable, text]) => `${variable}="${text}"`);
+    expect(valueAt((await load({ file: lines.join("\n") })).settings, name)).toBe(value);
+  });
+
+  it("takes a placeholder in goald.json for unset", async () => {
+    const loaded = await load({ json: { openai: { apiKey: "your-openai-api-key" } } });
+    expect(loaded.settings.openai.apiKey).toBeNull();
+    expect(loaded.originOf("openai.apiKey").layer).toBe("default");
+  });
+
+  it("is frozen to its depth", async () => {
+    const { settings } = await load({});
+    expect(Object.isFrozen(settings) && Object.isFrozen(settings.models)).toBe(true);
+  });
+
+  it("needs no home", async () => {
+    const { settings } = await loadSettings({ env: { SMART_LLM: "x" } });
+    expect(settings.models.smart).toBe("x");
+  });
+});
+
+describe("a setting that is wrong", () => {
+  it.each<[title: string, sources: Parameters<typeof load>[0], said: (string | RegExp)[]]>([
+    ["a word for a number", { env: { TEMPERATURE: "hot" } }, ["TEMPERATURE (environment)", "from 0 to 2", '"hot"']],
+    ["a number out of range", { file: "TEMPERATURE=3" }, [/TEMPERATURE \(.*\.env\)/, "from 0 to 2", '"3"']],
+    ["hexadecimal", { env: { GOALD_REPLY_TOKENS: "0x100" } }, ["GOALD_REPLY_TOKENS", "from 100 to 1,000,000"]],
+    ["a fraction", { env: { GOALD_RECALL_COUNT: "1.5" } }, ["a whole number", '"1.5"']],
+    ["a number with a unit", { env: { GOALD_MODEL_TIMEOUT_MS: "30s" } }, ['"30s"']],
+    ["infinity", { env: { TEMPERATURE: "Infinity" } }, ['"Infinity"']],
+    ["another choice", { env: { GOALD_APPROVE: "sometimes" } }, ["one of always, risky, never", '"sometimes"']],
+    ["no yes or no", { env: { PLAIN_OUTPUT: "maybe" } }, ["true or false"]],
+    ["an address without a scheme", { env: { OPENAI_BASE_URL: "localhost:11434" } }, ["OPENAI_BASE_URL", "http"]],
+    ["another scheme", { env: { OPENAI_BASE_URL: "file:///etc/passwd" } }, ["OPENAI_BASE_URL"]],
+    ["an address with credentials", { env: { OPENAI_BASE_URL: "https://u:p@x.test/v1" } }, ["without credentials"]],
+    ["an address with a query", { env: { OPENAI_BASE_URL: "https://x.test/v1?key=1" } }, ["query"]],
+    ["an impossible port", { env: { OPENAI_BASE_URL: "http://x.test:99999" } }, ["OPENAI_BASE_URL"]],
+    ["the same key for yes and no", { env: { EXIT_KEY: "Y" } }, ["must differ"]],
+    ["a flag", { flags: { approve: "loud" } }, ["approve (command line)", '"loud"']],
+    ["a text in goald.json", { json: { promptTokens: "many" } }, [/promptTokens \(.*goald\.json\)/, '"many"']],
+    ["null in goald.json where it must be set", { json: { approve: null } }, [/approve \(.*goald\.json\)/, "got null"]],
+    ["a list in goald.json", { json: { models: { smart: ["a"] } } }, ["models.smart", '["a"]']],
+    ["control characters, which are not shown", { env: { SMART_LLM: "a\u001b[2J b" } }, ["SMART_LLM"]],
+  ])("is refused: %s", async (_title, sources, said) => {
+    const message = await refusal(sources);
+    for (const part of said) expect(message).toMatch(part);
+    expect(message).not.toContain("\u001b");
+  });
+
+  it("is not shown when it is a key", async () => {
+    const message = await refusal({ env: { OPENAI_API_KEY: "sk-secret\nInjected: header" } });
+    expect(message).toContain("OPENAI_API_KEY (environment)");
+    expect(message).not.toContain("secret");
+  });
+
+  it("does not matter when something above it is right", async () => {
+    const { settings } = await load({ env: { TEMPERATURE: "1" }, file: "TEMPERATURE=hot" });
+    expect(settings.temperature).toBe(1);
+  });
+
+  it("is told together with all the others", async () => {
+    const message = await refusal({ env: { TEMPERATURE: "hot", GOALD_APPROVE: "x" }, file: "EXIT_KEY=too long\n" });
+    expect(message.split("\n")).toHaveLength(3);
+  });
+});
+
+describe("goald.json", () => {
+  it.each<[json: unknown, said: RegExp]>([
+    [{ temprature: 1 }, /"temprature" is not a setting.*"temperature"/],
+    [{ models: { smrt: "x" } }, /"models\.smrt".*"models\.smart"/],
+    [{ smart: "x" }, /"smart" is not a setting.*"models\.smart"/],
+    ['{"__proto__":{"models":{}}}', /"__proto__" is not a setting/],
+    [{ somethingAltogetherDifferent: 1 }, /is not a setting of goald\.$/],
+    [{ models: "gpt" }, /models must be an object with names such as smart/],
+    [[], /it must be an object/],
+    ["null", /it must be an object/],
+    ["", /is not valid JSON/],
+    ['{\n  "temperature": 1,\n}', /is not valid JSON \(line 3 column 1\)/],
+    ['{"openai":{"apiKey":"sk-abcdef"}', /is not valid JSON/],
+  ])("is refused when it is %j", async (json, said) => {
+    const message = await refusal({ json });
+    expect(message).toMatch(said);
+    expect(message).toContain("goald.json");
+    expect(message).not.toContain("abcdef");
+  });
+
+  it.each<[title: string, make: () => Promise<unknown>, said: RegExp]>([
+    ["a folder", () => mkdir(jsonFile()), /it is a folder/],
+    ["too big", () => writeFile(jsonFile(), " ".repeat(70_000)), /more than 65536/],
+    ["not text", () => writeFile(jsonFile(), new Uint8Array([0xff, 0xfe, 0x7b])), /not UTF-8/],
+    ["a pipe", async () => execFileSync("sh", ["-c", 'mkfifo "$0"', jsonFile()]), /not a regular file/],
+  ])("is refused when it is %s", async (_title, make, said) => {
+    await make();
+    expect(await refusal({})).toMatch(said);
+  });
+});
+
+describe("a home's .env", () => {
+  it("changes nothing in this process, whatever it says", async () => {
+    const before = { ...process.env };
+    const file =
+      "NODE_OPTIONS=--require /tmp/evil.js\nPATH=/tmp/evil\nLD_PRELOAD=/tmp/evil.so\nOPENAI_API_KEY=sk-abcdef\n";
+    const { settings, environment } = await load({ file });
+    expect(process.env).toEqual(before);
+    expect(settings.openai.apiKey).toBe("sk-abcdef");
+    expect(environment.OPENAI_API_KEY).toBe("sk-abcdef");
+  });
+
+  it.each<[title: string, file: string]>([
+    ["another prototype", "__proto__=x\nconstructor=y\ntoString=z"],
+    ["a quote that is never closed", "OTHER='abc\nSMART_LLM=kept"],
+    ["no names and no signs", "=x\n====\nabc\n\u0000\n  # only a comment"],
+    ["Windows' line ends and a mark before the first name", "\ufeffSMART_LLM=kept\r\nFAST_LLM=other\r\n"],
+    ["export, blanks and comments", "  export   SMART_LLM =  kept   # why"],
+    ["sixty kilobytes of blanks", `${" ".repeat(30_000)}\n${"\t".repeat(30_000)}SMART_LLM=kept`],
+    ["the name twice", "SMART_LLM=first\nSMART_LLM=kept"],
+  ])("may hold %s", async (_title, file) => {
+    const { settings } = await load({ file });
+    expect(settings.models.smart).toBe(file.includes("kept") ? "kept" : "gpt-4.1");
+    expect(Object.getPrototypeOf(settings)).toBe(Object.prototype);
+  });
+
+  it.each<[title: string, make: () => Promise<unknown>, said: RegExp]>([
+    ["a folder", () => mkdir(home().envFile), /it is a folder/],
+    ["too big", () => writeFile(home().envFile, "#".repeat(70_000)), /more than 65536/],
+    ["UTF-16", () => writeFile(home().envFile, Buffer.from("\ufeffA=b", "utf16le")), /not UTF-8/],
+    ["a pipe", async () => execFileSync("sh", ["-c", 'mkfifo "$0"', home().envFile]), /not a regular file/],
+  ])("is refused when it is %s", async (_title, make, said) => {
+    await make();
+    const message = await refusal({});
+    expect(message).toMatch(said);
+    expect(message).toContain(home().envFile);
+  });
+
+  it("is noted when it holds a key and others can read it", async () => {
+    await load({ file: "OPENAI_API_KEY=sk-abcdef" });
+    expect((await load({})).notes).toEqual([]);
+    await chmod(home().envFile, 0o644);
+    expect((await load({})).notes).toEqual([expect.stringContaining("chmod 600")]);
+    await writeFile(home().envFile, "SMART_LLM=x");
+    expect((await load({})).notes).toEqual([]);
+  });
+});
+
+describe("what is told and what is hidden", () => {
+  it("notes a GOALD_ variable that is not there, with the nearest that is", async () => {
+    const { notes } = await load({ env: { GOALD_UNATENDED_STEPS: "5", GOALD_HOME: "/x", OTHER: "y" } });
+    expect(notes).toEqual([expect.stringMatching(/GOALD_UNATENDED_STEPS .* GOALD_UNATTENDED_STEPS\?/)]);
+  });
+
+  it("hands on the environment over .env, without placeholders", async () => {
+    const env = { GOOGLE_API_KEY: "your-google-api-key", A: "1" };
+    const { environment } = await load({ env, file: "GOOGLE_API_KEY=AIza-x\nA=2\nB=your-b" });
+    expect(environment).toEqual({ GOOGLE_API_KEY: "AIza-x", A: "1" });
+  });
+
+  it("knows every secret of every source, used or not", async () => {
+    const { secrets } = await load({
+      env: {
+        OPENAI_API_KEY: "sk-one",
+        DATABASE_URL: "postgres://user:p%40ss@db.test/x",
+        SMART_TOKEN_LIMIT: "128000",
+        AUTHORISE_COMMAND_KEY: "accept",
+        HOME: "/home/person",
+        OTHER_TOKEN: "false",
+      },
+      file: "OPENAI_API_KEY=sk-two\nPINECONE_API_KEY=pc-three\nTW_ACCESS_TOKEN_SECRET=four\nGITHUB_PAT=five\nSD_WEBUI_AUTH=six:seven",
+      json: { openai: { apiKey: "sk-eight" } },
+    });
+    expect(secrets.toSorted()).toEqual(
+      ["sk-one", "p%40ss", "p@ss", "sk-two", "pc-three", "four", "five", "six:seven", "sk-eight"].toSorted(),
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type LogOptions, openLog } from "#util/log.ts";
+import { createRedactor } from "#util/redact.ts";
+
+const KEY = "sk-proj-A1b2C3d4E5f6G7h8J9k0";
+let folder = "";
+beforeEach(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), "goald-log-")), "log");
+});
+afterEach(() => rm(join(folder, ".."), { recursive: true, force: true }));
+
+const file = () => join(folder, "goald.log");
+const lines = async () => (await readFile(file(), "utf8")).split("\n").slice(0, -1);
+const records = async () => (await lines()).map((line) => JSON.parse(line) as Record<string, unknown>);
+const open = (options: Partial<LogOptions> = {}) =>
+  openLog({ folder, level: "info", redact: createRedactor([KEY, "hunter2"]), ...options });
+
+describe("the log", () => {
+  it("has one JSON object a line, with its time, in a file that only its owner reads", async () => {
+    const log = await open();
+    log.info({ step: 3 }, "asked");
+    log.debug("not at this level");
+    expect(await records()).toEqual([
+      { level: 30, time: expect.stringMatching(/^\d{4}-.*Z$/), pid: process.pid, step: 3, msg: "asked" },
+    ]);
+    expect((await lstat(file())).mode & 0o777).toBe(0o600);
+    expect((await lstat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("is added to by the next process, and closed to others if it was open", async () => {
+    (await open()).info("first");
+    await chmod(file(), 0o644);
+    (await open()).info("second");
+    expect((await records()).map((record) => record.msg)).toEqual(["first", "second"]);
+    expect((await lstat(file())).mode & 0o777).toBe(0o600);
+  });
+
+  it("writes nothing when it is silent", async () => {
+    (await open({ level: "silent" })).fatal("nothing");
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each<[title: string, record: object]>([
+    ["a field", { key: KEY }],
+    ["a deep field", { a: { b: { c: [`the key ${KEY}`] } } }],
+    ["a name", { [KEY]: 1 }],
+    ["an error", { err: new Error(`401 Incorrect API key provided: ${KEY}`) }],
+    ["a header that nobody told of", { headers: { authorization: "Bearer abcdefgh" } }],
+    ["an argument", { args: ["-H", "Authorization: Bearer abcdefgh"] }],
+    ["a key cut by an escape sequence", { text: `${KEY.slice(0, 9)}\u001b[0m${KEY.slice(9)}` }],
+    ["a key cut by a raw control character", { text: `${KEY.slice(0, 9)}\u0085${KEY.slice(9)}` }],
+  ])("shows no secret in %s", async (_title, record) => {
+    (await open()).info(record, "sent");
+    const [line = ""] = await lines();
+    expect(line).toContain("[redacted]");
+    expect(line).not.toContain(KEY);
+    expect(line).not.toContain("abcdefgh");
+    expect(JSON.parse(line)).toMatchObject({ msg: "sent" });
+  });
+
+  it.each<[title: string, text: string, shown: string]>([
+    ["an escape sequence", "a\u001b[2Jb", "ab"],
+    ["a carriage return", "rm -rf\rls", "rm -rf\nls"],
+    ["a backspace", "ab\bc", "abc"],
+    ["a sequence that is never closed", "a\u009d0;title", "a"],
+    ["a mark that turns the writing", "a\u202egpj.exe", "agpj.exe"],
+    ["none", "✓ 漢字\ttab\nline \\u001b as text", "✓ 漢字\ttab\nline \\u001b as text"],
+  ])("has no control characters when there is %s in it", async (_title, text, shown) => {
+    (await open()).info({ [`name ${text}`]: text }, text);
+    const [record] = await records();
+    expect(record).toMatchObject({ msg: shown, [`name ${shown}`]: shown });
+  });
+
+  it("is put aside when it is big, and three old ones are kept", async () => {
+    for (let number = 1; number <= 6; number++) {
+      await mkdir(folder, { recursive: true });
+      (await open({ maxBytes: 10 })).info(`message ${number}`);
+    }
+    expect((await readdir(folder)).sort()).toEqual(["goald.log", "goald.log.1", "goald.log.2", "goald.log.3"]);
+    expect(await readFile(file(), "utf8")).toContain("message 6");
+    expect(await readFile(join(folder, "goald.log.3"), "utf8")).toContain("message 3");
+  });
+
+  it("is put aside while it is written, too", async () => {
+    const log = await open({ maxBytes: 400 });
+    for (let number = 1; number <= 20; number++) log.info(`message ${number}`);
+    expect((await lstat(file())).size).toBeLessThan(700);
+    expect(await readFile(file(), "utf8")).toContain("message 20");
+    expect(await readdir(folder)).toHaveLength(4);
+  });
+});
+
+describe("a log that cannot be written", () => {
+  it.each<[title: string, spoil: () => Promise<unknown>]>([
+    ["because a file is its folder", () => writeFile(folder, "")],
+    ["because a folder is in its place", () => mkdir(file(), { recursive: true })],
+    [
+      "because a link is in its place",
+      async () => {
+        await mkdir(folder);
+        await symlink("/etc/hostname", file());
+      },
+    ],
+  ])("stops nobody, and says so once, %s", async (_title, spoil) => {
+    await spoil();
+    const problems: string[] = [];
+    const log = await open({ onProblem: (problem) => problems.push(problem) });
+    for (let number = 0; number < 3; number++) expect(() => log.error("lost")).not.toThrow();
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(file());
+  });
+
+  it("goes on when a value throws at being read", async () => {
+    const log = await open();
+    const hostile = {
+      get value() {
+        throw new Error("no");
+      },
+    };
+    expect(() => log.info(hostile, "lost")).not.toThrow();
+    log.info("next");
+    expect((await records()).map((record) => record.msg)).toContain("next");
+  });
+
+  it("stops nobody when no more can be written in the middle of a line, and begins a new line when it can", async () => {
+    const program = `
+      import { openLog } from "#util/log.ts";
+      const log = await openLog({ folder: ${JSON.stringify(folder)}, level: "info", redact: (text) => text, onProblem: console.log });
+      for (let number = 0; number < 30; number++) log.info("x".repeat(200));
+      console.log("still here");`;
+    await mkdir(folder);
+    const { stdout } = await promisify(execFile)("sh", [
+      "-c",
+      'ulimit -f 4; exec "$0" --input-type=module -e "$1"',
+      process.execPath,
+      program,
+    ]);
+    expect(stdout).toContain("are lost");
+    expect(stdout).toContain("still here");
+    (await open()).info("after");
+    expect(JSON.parse((await lines()).at(-1) ?? "")).toMatchObject({ msg: "after" });
+  });
+});
