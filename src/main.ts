@@ -1,0 +1,165 @@
+/**
+ * main.ts -- the composition root: the one file that knows every part.
+ *
+ * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
+ * together for the main loop. Nothing here decides anything.
+ */
+import { join } from "node:path";
+import { describeForPrompt } from "#commands/describe.ts";
+import { loadRegistry, type Registry } from "#commands/registry.ts";
+import type { Home } from "#config/home.ts";
+import { openHome } from "#config/open-home.ts";
+import type { Settings } from "#config/settings.ts";
+import type { Rules } from "#core/decide.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentRow, Embedder, Lease, Store } from "#core/ports.ts";
+import type { AgentState } from "#core/state.ts";
+import type { ForegroundParts } from "#daemon/foreground.ts";
+import { createPrepare } from "#daemon/perform.ts";
+import { createHttp, type Http } from "#http/http.ts";
+import { fallbackEmbedder } from "#memory/choose-embedder.ts";
+import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { rememberStep } from "#memory/remember.ts";
+import { contextWindowOf } from "#model/context-window.ts";
+import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
+import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
+import { loadWords } from "#prompt/template.ts";
+import { createReplyReader, type Reading } from "#reply/read.ts";
+import { type HostLock, holdHostLock } from "#store/host-lock.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { systemClock } from "#util/clock.ts";
+import type { Log } from "#util/log.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { ROOT_FOLDER, readShippedJson, readVersion } from "./shipped.ts";
+
+/** Who runs the agents of a home: the holder of its lock, with its store open for writing. */
+export interface Host extends AsyncDisposable {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly log: Log;
+}
+
+/** Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written. */
+export async function openHost(home: Home, settings: Settings, log: Log): Promise<Host> {
+  await openHome(home, process.getuid?.());
+  const startedAt = systemClock.now().toISOString();
+  const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
+  try {
+    const store = await openSqliteStore(home.database);
+    const close = async (): Promise<void> => {
+      await store.close();
+      lock.release();
+    };
+    return { home, settings, store, log, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** An agent's parts for the main loop, and what must be closed after it. */
+export interface ComposedAgent extends AsyncDisposable {
+  readonly lease: Lease;
+  readonly parts: Omit<ForegroundParts, "ask" | "interrupt">;
+  /** Absolute path of its folder. */
+  readonly folder: string;
+  readReply(text: string, finishReason: string): Reading;
+}
+
+export interface ComposeOptions {
+  onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Told in words when something works less well than it should. */
+  report(problem: string): void;
+  /** Aborted when the host goes down at once. */
+  readonly signal: AbortSignal;
+}
+
+export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
+  const { home, settings, store } = host;
+  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
+  const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
+  const aliases = await readShippedJson("config/aliases.json");
+  const readReply = createReplyReader(catalogueOf(registry, aliases));
+  const http = createHttp();
+  const memory = openLongTermMemory({
+    store,
+    embedder: chooseEmbedder(settings, http, options),
+    report: options.report,
+  });
+  const windows = await readShippedJson("config/models.json");
+  const window = contextWindowOf(settings.models.smart, windows as never, settings.contextTokens ?? undefined);
+  const folder = join(home.workspaceFolder, row.folder);
+  const lease = await store.claim(row.id);
+  const prepare = createPrepare({
+    agentId: row.id,
+    folder,
+    model: createOpenAIModel({ ...serverOf(settings, http), ...temperatureOf(settings) }),
+    modelName: settings.models.smart,
+    memory,
+    recallCount: settings.recall.count,
+    registry,
+    commandList: describeForPrompt(registry.all),
+    words,
+    contextTokens: Math.min(window, settings.promptTokens + settings.replyTokens),
+    replyTokens: Math.min(settings.replyTokens, Math.floor(window / 4)),
+    readReply,
+    openWorkspace: openLocalWorkspace,
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true }),
+    clock: systemClock,
+    signal: options.signal,
+  });
+  return {
+    lease,
+    folder,
+    readReply,
+    parts: {
+      store,
+      clock: systemClock,
+      prepare,
+      rules: rulesOf(registry, settings, lease),
+      remoteRecall: () => memory.remote,
+      remember: (before, event) => rememberStep(before, event, row.id),
+      onCommitted: options.onCommitted,
+    },
+    [Symbol.asyncDispose]: () => (memory as RecallingMemory).flush(),
+  };
+}
+
+/** A checkout that is its own home has them in one place. */
+const shippedAndOwn = (name: string, own: string): readonly string[] => [...new Set([join(ROOT_FOLDER, name), own])];
+
+/** Servers on the usual local ports; found, never used unasked. */
+export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
+
+function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
+  const { maxBadReplies, maxModelFailures } = settings.limits;
+  return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
+}
+
+function catalogueOf(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
+  return {
+    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
+    aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
+  };
+}
+
+/** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
+function chooseEmbedder(settings: Settings, http: Http, { report }: ComposeOptions): Embedder {
+  const offline = openHashEmbedder();
+  if (settings.embedder === "offline") return offline;
+  const remote = createOpenAIEmbedder({ ...serverOf(settings, http), model: settings.models.embedding });
+  if (settings.embedder === "openai") return remote;
+  return fallbackEmbedder(remote, offline, (reason) => report(`Memory works offline: ${reason}`));
+}
+
+function serverOf(settings: Settings, http: Http) {
+  const { apiKey, baseUrl, organization } = settings.openai;
+  const ofOrganization = organization ? { organization } : {};
+  return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
+}
+
+const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });

@@ -1,0 +1,20 @@
+/** shipped.ts -- what comes with goald: its version, its folder, its data files. */
+import { existsSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+/** The folder with commands/, prompts/ and config/: the checkout, or `dist` of the published package. */
+export const ROOT_FOLDER = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
+
+/** The checkout that runs, or undefined for a published package. */
+export const CHECKOUT = existsSync(new URL("../tsconfig.json", import.meta.url)) ? ROOT_FOLDER : undefined;
+
+export function readVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** `path` relative to the shipped folder. */
+export async function readShippedJson(path: string): Promise<unknown> {
+  return JSON.parse(await readFile(new URL(`../${path}`, import.meta.url), "utf8"));
+}

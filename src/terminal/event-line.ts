@@ -1,0 +1,21 @@
+/**
+ * event-line.ts -- one event as programs read it: a line of NDJSON.
+ *
+ * The same shape in `goald run --json` and `goald events --json`: the event as it lies in the
+ * log, and for every event of a call also the call itself, so that no reader has to join.
+ */
+import type { CommandCall, RecordedEvent } from "#core/event.ts";
+
+export type EventLine = RecordedEvent & { readonly call?: CommandCall };
+
+/** Remembers the calls of the events that it has seen; feed it a log from its beginning. */
+export function createEventLines(): (event: RecordedEvent) => EventLine {
+  const calls = new Map<string, CommandCall>();
+  return (event) => {
+    if (!("callId" in event)) return event;
+    if (event.type === "command-requested") calls.set(event.callId, event.call);
+    const call = calls.get(event.callId);
+    if (event.type === "command-finished" || event.type === "command-denied") calls.delete(event.callId);
+    return call ? { ...event, call } : event;
+  };
+}

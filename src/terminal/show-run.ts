@@ -1,0 +1,107 @@
+/**
+ * show-run.ts -- a running agent as a person reads it, event by event.
+ *
+ * Everything shown is durable already. Text of models, files and the web is cleaned of
+ * control characters, and the command is shown as the JSON that will really run.
+ */
+import { styleText } from "node:util";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { headOf, oneLine, type Text } from "#core/text.ts";
+import type { Thoughts } from "#reply/read.ts";
+import { clean } from "#util/clean.ts";
+
+export interface ShowRunParts {
+  print(line: string): void;
+  readonly colour: boolean;
+  /** The thoughts in a reply, read as the loop reads it. */
+  thoughtsOf(reply: string, finishReason: string): Thoughts | null;
+}
+
+const MAX_RAW_REPLY_CHARS = 300;
+const MAX_RESULT_CHARS = 1_500;
+const MAX_ARGS_CHARS = 2_000;
+
+export function createShowRun(parts: ShowRunParts): (event: RecordedEvent) => void {
+  const { print } = parts;
+  const paint = (style: Style, text: string): string =>
+    parts.colour ? styleText(style, text, { validateStream: false }) : text;
+  return (event) => {
+    if (event.type === "model-asked") print("");
+    for (const [style, label, text] of fieldsOf(event, parts)) {
+      const body = indent(clean(text).trim());
+      if (label === "") print(paint(style, body));
+      else if (body !== "") print(`${paint(style, label)} ${body}`);
+    }
+  };
+}
+
+type Style = "bold" | "dim" | "cyan" | "green" | "yellow";
+/** Without a label the text stands alone, in the style. */
+type Field = readonly [style: Style, label: string, text: string];
+
+function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
+  switch (event.type) {
+    case "model-asked":
+      return [["dim", "", stepLine(event)]];
+    case "model-replied":
+      return thoughtFields(event, parts);
+    case "model-failed":
+      return [["yellow", "No reply:", `${event.message}${event.retryAt ? ` Trying again at ${event.retryAt}.` : ""}`]];
+    case "reply-rejected":
+      return [["yellow", "Reply not usable:", event.problems.join("\n")]];
+    case "command-requested":
+      return [["cyan", "Command:", `${event.call.name} ${shorten(JSON.stringify(event.call.args), MAX_ARGS_CHARS)}`]];
+    case "approval-asked":
+      return [["dim", "", event.reason]];
+    case "command-denied":
+      return [["yellow", event.by === "person" ? "Not run; your words:" : "Not run:", event.reason]];
+    case "command-finished": {
+      const { status, text } = event.observation;
+      // Its reason is the one of turn-finished, which follows.
+      if (event.closesTurn === true && status === "ok") return [];
+      return [[status === "ok" ? "green" : "yellow", `Result (${status}):`, shorten(shown(text), MAX_RESULT_CHARS)]];
+    }
+    case "command-waiting":
+      return [["dim", "", `Waiting for ${event.waitFor}${event.until ? ` until ${event.until}` : ""}.`]];
+    case "message-received":
+      return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
+    case "agent-paused":
+      return [["yellow", "Paused:", event.reason]];
+    case "agent-resumed":
+      return [["dim", "", "Resumed."]];
+    case "turn-finished":
+      return [["green", "Completed:", event.reason]];
+    case "agent-created":
+    case "settings-changed":
+    case "command-approved":
+    case "command-started":
+    case "approvals-granted":
+      return [];
+  }
+}
+
+function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: ShowRunParts): readonly Field[] {
+  const thoughts = parts.thoughtsOf(headOf(text), finishReason);
+  if (!thoughts) return [["bold", "Reply:", oneLine(headOf(text), MAX_RAW_REPLY_CHARS)]];
+  return [
+    ["bold", "Thoughts:", thoughts.text],
+    ["bold", "Reasoning:", thoughts.reasoning],
+    ["bold", "Plan:", thoughts.plan],
+    ["bold", "Criticism:", thoughts.criticism],
+    ["bold", "Says:", thoughts.speak],
+  ];
+}
+
+function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {
+  const recalls =
+    recallIds.length === 0
+      ? ""
+      : `, with ${recallIds.length} ${recallIds.length === 1 ? "recall" : "recalls"} of earlier steps`;
+  return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
+}
+
+const shown = (text: Text): string =>
+  typeof text === "string" ? text : `${text.head}\n[… ${text.bytes} bytes in all]`;
+const shorten = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()} [… ${text.length - limit} more characters]`;
+const indent = (text: string): string => text.replaceAll("\n", "\n  ");

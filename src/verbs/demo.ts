@@ -1,0 +1,50 @@
+/**
+ * demo.ts -- `goald demo`: a recorded agent through the real loop, over real HTTP, writing real files.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { activeFrame } from "#core/state.ts";
+import { readRecording } from "#demo/recording.ts";
+import { startReplayServer } from "#demo/replay-server.ts";
+import { openHost } from "../main.ts";
+import { ROOT_FOLDER } from "../shipped.ts";
+import { hostAgent, openHouseLog } from "./host-agent.ts";
+import { type GlobalOptions, openHouse } from "./house.ts";
+
+export async function demoVerb(options: GlobalOptions): Promise<number> {
+  const recording = await readRecording(join(ROOT_FOLDER, "config", "demo"));
+  await using server = await startReplayServer(recording.replies);
+  const house = await openHouse(
+    { ...options, input: false },
+    {
+      "openai.baseUrl": server.baseUrl,
+      "openai.apiKey": "demo-needs-no-key",
+      "models.smart": "recording",
+      embedder: "offline",
+    },
+  );
+  const { talk } = house;
+  try {
+    await using host = await openHost(house.home, house.settings, await openHouseLog(house));
+    talk.say(
+      "A demo: the model's side is a recording, played by a server on this machine. The loop, the files and the memory are real.",
+    );
+    const at = new Date().toISOString();
+    const { name, role, goals } = recording;
+    const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
+    for (const { path, content } of recording.files) {
+      const target = join(host.home.workspaceFolder, row.folder, path);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, content);
+    }
+    const { state, exitCode } = await hostAgent(host, row, house);
+    if (activeFrame(state).phase.kind === "resting") talk.say(NEXT);
+    return exitCode;
+  } finally {
+    talk.close();
+  }
+}
+
+const NEXT = `
+To run an agent of your own, put a key into .env (OPENAI_API_KEY=…), or the address of a local server (OPENAI_BASE_URL=http://127.0.0.1:11434/v1), then:
+  npx goald run`;

@@ -1,0 +1,156 @@
+/**
+ * host-agent.ts -- runs one agent in this process, shows it, and says how it ended.
+ */
+import { EXIT } from "#core/errors.ts";
+import type { CommandCall, PauseCode, RecordedEvent } from "#core/event.ts";
+import type { AgentRow } from "#core/ports.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+import { type Answer, runForeground } from "#daemon/foreground.ts";
+import { createEventLines } from "#terminal/event-line.ts";
+import { createShowRun } from "#terminal/show-run.ts";
+import { clean } from "#util/clean.ts";
+import { type Log, openLog } from "#util/log.ts";
+import { type ComposedAgent, composeAgent, type Host } from "../main.ts";
+import type { House } from "./house.ts";
+
+export interface Hosted {
+  readonly state: AgentState;
+  readonly exitCode: number;
+}
+
+export const openHouseLog = ({ home, redact, settings }: House): Promise<Log> =>
+  openLog({ folder: home.logFolder, redact, level: settings.logLevel });
+
+/** `ask`: the person who says yes or no; absent when there is none. */
+export async function hostAgent(
+  host: Host,
+  row: AgentRow,
+  house: House,
+  ask?: (call: CommandCall) => Promise<Answer>,
+): Promise<Hosted> {
+  const { talk } = house;
+  const { interrupt, hard, restore } = watchSignals(house);
+  let show: (event: RecordedEvent) => void = () => {};
+  const report = (problem: string): void => {
+    host.log.warn({ agent: row.id }, problem);
+    talk.say(clean(house.redact(problem)));
+  };
+  try {
+    await using agent = await composeAgent(host, row, {
+      onCommitted: (events) => {
+        for (const event of events) {
+          logEvent(host.log, row.id, event);
+          show(event);
+        }
+      },
+      report,
+      signal: hard,
+    });
+    show = presenter(house, agent.readReply);
+    talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
+    const state = await runForeground(agent.lease, { ...agent.parts, interrupt, ...(ask ? { ask } : {}) });
+    const exitCode = exitCodeOf(state, interrupt.aborted);
+    sayEnd(row, agent.folder, state, exitCode, house);
+    return { state, exitCode };
+  } finally {
+    restore();
+  }
+}
+
+function presenter(
+  { talk, redact, colour }: House,
+  readReply: ComposedAgent["readReply"],
+): (event: RecordedEvent) => void {
+  if (talk.json) {
+    const toLine = createEventLines();
+    return (event) => talk.data(redact(JSON.stringify(toLine(event))));
+  }
+  return createShowRun({
+    print: (line) => talk.data(redact(line)),
+    colour,
+    thoughtsOf: (reply, finishReason) => readReply(reply, finishReason).thoughts,
+  });
+}
+
+/** One line a step in the log file; the events themselves are in the store. */
+function logEvent(log: Log, agent: string, event: RecordedEvent): void {
+  const { seq, type } = event;
+  switch (event.type) {
+    case "command-finished": {
+      const { step, durationMs } = event;
+      log.info({ agent, seq, step, status: event.observation.status, durationMs }, type);
+      break;
+    }
+    case "model-failed":
+      log.warn({ agent, seq, step: event.step, code: event.code, retryAt: event.retryAt }, event.message);
+      break;
+    case "agent-paused":
+      log.warn({ agent, seq, code: event.code }, event.reason);
+      break;
+    case "agent-created":
+    case "agent-resumed":
+    case "turn-finished":
+    case "reply-rejected":
+      log.info({ agent, seq }, type);
+      break;
+    default:
+      log.debug({ agent, seq }, type);
+  }
+}
+
+const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
+  person: EXIT.waitsForHuman,
+  "step-limit": EXIT.limit,
+  "bad-replies": EXIT.notReached,
+  "key-refused": EXIT.keyMissing,
+  "model-refused": EXIT.notReached,
+  "model-unreachable": EXIT.notReached,
+  "prompt-too-long": EXIT.usage,
+  "crash-loop": EXIT.error,
+};
+
+export function exitCodeOf(state: AgentState, interrupted: boolean): number {
+  if (activeFrame(state).phase.kind === "resting") return EXIT.ok;
+  if (interrupted) return EXIT.interrupted;
+  return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
+}
+
+function sayEnd(row: AgentRow, folder: string, state: AgentState, exitCode: number, { talk }: House): void {
+  const { phase } = activeFrame(state);
+  const { usage, step } = state;
+  const isDone = phase.kind === "resting";
+  if (talk.json) {
+    const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated, modelCalls } = usage;
+    const ended = isDone
+      ? { outcome: phase.outcome, reason: phase.reason }
+      : { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
+    const tokens = { input, output, cached, estimated };
+    const result = { type: "result", agent: row.id, ...ended, step, modelCalls, tokens, workspace: folder, exitCode };
+    talk.data(JSON.stringify(result));
+    return;
+  }
+  const about = usage.estimated ? "about " : "";
+  talk.say("");
+  talk.say(`${step} steps, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
+  talk.say(`Workspace: ${folder}`);
+  if (!isDone) talk.say(`Go on with: goald resume ${row.id}`);
+}
+
+/** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */
+function watchSignals({ talk }: House): { interrupt: AbortSignal; hard: AbortSignal; restore(): void } {
+  const soft = new AbortController();
+  const hard = new AbortController();
+  const onSignal = (): void => {
+    if (soft.signal.aborted) process.exit(EXIT.interrupted);
+    talk.say("\nFinishing this step. Again to stop at once.");
+    soft.abort();
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
+  return {
+    interrupt: soft.signal,
+    hard: hard.signal,
+    restore: () => {
+      for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
+    },
+  };
+}

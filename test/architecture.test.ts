@@ -1,0 +1,143 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+
+/**
+ * Who may import what. A file may import only what the row of its room allows; `type` marks
+ * rooms that may be named in `import type` only. No room calls back up.
+ */
+interface Room {
+  readonly files: string;
+  readonly imports: RegExp;
+  readonly types?: RegExp;
+}
+const OWN = "\\./[\\w-]+\\.ts";
+const room = (files: string, ...allowed: string[]): Room => ({
+  files,
+  imports: new RegExp(`^(${[OWN, ...allowed].join("|")})$`),
+});
+const withTypes = (base: Room, ...allowed: string[]): Room => ({
+  ...base,
+  types: new RegExp(`^(${allowed.join("|")})$`),
+});
+const CORE = "#core/.+";
+const UTIL = "#util/.+";
+const FILES = "node:fs|node:fs/promises|node:path|node:url|node:os";
+
+const ROOMS: readonly Room[] = [
+  room("src/core/*.ts"),
+  room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
+  room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
+  room("src/commands/*.ts", CORE, FILES),
+  room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
+  room("src/memory/*.ts", CORE, UTIL),
+  room("src/model/*.ts", CORE, UTIL, "openai"),
+  room("src/http/*.ts", CORE, UTIL),
+  room("src/store/*.ts", CORE, UTIL, FILES, "node:sqlite", "node:crypto"),
+  room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto"),
+  room("src/config/*.ts", CORE, UTIL, FILES, "ajv", "dotenv", "yaml"),
+  withTypes(
+    room("src/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
+    "#reply/read\\.ts",
+  ),
+  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "pino"),
+  // The main loop knows the outside only by the types of core/ports.ts.
+  room("src/daemon/*.ts", CORE, UTIL, "#prompt/.+", "#reply/.+", "#commands/.+", "node:crypto"),
+  // A listener on loopback that plays a recorded model; no client.
+  room("src/demo/*.ts", CORE, UTIL, FILES, "node:http", "node:crypto"),
+  // Verbs speak with the person; the composition root gives them the machinery.
+  room(
+    "src/verbs/*.ts",
+    CORE,
+    UTIL,
+    FILES,
+    "\\.\\./(main|shipped)\\.ts",
+    "#config/.+",
+    "#daemon/foreground\\.ts",
+    "#demo/.+",
+    "#store/.+",
+    "#terminal/.+",
+  ),
+  room("src/cli.ts", CORE, UTIL, "\\./verbs/[\\w-]+\\.ts", "commander"),
+  room("src/shipped.ts", FILES),
+];
+
+describe("the import table", () => {
+  for (const { files, imports, types } of ROOMS)
+    it.each(globSync(files))("%s imports only what its room allows", (file) => {
+      expect(
+        importsOf(file).filter(({ name, isType }) => !imports.test(name) && !(isType && types?.test(name))),
+      ).toEqual([]);
+    });
+
+  it("covers every source file but the composition root", () => {
+    const covered = new Set(ROOMS.flatMap(({ files }) => globSync(files)));
+    const all = globSync(["src/**/*.ts", "commands/**/*.ts"]);
+    expect(all.filter((file) => !covered.has(file))).toEqual(["src/main.ts"]);
+  });
+
+  it("can fail: a forbidden import is found", () => {
+    const core = ROOMS[0] as Room;
+    expect(
+      ["./state.ts", "node:fs", "#store/sqlite-store.ts", "openai"].filter((name) => !core.imports.test(name)),
+    ).toEqual(["node:fs", "#store/sqlite-store.ts", "openai"]);
+  });
+});
+
+describe("the laws of the house", () => {
+  const sources = globSync(["src/**/*.{ts,js}", "commands/**/*.ts"]);
+  const matching = (files: readonly string[], pattern: RegExp): string[] =>
+    files.filter((file) => pattern.test(withoutComments(readFileSync(file, "utf8"))));
+
+  it("HTTP leaves by one module", () => {
+    const outside = sources.filter((file) => !file.startsWith("src/http/"));
+    expect(
+      matching(
+        outside,
+        /(?<![.\w])fetch\(|globalThis\.fetch|node:https|node:net|node:tls|node:http2|"undici"|http\.(request|get)\(/,
+      ),
+    ).toEqual([]);
+    expect(matching(outside, /from "node:http"/)).toEqual(globSync("src/demo/replay-server.ts"));
+  });
+
+  it("core has no clock, no randomness, no id and no environment", () => {
+    expect(matching(globSync("src/core/*.ts"), /Date\.now|new Date\(\)|Math\.random|randomUUID|process\./)).toEqual([]);
+  });
+
+  it("errors are recognised by Error.isError, which holds across realms", () => {
+    expect(matching(sources, /instanceof \w*Error\b/)).toEqual([]);
+  });
+
+  it("default exports live in commands/ only, and there are no barrels", () => {
+    expect(matching(globSync("src/**/*.ts"), /^export default/m)).toEqual([]);
+    expect(matching(sources, /^export \* from/m)).toEqual([]);
+  });
+
+  it("no file has more than 250 lines", () => {
+    const long = sources.filter((file) => readFileSync(file, "utf8").split("\n").length > 251);
+    expect(long).toEqual(globSync("src/core/ports.ts"));
+  });
+
+  it("the main loop stays under 60 lines without its header", () => {
+    const lines = withoutComments(readFileSync("src/daemon/run.ts", "utf8"))
+      .split("\n")
+      .filter((line) => line.trim() !== "");
+    expect(lines.length).toBeLessThan(60);
+  });
+});
+
+function importsOf(file: string): { name: string; isType: boolean }[] {
+  const text = withoutComments(readFileSync(file, "utf8"));
+  const statics = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"/gm)].map((match) => ({
+    name: match[2] as string,
+    isType: match[1] !== undefined,
+  }));
+  const others = [...text.matchAll(/(?:^import\s+|\bimport\()"([^"]+)"/gm)].map((match) => ({
+    name: match[1] as string,
+    isType: false,
+  }));
+  return [...statics, ...others];
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
