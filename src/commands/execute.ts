@@ -81,15 +81,32 @@ export async function probeCall(
 async function within<T>(call: CallFrame, act: (context: CommandContext) => Promise<T>): Promise<Execution<T>> {
   const files: FileChange[] = [];
   const staged: StagedWrite[] = [];
+  using limit = startLimit(call.signal, call.command.timeoutMs ?? 60_000);
   const context: CommandContext = {
     workspace: call.openWorkspace(call.folder, (change) => files.push(change)),
-    signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.command.timeoutMs ?? 60_000)]),
+    signal: limit.signal,
     callId: call.callId,
     step: call.step,
     agent: call.agent,
     stage: (write) => staged.push(write),
   };
   return { result: await act(context), files, staged };
+}
+
+/** Aborts with the host or when the time is up; unlike AbortSignal's own, nothing of it outlives the call. */
+function startLimit(host: AbortSignal, timeoutMs: number): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const onHostAbort = (): void => controller.abort(host.reason);
+  const timer = setTimeout(() => controller.abort(new DOMException("The time is up.", "TimeoutError")), timeoutMs);
+  host.addEventListener("abort", onHostAbort, { once: true });
+  if (host.aborted) onHostAbort();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      host.removeEventListener("abort", onHostAbort);
+    },
+  };
 }
 
 /** A command that does not heed its signal is left behind; it can no longer change what the model is told. */
@@ -105,6 +122,7 @@ async function inTime<T>(
     else late.resolve(timedOut(command));
   };
   limit.addEventListener("abort", onLimit, { once: true });
+  if (limit.aborted) onLimit();
   running.catch(() => undefined);
   try {
     return await Promise.race([running, late.promise]);

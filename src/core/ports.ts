@@ -4,7 +4,7 @@
  * Each has one real implementation and one fake in test/helpers, and both pass one
  * contract suite in test/contracts. `core` and `daemon` know only these types.
  */
-import type { AgentSettings, NewEvent, Observation, RecordedEvent, Usage } from "./event.ts";
+import type { AgentSettings, Observation, RecordedEvent, Usage } from "./event.ts";
 
 export interface Clock {
   now(): Date;
@@ -298,5 +298,3 @@ export interface Workspace {
   list(directory: string): AsyncIterable<FileStat>;
 }
 export type OpenWorkspace = (folder: string, onChange?: (change: FileChange) => void) => Workspace;
-
-export type { NewEvent, RecordedEvent };

@@ -21,7 +21,7 @@ export interface RunParts extends JournalParts {
   /** Turns a move into work: what to write first, and what to do then. Changes nothing by itself. */
   readonly prepare: Prepare;
   /** True when recalling may leave the machine: results are then made durable before it. */
-  readonly remoteRecall: boolean;
+  remoteRecall(): boolean;
   /** Resolves when the time has come or a message has arrived; false when this host will not wait for it. */
   wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
 }
@@ -47,7 +47,7 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
       case "read":
       case "execute":
       case "probe": {
-        if (move.kind === "ask" && parts.remoteRecall) await journal.commit("now");
+        if (move.kind === "ask" && parts.remoteRecall()) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);

@@ -8,11 +8,11 @@
  *
  * The charges were fitted by measurement to the larger of the counts of cl100k_base and o200k_base:
  * README files +12 %, TypeScript and JavaScript +12 to +19 %, JSON +3 to +20 %, base64 and hex −4 to −1 %,
- * Chinese +17 to +30 % (traditional −7 to −10 %), white space +1 to +12 %. Of 700 files that the fit had not seen
+ * Chinese +17 to +30 % (traditional −7 to −10 %), white space +1 to +12 %. Of 700 other files
  * (source, headers, source maps, Markdown, JSON, XML) the median was +17 %, the lowest of a hundred
- * −7 %, and one, in Slovak, more than 10 % low. It is low for letters drawn at random (−40 %) and
- * for rare ideographs (−45 %), and up to twice too high where o200k has learnt a script that cl100k spells
- * out by bytes. test/prompt/samples.ts keeps a text of each kind with its counts.
+ * −7 %, and one, in Slovak, more than 10 % low; charges for capitals and source maps were adjusted by them. It is low for letters drawn at random (−40 %) and
+ * for rare ideographs (−45 %), and several times too high where o200k has learnt a script (Hindi, Georgian) that cl100k
+ * spells out by bytes. test/prompt/samples.ts keeps a text of each kind with its counts.
  */
 
 /** What the chat format adds around each message, and once for the reply that it opens. */

@@ -6,14 +6,15 @@
  * is told to `onChange`, and is told with its content, so that the history can hold every
  * version. `truncate` alone is not told: what it takes back was never told either.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
-import { type FileHandle, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange, FileStat, Workspace } from "#core/ports.ts";
 import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
+import type { OpenFile } from "./open-file.ts";
 import { normalizePath, quoted, refuseOwn } from "./path-rules.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
@@ -71,8 +72,8 @@ class LocalWorkspace implements Workspace {
     return explained(path, async () => {
       await using place = await this.#place(path);
       if (!place?.found) throw missing(path);
-      await using handle = await openFile(place, flags.O_RDONLY);
-      return await readRange(handle, place.path, range);
+      await using opened = await openFile(place, flags.O_RDONLY);
+      return await readRange(opened, place.path, range);
     });
   }
 
@@ -99,12 +100,12 @@ class LocalWorkspace implements Workspace {
     return explained(path, async () => {
       await using place = await this.#place(path, true);
       if (!place?.found) throw missing(path);
-      await using handle = await openFile(place, flags.O_WRONLY);
-      const { size } = await handle.stat();
+      await using opened = await openFile(place, flags.O_WRONLY);
+      const { size } = opened.stat();
       if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
         throw fileError(`${quoted(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
-      await handle.truncate(bytes);
-      await handle.sync();
+      await opened.truncate(bytes);
+      await opened.sync();
     });
   }
 
@@ -125,8 +126,8 @@ class LocalWorkspace implements Workspace {
     return explained(path, async () => {
       await using place = await this.#place(path);
       if (!place?.found) return undefined;
-      await using handle = await openFile(place, flags.O_RDONLY);
-      const content = await readRange(handle, place.path);
+      await using opened = await openFile(place, flags.O_RDONLY);
+      const content = await readRange(opened, place.path);
       const sha256 = this.#told("found", place.path, content.length, content);
       return { bytes: content.length, sha256 };
     });
@@ -161,7 +162,7 @@ class LocalWorkspace implements Workspace {
   }
 
   #told(operation: "write" | "append" | "found", path: string, bytes: number, content: Uint8Array): string {
-    const sha256 = createHash("sha256").update(content).digest("hex");
+    const sha256 = hash("sha256", content, "hex");
     this.#onChange({ path, operation, bytes, sha256, content });
     return sha256;
   }
@@ -172,11 +173,11 @@ const toBytes = (content: string | Uint8Array): Uint8Array =>
 
 /** Throws GOALD_FILE_TOO_LARGE for more than may be taken into memory. Short when the file is. */
 async function readRange(
-  handle: FileHandle,
+  opened: OpenFile,
   path: string,
   range?: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array> {
-  const { size } = await handle.stat();
+  const { size } = opened.stat();
   const offset = Math.max(0, range?.offset ?? 0);
   const length = Math.max(0, Math.min(range?.length ?? size, size - offset));
   if (length > MAX_READ_BYTES)
@@ -186,32 +187,22 @@ async function readRange(
       { hint: "Read it in parts, or leave it as it is and write a new file." },
     );
   const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
+  return bytes.subarray(0, await opened.read(bytes, offset));
 }
 
 /** The file's new size. What could not be written whole is taken back. */
 async function appendWhole(place: Place, bytes: Uint8Array): Promise<number> {
   const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
-  const handle = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
+  await using opened = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
+  const { size } = opened.stat();
   try {
-    const { size } = await handle.stat();
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } catch (error) {
-      await handle.truncate(size);
-      if (!place.found) await unlink(place.file);
-      throw error;
-    }
-    if (!place.found) await place.folder.sync();
-    return size + bytes.length;
-  } finally {
-    await handle.close();
+    await opened.write(bytes);
+    await opened.sync();
+  } catch (error) {
+    await opened.truncate(size);
+    if (!place.found) await unlink(place.file);
+    throw error;
   }
+  if (!place.found) await place.folder.sync();
+  return size + bytes.length;
 }

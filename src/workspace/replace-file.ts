@@ -6,8 +6,9 @@
  * left behind is removed at the first write into its folder by a new process.
  */
 import { randomBytes } from "node:crypto";
-import { constants as flags } from "node:fs";
-import { open, readdir, rename, unlink } from "node:fs/promises";
+import { constants as flags, renameSync } from "node:fs";
+import { readdir, unlink } from "node:fs/promises";
+import { OpenFile } from "./open-file.ts";
 import { isTemporary, temporaryName } from "./path-rules.ts";
 import { type Folder, type Place, SAFE_OPEN } from "./resolve-path.ts";
 
@@ -21,7 +22,7 @@ export async function replaceFile(place: Place, key: string, content: Uint8Array
   try {
     await writeNew(temporary, content);
     await place.folder.verify();
-    await rename(temporary, place.file);
+    renameSync(temporary, place.file);
   } catch (error) {
     await removeQuietly(temporary);
     throw error;
@@ -30,9 +31,9 @@ export async function replaceFile(place: Place, key: string, content: Uint8Array
 }
 
 async function writeNew(path: string, content: Uint8Array): Promise<void> {
-  await using handle = await open(path, flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | SAFE_OPEN, 0o644);
-  await handle.writeFile(content);
-  await handle.sync();
+  await using opened = new OpenFile(path, flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | SAFE_OPEN, 0o644);
+  await opened.write(content);
+  await opened.sync();
 }
 
 function sweepOnce(folder: Folder, key: string): Promise<void> {

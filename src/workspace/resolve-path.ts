@@ -8,21 +8,24 @@
  * that cannot be had, the real path of each folder is compared before use and again by
  * `verify` after it: a swap is then noticed, but a file may have been touched.
  */
-import { existsSync, constants as flags, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, realpath } from "node:fs/promises";
+import { existsSync, constants as flags, lstatSync, mkdirSync, realpathSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf, fileError } from "./file-errors.ts";
+import { OpenFile } from "./open-file.ts";
 import { quoted, refused } from "./path-rules.ts";
 
 export type Anchor = "descriptor" | "real-path";
 
-/** What this system can do. */
-export const bestAnchor = (): Anchor =>
-  process.platform === "linux" && existsSync("/proc/self/fd") ? "descriptor" : "real-path";
+/** What this system can do; looked at once. */
+export function bestAnchor(): Anchor {
+  best ??= process.platform === "linux" && existsSync("/proc/self/fd") ? "descriptor" : "real-path";
+  return best;
+}
+let best: Anchor | undefined;
 
 /** Follow no link, wait for no pipe, take no terminal. The flags are missing on Windows, where they count as nothing. */
 export const SAFE_OPEN = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0) | (flags.O_NOCTTY ?? 0);
-const OPEN_FOLDER = flags.O_RDONLY | (flags.O_DIRECTORY ?? 0) | (flags.O_NOFOLLOW ?? 0);
+const OPEN_FOLDER = flags.O_RDONLY | (flags.O_DIRECTORY ?? 0);
 
 /** A folder inside the workspace that was reached without following a link. */
 export interface Folder extends AsyncDisposable {
@@ -53,7 +56,7 @@ export async function openPlace(root: string, path: string, make: boolean, ancho
   if (!folder) return undefined;
   try {
     const file = folder.at(path.slice(cut + 1));
-    const found = await entryAt(file);
+    const found = entryAt(file);
     return { path, folder, file, found, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
   } catch (error) {
     await folder[Symbol.asyncDispose]();
@@ -68,11 +71,10 @@ export async function openFolder(
   make: boolean,
   anchor: Anchor,
 ): Promise<Folder | undefined> {
-  if (make) await mkdir(root, { recursive: true });
-  else if (!(await entryAt(root))) return undefined;
-  let folder = await enter(await realpath(root), anchor);
+  const entered = enterRoot(root, make, anchor);
+  if (!entered || path === "") return entered;
+  let folder = entered;
   for (const name of path.split("/")) {
-    if (name === "") continue;
     const parent = folder;
     try {
       const child = await enterChild(parent, name, path, make, anchor);
@@ -99,21 +101,33 @@ export function requirePlainFile(stats: Stats, path: string): void {
 }
 
 /** Opens what `place` found, and makes sure that it is still a plain file, inside the workspace. */
-export async function openFile(place: Place, mode: number): Promise<FileHandle> {
+export async function openFile(place: Place, mode: number): Promise<OpenFile> {
   if (place.found) requirePlainFile(place.found, place.path);
-  const handle = await open(place.file, mode | SAFE_OPEN, 0o644);
+  const opened = new OpenFile(place.file, mode | SAFE_OPEN, 0o644);
   try {
-    const opened = await handle.stat();
-    requirePlainFile(opened, place.path);
+    const stats = opened.stat();
+    requirePlainFile(stats, place.path);
     await place.folder.verify();
-    const seen = await lstat(place.file);
-    if (seen.isSymbolicLink() || seen.ino !== opened.ino || seen.dev !== opened.dev)
+    const seen = lstatSync(place.file);
+    if (seen.isSymbolicLink() || seen.ino !== stats.ino || seen.dev !== stats.dev)
       throw refused(place.path, "changed while it was opened", "Try again.");
-    return handle;
+    return opened;
   } catch (error) {
-    await handle.close();
+    await opened[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** undefined when there is none. Nothing is looked at first: as a rule it is there. */
+function enterRoot(root: string, make: boolean, anchor: Anchor): Folder | undefined {
+  try {
+    return enter(root, anchor, 0);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  if (!make) return undefined;
+  mkdirSync(root, { recursive: true });
+  return enter(root, anchor, 0);
 }
 
 async function enterChild(
@@ -124,18 +138,18 @@ async function enterChild(
   anchor: Anchor,
 ): Promise<Folder | undefined> {
   const at = parent.at(name);
-  let found = await entryAt(at);
+  let found = entryAt(at);
   if (!found) {
     if (!make) return undefined;
-    await makeFolder(at);
+    makeFolder(at);
     await parent.sync();
-    found = await lstat(at);
+    found = lstatSync(at);
   }
   if (found.isSymbolicLink()) throw isLink(path);
   if (!found.isDirectory())
     throw fileError(`On the way to ${quoted(path)}, "${name}" is a file, not a folder.`, "Choose another path.");
   await parent.verify();
-  const child = await enter(at, anchor);
+  const child = enter(at, anchor, flags.O_NOFOLLOW ?? 0);
   if (anchor === "real-path" && dirname(child.self) !== parent.self) {
     await child[Symbol.asyncDispose]();
     throw isLink(path);
@@ -144,9 +158,9 @@ async function enterChild(
 }
 
 /** Somebody else may have made it in the meantime. */
-async function makeFolder(at: string): Promise<void> {
+function makeFolder(at: string): void {
   try {
-    await mkdir(at, 0o755);
+    mkdirSync(at, 0o755);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
@@ -155,28 +169,22 @@ async function makeFolder(at: string): Promise<void> {
 const isLink = (path: string): Error =>
   refused(path, "leads over a link", "Links are not followed here: name the file itself.");
 
-async function entryAt(at: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(at);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+const entryAt = (at: string): Stats | undefined => lstatSync(at, { throwIfNoEntry: false });
+
+/** `noFollow` is O_NOFOLLOW, or 0 for the root. */
+function enter(at: string, anchor: Anchor, noFollow: number): Folder {
+  if (anchor === "descriptor") return heldFolder(new OpenFile(at, OPEN_FOLDER | noFollow));
+  return namedFolder(realpathSync.native(at));
 }
 
-async function enter(at: string, anchor: Anchor): Promise<Folder> {
-  if (anchor === "descriptor") return heldFolder(await open(at, OPEN_FOLDER));
-  return namedFolder(await realpath(at));
-}
-
-function heldFolder(handle: FileHandle): Folder {
-  const self = `/proc/self/fd/${handle.fd}`;
+function heldFolder(opened: OpenFile): Folder {
+  const self = `/proc/self/fd/${opened.descriptor}`;
   return {
     self,
     at: (name) => `${self}/${name}`,
     verify: async () => undefined,
-    sync: () => handle.sync(),
-    [Symbol.asyncDispose]: () => handle.close(),
+    sync: () => opened.sync(),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
 
@@ -185,7 +193,7 @@ function namedFolder(self: string): Folder {
     self,
     at: (name) => join(self, name),
     verify: async () => {
-      if ((await realpath(self)) !== self)
+      if (realpathSync.native(self) !== self)
         throw refused(self.slice(dirname(self).length + 1), "was swapped for a link", "Try again.");
     },
     sync: () => syncFolder(self),
@@ -196,6 +204,6 @@ function namedFolder(self: string): Folder {
 /** Windows cannot open a folder as a file; its renames are durable by journal. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
-  await using handle = await open(path, flags.O_RDONLY);
-  await handle.sync();
+  await using opened = new OpenFile(path, flags.O_RDONLY);
+  await opened.sync();
 }

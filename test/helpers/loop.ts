@@ -97,7 +97,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       store: change.store?.(store) ?? store,
       clock,
       prepare: change.prepare?.(prepare) ?? prepare,
-      remoteRecall: false,
+      remoteRecall: () => false,
       rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
       remember: (before, event) => rememberStep(before, event, row.id),
       onCommitted: (events) => shown.push(...events),
