@@ -31,7 +31,7 @@ export function withTables(readme: string, tables: Readonly<Record<string, strin
   );
 }
 
-if (import.meta.main) {
-  const readme = readFileSync("README.md", "utf8");
-  writeFileSync("README.md", withTables(readme, await generateTables()));
-}
+if (import.meta.main)
+  void generateTables().then((tables) =>
+    writeFileSync("README.md", withTables(readFileSync("README.md", "utf8"), tables)),
+  );

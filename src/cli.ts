@@ -4,7 +4,7 @@
  * Data goes to standard output, talk about trouble to standard error. Every verb takes --json;
  * the exit codes are those of core/errors.ts. The verbs are loaded when they are called.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, type CommanderError, InvalidArgumentError, Option } from "commander";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "./shipped.ts";
@@ -23,8 +23,9 @@ export async function main(args: readonly string[]): Promise<number> {
     await program.parseAsync(withVerb(args), { from: "user" });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return reportError(toError(error), args.includes("--json"));
+    const thrown = toError(error);
+    if (isCommanderError(thrown)) return thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    return reportError(thrown, args.includes("--json"));
   }
 }
 
@@ -137,6 +138,9 @@ function addReadingVerbs(program: Command, bind: Bind): void {
     .description("check the hash chain and every reference of the store")
     .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).verify(agent, options)));
 }
+
+const isCommanderError = (error: Error): error is CommanderError =>
+  "code" in error && String(error.code).startsWith("commander.");
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

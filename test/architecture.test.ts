@@ -29,10 +29,10 @@ const ROOMS: readonly Room[] = [
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES),
   room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
-  room("src/memory/*.ts", CORE, UTIL),
+  room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL),
-  room("src/store/*.ts", CORE, UTIL, FILES, "node:sqlite", "node:crypto"),
+  room("src/store/*.ts", CORE, UTIL, FILES, "node:sqlite", "node:crypto", "node:timers/promises"),
   room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto"),
   room("src/config/*.ts", CORE, UTIL, FILES, "ajv", "dotenv", "yaml"),
   withTypes(

@@ -7,9 +7,10 @@
  */
 import { createHash } from "node:crypto";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
 import type { Clock, Commit, FileChange, Lease, NewMemory, StagedWrite, Store } from "#core/ports.ts";
-import { type AgentState, evolve, initialState, replay, STATE_VERSION } from "#core/state.ts";
+import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
 /** Refolding 60,000 events takes about 0.1 s, so snapshots may be rare. */

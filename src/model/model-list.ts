@@ -19,9 +19,9 @@ export async function listModels(
   try {
     const url = baseUrlOf(server.baseUrl);
     url.pathname = `${url.pathname.replace(/\/$/, "")}/models`;
-    const fetch = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_BYTES });
+    const send = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_BYTES });
     const headers = server.apiKey ? { authorization: `Bearer ${server.apiKey}` } : {};
-    const response = await fetch(url, { headers, ...(signal ? { signal } : {}) });
+    const response = await send(url, { headers, ...(signal ? { signal } : {}) });
     const body: unknown = await response.json();
     return response.ok ? readList(body) : undefined;
   } catch {

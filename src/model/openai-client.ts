@@ -108,9 +108,9 @@ export function baseUrlOf(baseUrl: string): URL {
 }
 
 const throwingStatus =
-  (fetch: Fetch): Fetch =>
+  (send: Fetch): Fetch =>
   async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await send(input, init);
     if (response.ok) return response;
     const body = await response.text().catch((error: Error) => error.message);
     throw new StatusError(response.status, response.headers, body);

@@ -7,7 +7,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { Commit, Lease, NewMemory, RecordedEvent, StagedWrite } from "#core/ports.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { Commit, Lease, NewMemory, StagedWrite } from "#core/ports.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";

@@ -6,8 +6,9 @@
  * log's length, and so that a log that was cut short is found out.
  */
 import type { DatabaseSync } from "node:sqlite";
+import type { RecordedEvent } from "#core/event.ts";
 import { EVENT_VERSION } from "#core/event.ts";
-import type { AgentSpec, RecordedEvent } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson, chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";

@@ -7,16 +7,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type {
-  AgentRow,
-  FileVersion,
-  InboxRow,
-  Loaded,
-  MemoryRow,
-  RecordedEvent,
-  StoreReader,
-  VerifyReport,
-} from "#core/ports.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentRow, FileVersion, InboxRow, Loaded, MemoryRow, StoreReader, VerifyReport } from "#core/ports.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { guarded, missing, storeError } from "./failure.ts";

@@ -6,7 +6,8 @@
  */
 import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, FileVersion, InboxRow, MemoryRow, RecordedEvent } from "#core/ports.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentRow, FileVersion, InboxRow, MemoryRow } from "#core/ports.ts";
 import { upcast } from "#core/upcast.ts";
 
 /** With the columns of `AGENT_COLUMNS`. */

@@ -4,8 +4,9 @@
 import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
 import type { AgentRow, StoreReader } from "#core/ports.ts";
-import { type AgentState, activeFrame, initialState, replay, STATE_VERSION } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Effect } from "#core/command.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { replay } from "#core/state.ts";
+import { replay } from "#core/evolve.ts";
 import * as given from "../helpers/events.ts";
 
 const SAFE = given.FACTS;

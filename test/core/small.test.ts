@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, fail, stricter, succeed, wait } from "#core/command.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
 import { isRisky, judge } from "#core/policy.ts";
-import { replay } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { upcast } from "#core/upcast.ts";
 import { created, FACTS, finished, log, observed, requested } from "../helpers/events.ts";

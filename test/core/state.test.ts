@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { NewEvent } from "#core/event.ts";
-import { activeFrame, evolve, initialState, openCommand, replay, SHORT_TERM_MESSAGES } from "#core/state.ts";
+import { evolve, replay } from "#core/evolve.ts";
+import { activeFrame, initialState, openCommand, SHORT_TERM_MESSAGES } from "#core/state.ts";
 import { HEAD_CHARS } from "#core/text.ts";
 import * as given from "../helpers/events.ts";
 

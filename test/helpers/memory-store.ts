@@ -7,6 +7,7 @@
  */
 
 import { GoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type {
   AgentRow,
   AgentSpec,
@@ -18,7 +19,6 @@ import type {
   Loaded,
   MemoryRow,
   NewMemory,
-  RecordedEvent,
   StagedWrite,
   Store,
   VerifyReport,

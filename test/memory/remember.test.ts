@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { EventBody, NewEvent, Observation } from "#core/event.ts";
-import { evolve, initialState } from "#core/state.ts";
+import { evolve } from "#core/evolve.ts";
+import { initialState } from "#core/state.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { asked, created, finished, log, observed, rejected, replied, requested, wholeStep } from "../helpers/events.ts";
 

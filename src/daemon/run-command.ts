@@ -1,0 +1,141 @@
+/**
+ * run-command.ts -- one approved call: prepare, intent, run, result; after a crash, probe.
+ */
+import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import type { RegisteredCommand, Registry } from "#commands/registry.ts";
+import { type Move, outcomeUnknown } from "#core/decide.ts";
+import type { NewEvent } from "#core/event.ts";
+import type { Clock, OpenWorkspace } from "#core/ports.ts";
+import { openCommand } from "#core/state.ts";
+import { isBlobRef, type Text } from "#core/text.ts";
+import type { Journal, Outcome } from "./journal.ts";
+import { effectless, type Work } from "./work.ts";
+
+export interface CommandParts {
+  readonly agentId: string;
+  /** Absolute path of the agent's folder. */
+  readonly folder: string;
+  readonly registry: Registry;
+  readonly openWorkspace: OpenWorkspace;
+  /** Writes below `_goald/` too, where commands may not. */
+  readonly openOwnWorkspace: OpenWorkspace;
+  readonly clock: Clock;
+  /** Aborted when the host goes down at once. */
+  readonly signal: AbortSignal;
+}
+
+export async function execute(
+  move: Extract<Move, { kind: "execute" }>,
+  journal: Journal,
+  parts: CommandParts,
+): Promise<Work> {
+  const { callId, attempt, effect } = move;
+  const open = openCommand(journal.state, callId);
+  const command = open && parts.registry.get(open.call.name);
+  if (!open || !command)
+    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
+  const call = await callFrame(callId, command, journal, parts);
+  const of = { step: open.step, callId };
+  // A second attempt keeps what the first one recorded: that is what the effect is measured by.
+  const earlier = open.intent?.prepared;
+  const looked =
+    earlier === undefined ? await prepareCall(call) : { result: { prepared: earlier }, files: [], staged: [] };
+  if ("refused" in looked.result)
+    return effectless({
+      events: [{ type: "command-finished", ...of, observation: looked.result.refused, durationMs: 0 }],
+    });
+  const { prepared } = looked.result;
+  const { annotations } = command;
+  const { epoch } = journal.lease;
+  const started: NewEvent = { type: "command-started", ...of, attempt, epoch, effect, annotations, prepared };
+  return {
+    intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
+    act: () => act(call, prepared, of, parts),
+  };
+}
+
+async function act(
+  call: CallFrame,
+  prepared: unknown,
+  of: { readonly step: number; readonly callId: string },
+  parts: CommandParts,
+): Promise<Outcome> {
+  const startedAt = parts.clock.now();
+  const execution = await runCall(call, prepared);
+  const durationMs = parts.clock.now().getTime() - startedAt.getTime();
+  const { result } = execution;
+  const extras = { files: execution.files.map((file) => ({ ...file, ...of })), staged: execution.staged };
+  if (result.status === "waiting") {
+    const { waitFor, until } = result;
+    return { events: [{ type: "command-waiting", ...of, waitFor, until }], ...extras };
+  }
+  const closesTurn = call.command.closesTurn === true ? { closesTurn: true } : {};
+  return { events: [{ type: "command-finished", ...of, observation: result, durationMs, ...closesTurn }], ...extras };
+}
+
+/** A call that a crash cut off, and that can tell whether it happened. Looking changes nothing. */
+export async function probe(
+  move: Extract<Move, { kind: "probe" }>,
+  journal: Journal,
+  parts: CommandParts,
+): Promise<Work> {
+  const { callId } = move;
+  const open = openCommand(journal.state, callId);
+  const command = open && parts.registry.get(open.call.name);
+  if (!open?.intent || !command)
+    return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
+  const call = await callFrame(callId, command, journal, parts);
+  const found: Execution<"done" | "not-done" | "unknown"> = await probeCall(call, open.intent.prepared);
+  const { attempt, effect } = open.intent;
+  switch (found.result) {
+    case "not-done":
+      return execute({ kind: "execute", callId, attempt: attempt + 1, effect }, journal, parts);
+    case "unknown":
+      return effectless({ events: [outcomeUnknown(callId, open)] });
+    case "done": {
+      const of = { step: open.step, callId };
+      const text = `${command.name} had been done when goald was restarted; it was not repeated.`;
+      const observation = {
+        status: "ok",
+        text,
+        source: "goald",
+        artifacts: found.files.map((file) => file.path),
+      } as const;
+      const finished: NewEvent = { type: "command-finished", ...of, observation, durationMs: 0, reconciled: true };
+      return effectless({ events: [finished], files: found.files.map((file) => ({ ...file, ...of })) });
+    }
+  }
+}
+
+async function callFrame(
+  callId: string,
+  command: RegisteredCommand,
+  journal: Journal,
+  parts: CommandParts,
+): Promise<CallFrame> {
+  const { state } = journal;
+  const open = openCommand(state, callId);
+  const args: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(open?.call.args ?? {}))
+    args[name] = isBlobRef(value) ? await journal.read(value as Text) : value;
+  const { folder, openWorkspace, openOwnWorkspace, signal } = parts;
+  const agent = { id: parts.agentId, name: state.name, goals: state.goals };
+  return {
+    command,
+    args,
+    callId,
+    step: open?.step ?? state.step,
+    agent,
+    folder,
+    openWorkspace,
+    openOwnWorkspace,
+    signal,
+  };
+}
+
+/** The catalogue has changed since the call was approved. */
+function notThere(callId: string, step: number, name: string): Outcome {
+  const text = `The command ${name} is not available any more.`;
+  const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;
+  return { events: [{ type: "command-finished", step, callId, observation, durationMs: 0 }] };
+}
