@@ -71,6 +71,8 @@ export interface ComposedAgent extends AsyncDisposable {
 
 export interface ComposeOptions {
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Takes the secrets of the settings out of a text. */
+  scrub(text: string): string;
   /** Told in words when something works less well than it should. */
   report(problem: string): void;
   /** Aborted when the host goes down at once. */
@@ -122,6 +124,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
       rules: rulesOf(registry, settings, lease),
       remoteRecall: () => memory.remote,
       remember: (before, event) => rememberStep(before, event, row.id),
+      scrub: options.scrub,
       onCommitted: options.onCommitted,
     },
     [Symbol.asyncDispose]: () => (memory as RecallingMemory).flush(),

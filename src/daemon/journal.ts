@@ -21,6 +21,8 @@ export interface JournalParts {
   readonly clock: Clock;
   /** The memory row that an event leaves, given the state before it. Pure. */
   remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
+  /** Takes known secrets out of a text, before it is stored, shown to a model or remembered. */
+  scrub(text: string): string;
   /** Told after each commit, never before: what is shown is durable. */
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
 }
@@ -69,7 +71,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     for (const event of outcome.events) {
       const seq = head + draft.events.length + 1;
       const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq, at } as RecordedEvent;
-      const recorded = putAside(stamped, keep) as RecordedEvent;
+      const recorded = putAside(stamped, parts.scrub, keep) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
@@ -130,15 +132,15 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   };
 }
 
-/** Every string in a JSON value made well-formed, and those over the limit replaced by what `keep` returns. */
-function putAside(value: unknown, keep: (text: string) => BlobRef): unknown {
+/** Every string in a JSON value scrubbed and well-formed, and those over the limit replaced by what `keep` returns. */
+function putAside(value: unknown, scrub: (text: string) => string, keep: (text: string) => BlobRef): unknown {
   if (typeof value === "string") {
-    const text = wellFormed(value);
+    const text = scrub(wellFormed(value));
     // A string of n UTF-16 units has between n and 3n bytes.
     if (text.length * 3 <= SPILL_BYTES || Buffer.byteLength(text) <= SPILL_BYTES) return text;
     return keep(text);
   }
-  if (Array.isArray(value)) return value.map((item) => putAside(item, keep));
+  if (Array.isArray(value)) return value.map((item) => putAside(item, scrub, keep));
   if (typeof value !== "object" || value === null || isBlobRef(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, keep)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, scrub, keep)]));
 }

@@ -24,6 +24,15 @@ export function createRedactor(secrets: readonly string[]): Redact {
   };
 }
 
+/**
+ * Known secrets only, by value: for what is kept and read again, where a pattern would take apart
+ * text that only looks like a key.
+ */
+export function createValueRedactor(secrets: readonly string[]): Redact {
+  const known = patternOf(secrets);
+  return (text) => (known ? text.replace(known, REPLACEMENT) : text);
+}
+
 // ---------------------------------------------------------------- by value
 
 /** One alternation of every form of every secret, the longest first; undefined for none. */

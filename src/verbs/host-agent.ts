@@ -44,6 +44,7 @@ export async function hostAgent(
         }
       },
       report,
+      scrub: house.scrub,
       signal: hard,
     });
     show = presenter(house, agent.readReply);

@@ -7,7 +7,7 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { type LineInput, openLineInput } from "#terminal/ask.ts";
 import { clean } from "#util/clean.ts";
-import { createRedactor, type Redact } from "#util/redact.ts";
+import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
 import { CHECKOUT } from "../shipped.ts";
 
 /** The options that every verb takes, as the command line parser gives them. */
@@ -33,7 +33,10 @@ export interface Talk {
 export interface House {
   readonly home: Home;
   readonly settings: Settings;
+  /** For what is shown and logged: known secrets, and what looks like one. */
   readonly redact: Redact;
+  /** For what is kept and read again: known secrets only. */
+  readonly scrub: Redact;
   readonly talk: Talk;
   readonly colour: boolean;
 }
@@ -72,7 +75,7 @@ export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}
   const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
   for (const note of notes) console.error(clean(note));
   const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
-  return { home, settings, redact: createRedactor(secrets), talk, colour };
+  return { home, settings, redact: createRedactor(secrets), scrub: createValueRedactor(secrets), talk, colour };
 }
 
 const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";

@@ -79,7 +79,9 @@ async function createAndRun(
   if (connection.kind === "done") return connection.exitCode;
   await using host = await openHost(house.home, connection.settings, await openHouseLog(house));
   const at = systemClock.now().toISOString();
-  const spec: AgentSpec = { ...agent, ...newSettings(connection.settings, options, 0) };
+  const { scrub } = house;
+  const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
+  const spec: AgentSpec = { ...draft, ...newSettings(connection.settings, options, 0) };
   const row = await host.store.create(spec, `run/${process.pid}/${at}`, at);
   return (await hostAgent(host, row, house, askAt(house))).exitCode;
 }

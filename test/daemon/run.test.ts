@@ -214,6 +214,23 @@ describe("long texts", () => {
   });
 });
 
+describe("secrets", () => {
+  it("that a file or a reply holds reach no event, no memory and no prompt", async () => {
+    const secret = "sk-planted-0123456789";
+    const script = [reply("read_file", { file: "leak.txt" }), reply("do_nothing", {}, `The key is ${secret}.`), done()];
+    const scrubbed = await makeLoop({ script });
+    scrubbed.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
+    await scrubbed.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
+    const traces = async (loop: typeof scrubbed) =>
+      JSON.stringify([await loop.events(), await loop.store.memories(loop.row.id, 0, 100), loop.model.requests]);
+    expect(await traces(scrubbed)).not.toContain(secret);
+    const control = await makeLoop({ script });
+    control.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
+    await control.run();
+    expect(await traces(control)).toContain(secret);
+  });
+});
+
 describe("a command that waits", () => {
   const askTwin = defineCommand({
     name: "ask_twin",

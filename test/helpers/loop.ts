@@ -34,6 +34,7 @@ export interface RunChange {
   readonly prepare?: (prepare: Prepare) => Prepare;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
+  readonly scrub?: (text: string) => string;
 }
 export interface Loop {
   readonly store: MemoryStore;
@@ -100,6 +101,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       remoteRecall: () => false,
       rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
       remember: (before, event) => rememberStep(before, event, row.id),
+      scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
       interrupt: change.interrupt ?? new AbortController().signal,
       ...(change.ask ? { ask: change.ask } : {}),
