@@ -55,7 +55,9 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
     try {
       return await inTime(command, context.signal, call.signal, command.run(args as never, context, prepared));
     } catch (error) {
-      return failure(error, command.name);
+      call.signal.throwIfAborted();
+      // A command that heeds its signal rejects with it: the same end as of one that does not.
+      return context.signal.aborted ? timedOut(command) : failure(error, command.name);
     }
   });
   const { result } = execution;

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "@jest/globals";
+import { type CallFrame, MAX_OBSERVATION_CHARS, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
+import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
+
+const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
+const base = {
+  name: "act",
+  label: "Act",
+  summary: "Acts.",
+  args: { type: "object", properties: {} },
+  annotations: FACTS,
+} as const;
+const command = (part: Partial<Command>): Command =>
+  defineCommand({ ...base, run: async () => succeed("done"), ...part }) as Command;
+
+function frame(of: Command, signal = new AbortController().signal): CallFrame & { readonly files: Files } {
+  const files: Files = new Map();
+  return {
+    command: of,
+    args: {},
+    callId: "c7",
+    step: 7,
+    agent: { id: "foo", name: "Foo", goals: [] },
+    folder: "/nowhere",
+    openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
+    openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),
+    signal,
+    files,
+  };
+}
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+describe("a command that goes wrong is an observation", () => {
+  it.each<[title: string, run: Command["run"], expected: object]>([
+    [
+      "an error with a code",
+      async () => Promise.reject(new GoaldError("GOALD_FILE_MISSING", "No a.txt.", { hint: "There is b.txt." })),
+      { status: "failed", code: "file-missing", text: "No a.txt. There is b.txt." },
+    ],
+    [
+      "a plain error",
+      async () => Promise.reject(new Error("boom")),
+      { status: "failed", code: "command-error", text: "act failed: boom" },
+    ],
+    [
+      "something thrown that is no error",
+      async () => Promise.reject("a string"),
+      { status: "failed", text: "act failed: a string" },
+    ],
+  ])("%s", async (_title, run, expected) => {
+    expect((await runCall(frame(command({ run })), null)).result).toMatchObject(expected);
+  });
+
+  it("but a full disk is not: it stops the agent", async () => {
+    const full = command({ run: async () => Promise.reject(new GoaldError("GOALD_STORE_FULL", "No space.")) });
+    await expect(runCall(frame(full), null)).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
+  });
+});
+
+describe("time", () => {
+  it.each<[title: string, annotations: Command["annotations"], run: Command["run"], status: string]>([
+    [
+      "a reader that heeds its signal",
+      { ...FACTS, readOnly: true },
+      (_args, { signal }) => untilAborted(signal),
+      "failed",
+    ],
+    ["a reader that does not", { ...FACTS, readOnly: true }, () => new Promise(() => undefined), "failed"],
+    ["a writer: nobody can tell what it did", FACTS, () => new Promise(() => undefined), "unknown"],
+  ])("is limited for %s", async (_title, annotations, run, status) => {
+    const slow = command({ annotations, timeoutMs: 30, run });
+    expect((await runCall(frame(slow), null)).result).toMatchObject({ status, code: "timeout" });
+  });
+
+  it("ends with the host when it goes down at once", async () => {
+    const controller = new AbortController();
+    const running = runCall(frame(command({ run: () => new Promise(() => undefined) }), controller.signal), null);
+    controller.abort(new Error("going down"));
+    await expect(running).rejects.toThrow("going down");
+  });
+});
+
+describe("what a call leaves", () => {
+  it("are its files with their content, and what it staged", async () => {
+    const writer = command({
+      run: async (_args, { workspace, stage }) => {
+        await workspace.write("a.txt", "one");
+        stage({ kind: "memory", text: "noted", importance: 1, memoryKind: "fact" });
+        return succeed("done");
+      },
+    });
+    const { files, staged } = await runCall(frame(writer), null);
+    expect(files).toMatchObject([{ path: "a.txt", operation: "write", bytes: 3 }]);
+    expect(staged).toHaveLength(1);
+  });
+
+  it("is put into a file when it is too long, and the beginning and end are shown", async () => {
+    const text = `begin${"x".repeat(MAX_OBSERVATION_CHARS)}end`;
+    const call = frame(command({ run: async () => succeed(text) }));
+    const { result, files } = await runCall(call, null);
+    expect(Buffer.from(call.files.get("_goald/outputs/c7.txt") ?? []).toString()).toBe(text);
+    expect(files.map((file) => file.path)).toEqual(["_goald/outputs/c7.txt"]);
+    expect(result).toMatchObject({
+      text: expect.stringMatching(/^begin[\s\S]*end\n\[20,?008|^begin[\s\S]*_goald\/outputs\/c7\.txt/),
+    });
+    expect("text" in result && (result.text as string).length).toBeLessThanOrEqual(MAX_OBSERVATION_CHARS);
+  });
+});
+
+describe("looking first", () => {
+  it("records what prepare returns, and null without one", async () => {
+    expect((await prepareCall(frame(command({ prepare: async () => ({ bytes: 3 }) })))).result).toEqual({
+      prepared: { bytes: 3 },
+    });
+    expect((await prepareCall(frame(command({})))).result).toEqual({ prepared: null });
+  });
+  it("finds out that it cannot run, before anything has begun", async () => {
+    const refusing = command({
+      prepare: async () => Promise.reject(new GoaldError("GOALD_PATH_REFUSED", "Not there.")),
+    });
+    expect((await prepareCall(frame(refusing))).result).toMatchObject({
+      refused: { status: "failed", code: "path-refused" },
+    });
+  });
+  it.each<[Command["probe"], string]>([
+    [async () => "done", "done"],
+    [async () => "not-done", "not-done"],
+    [async () => Promise.reject(new Error("cannot look")), "unknown"],
+    [undefined, "unknown"],
+  ])("a probe says %#: %s", async (probe, expected) => {
+    expect((await probeCall(frame(command(probe ? { probe } : {})), null)).result).toBe(expected);
+  });
+});
