@@ -18,6 +18,7 @@ import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
+import { ExactIndex } from "#memory/exact-index.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { rememberStep } from "#memory/remember.ts";
@@ -25,7 +26,7 @@ import { contextWindowOf } from "#model/context-window.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { loadWords } from "#prompt/template.ts";
+import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type Reading } from "#reply/read.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
@@ -40,11 +41,23 @@ export interface Host extends AsyncDisposable {
   readonly settings: Settings;
   readonly store: Store;
   readonly log: Log;
+  readonly catalogue: Catalogue;
 }
 
-/** Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written. */
+/** The commands and words of a home: a person's own may be wrong, so they are read before anything is created. */
+interface Catalogue {
+  readonly registry: Registry;
+  readonly words: Words;
+  readReply(text: string, finishReason: string): Reading;
+}
+
+/**
+ * Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written,
+ * GOALD_COMMAND_INVALID and GOALD_TEMPLATE for commands and words of the home that cannot be used.
+ */
 export async function openHost(home: Home, settings: Settings, log: Log): Promise<Host> {
   await openHome(home, process.getuid?.());
+  const catalogue = await loadCatalogue(home);
   const startedAt = systemClock.now().toISOString();
   const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
   try {
@@ -53,11 +66,18 @@ export async function openHost(home: Home, settings: Settings, log: Log): Promis
       await store.close();
       lock.release();
     };
-    return { home, settings, store, log, [Symbol.asyncDispose]: close };
+    return { home, settings, store, log, catalogue, [Symbol.asyncDispose]: close };
   } catch (error) {
     lock.release();
     throw error;
   }
+}
+
+async function loadCatalogue(home: Home): Promise<Catalogue> {
+  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
+  const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
+  const aliases = await readShippedJson("config/aliases.json");
+  return { registry, words, readReply: createReplyReader(readableBy(registry, aliases)) };
 }
 
 /** An agent's parts for the main loop, and what must be closed after it. */
@@ -66,7 +86,6 @@ export interface ComposedAgent extends AsyncDisposable {
   readonly parts: Omit<ForegroundParts, "ask" | "interrupt">;
   /** Absolute path of its folder. */
   readonly folder: string;
-  readReply(text: string, finishReason: string): Reading;
 }
 
 export interface ComposeOptions {
@@ -81,15 +100,14 @@ export interface ComposeOptions {
 
 export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
   const { home, settings, store } = host;
-  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
-  const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
-  const aliases = await readShippedJson("config/aliases.json");
-  const readReply = createReplyReader(catalogueOf(registry, aliases));
+  const { registry, words, readReply } = host.catalogue;
   const http = createHttp();
   const memory = openLongTermMemory({
     store,
     embedder: chooseEmbedder(settings, http, options),
     report: options.report,
+    // A server's embedder does not know how long its vectors are before its first answer; nothing is added until then.
+    openIndex: (dimensions) => new ExactIndex(Math.max(1, dimensions)),
   });
   const windows = await readShippedJson("config/models.json");
   const window = contextWindowOf(settings.models.smart, windows as never, settings.contextTokens ?? undefined);
@@ -110,13 +128,13 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     readReply,
     openWorkspace: openLocalWorkspace,
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true }),
+    knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: systemClock,
     signal: options.signal,
   });
   return {
     lease,
     folder,
-    readReply,
     parts: {
       store,
       clock: systemClock,
@@ -142,7 +160,7 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
   return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
 }
 
-function catalogueOf(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
+function readableBy(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
   return {
     schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
     hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,

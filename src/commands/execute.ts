@@ -4,17 +4,20 @@
  * A failure is an observation. Nothing that a command does wrong, throws or floods
  * can stop the loop; only a full disk or a bug in goald itself passes through.
  */
-import { type Command, type CommandContext, fail, type Waiting } from "#core/command.ts";
-import { type GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type CommandContext, fail, type Waiting } from "#core/command.ts";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { Observation } from "#core/event.ts";
-import type { FileChange, OpenWorkspace, StagedWrite } from "#core/ports.ts";
+import type { FileChange, OpenWorkspace, StagedWrite, Workspace } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
+import { checkWrite, readResult } from "./call-result.ts";
+import type { RegisteredCommand } from "./registry.ts";
+import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
 /** About 5,000 tokens: what one result may take of a prompt. More is put into a file and named. */
 export const MAX_OBSERVATION_CHARS = 20_000;
 
 export interface CallFrame {
-  readonly command: Command;
+  readonly command: RegisteredCommand;
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string;
   readonly step: number;
@@ -39,10 +42,14 @@ export async function prepareCall(
   call: CallFrame,
 ): Promise<Execution<{ prepared: unknown } | { refused: Observation }>> {
   const { command, args } = call;
-  return within(call, async (context) => {
+  return within(call, async (context, limit) => {
+    if (!command.prepare) return { prepared: null };
     try {
-      return { prepared: (await command.prepare?.(args as never, context)) ?? null };
+      const late = Symbol("late");
+      const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
+      return prepared === late ? { refused: notStarted(command) } : { prepared: prepared ?? null };
     } catch (error) {
+      call.signal.throwIfAborted();
       return { refused: failure(error, command.name) };
     }
   });
@@ -50,20 +57,20 @@ export async function prepareCall(
 
 /** Never rejects for what a command does; GOALD_STORE_FULL and aborts of the host pass through. */
 export async function runCall(call: CallFrame, prepared: unknown): Promise<Execution<Observation | Waiting>> {
-  const { command, args, callId } = call;
-  const execution = await within(call, async (context) => {
+  const { command, args } = call;
+  const execution = await within(call, async (context, limit) => {
     try {
-      return await inTime(command, context.signal, call.signal, command.run(args as never, context, prepared));
+      const returned = await limit.race(command.run(args as never, context, prepared), () => timedOut(command));
+      return readResult(command.name, returned);
     } catch (error) {
       call.signal.throwIfAborted();
-      // A command that heeds its signal rejects with it: the same end as of one that does not.
-      return context.signal.aborted ? timedOut(command) : failure(error, command.name);
+      return failure(error, command.name);
     }
   });
   const { result } = execution;
   if (result.status === "waiting" || typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
     return execution;
-  return spill(call, callId, result, result.text, execution);
+  return spill(call, result, result.text, execution);
 }
 
 export async function probeCall(
@@ -71,73 +78,80 @@ export async function probeCall(
   prepared: unknown,
 ): Promise<Execution<"done" | "not-done" | "unknown">> {
   const { command, args } = call;
-  return within(call, async (context) => {
+  return within(call, async (context, limit) => {
+    if (!command.probe) return "unknown";
     try {
-      return (await command.probe?.(args as never, context, prepared)) ?? "unknown";
+      const found = await limit.race(command.probe(args as never, context, prepared), () => "unknown" as const);
+      return found === "done" || found === "not-done" ? found : "unknown";
     } catch {
+      call.signal.throwIfAborted();
       return "unknown";
     }
   });
 }
 
-async function within<T>(call: CallFrame, act: (context: CommandContext) => Promise<T>): Promise<Execution<T>> {
+async function within<T>(
+  call: CallFrame,
+  act: (context: CommandContext, limit: TimeLimit) => Promise<T>,
+): Promise<Execution<T>> {
+  const { command, agent, callId, step } = call;
   const files: FileChange[] = [];
   const staged: StagedWrite[] = [];
-  using limit = startLimit(call.signal, call.command.timeoutMs ?? 60_000);
-  const context: CommandContext = {
-    workspace: call.openWorkspace(call.folder, (change) => files.push(change)),
-    signal: limit.signal,
-    callId: call.callId,
-    step: call.step,
-    agent: call.agent,
-    stage: (write) => staged.push(write),
+  using limit = startTimeLimit(call.signal, command.timeoutMs);
+  const inTime = (): void => {
+    if (limit.isOver)
+      throw new GoaldError("GOALD_FILE", `The time of ${command.name} is over; it may change nothing more.`);
   };
-  return { result: await act(context), files, staged };
-}
-
-/** Aborts with the host or when the time is up; unlike AbortSignal's own, nothing of it outlives the call. */
-function startLimit(host: AbortSignal, timeoutMs: number): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  const onHostAbort = (): void => controller.abort(host.reason);
-  const timer = setTimeout(() => controller.abort(new DOMException("The time is up.", "TimeoutError")), timeoutMs);
-  host.addEventListener("abort", onHostAbort, { once: true });
-  if (host.aborted) onHostAbort();
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]() {
-      clearTimeout(timer);
-      host.removeEventListener("abort", onHostAbort);
+  const context: CommandContext = {
+    workspace: whileAllowed(
+      call.openWorkspace(call.folder, (change) => files.push(change)),
+      inTime,
+    ),
+    signal: limit.signal,
+    callId,
+    step,
+    agent,
+    stage: (write) => {
+      inTime();
+      checkWrite(command.name, write);
+      staged.push(write);
     },
   };
+  // Copies: what a command that was left behind still adds must not reach a commit.
+  return { result: await act(context, limit), files: [...files], staged: [...staged] };
 }
 
-/** A command that does not heed its signal is left behind; it can no longer change what the model is told. */
-async function inTime<T>(
-  command: Command,
-  limit: AbortSignal,
-  host: AbortSignal,
-  running: Promise<T>,
-): Promise<T | Observation> {
-  const late = Promise.withResolvers<Observation>();
-  const onLimit = (): void => {
-    if (host.aborted) late.reject(host.reason);
-    else late.resolve(timedOut(command));
+/** The workspace, as long as `check` does not throw: a command whose time is over has left it. */
+function whileAllowed(workspace: Workspace, check: () => void): Workspace {
+  const checked =
+    <A extends readonly unknown[], R>(act: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      check();
+      return act(...given);
+    };
+  return {
+    folder: workspace.folder,
+    stat: (path) => workspace.stat(path),
+    read: (path, range) => workspace.read(path, range),
+    list: (directory) => workspace.list(directory),
+    write: checked((path, content) => workspace.write(path, content)),
+    append: checked((path, content) => workspace.append(path, content)),
+    truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
+    remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
+    preserve: checked((path) => workspace.preserve(path)),
   };
-  limit.addEventListener("abort", onLimit, { once: true });
-  if (limit.aborted) onLimit();
-  running.catch(() => undefined);
-  try {
-    return await Promise.race([running, late.promise]);
-  } finally {
-    limit.removeEventListener("abort", onLimit);
-  }
 }
 
-function timedOut(command: Command): Observation {
-  const seconds = Math.round((command.timeoutMs ?? 60_000) / 1000);
-  if (command.annotations.readOnly) return fail("timeout", `${command.name} did not finish within ${seconds} s.`);
-  const text = `${command.name} did not finish within ${seconds} s. It may or may not have had its effect: look before you repeat it.`;
-  return { ...fail("timeout", text), status: "unknown" };
+const notStarted = ({ name, timeoutMs }: RegisteredCommand): Observation =>
+  fail("timeout", `${name} was not run: looking first took more than ${Math.round(timeoutMs / 1000)} s.`);
+
+function timedOut({ name, timeoutMs, annotations }: RegisteredCommand): Observation {
+  const late = `${name} did not finish within ${Math.round(timeoutMs / 1000)} s.`;
+  if (annotations.readOnly) return fail("timeout", late);
+  return {
+    ...fail("timeout", `${late} It may or may not have had its effect: look before you repeat it.`),
+    status: "unknown",
+  };
 }
 
 function failure(error: unknown, name: string): Observation {
@@ -155,19 +169,27 @@ const kebab = (error: GoaldError): string =>
 
 async function spill(
   call: CallFrame,
-  callId: string,
   observation: Observation,
   text: string,
   execution: Execution<unknown>,
 ): Promise<Execution<Observation>> {
-  const path = `_goald/outputs/${callId}.txt`;
+  const path = `_goald/outputs/${call.callId}.txt`;
   const files = [...execution.files];
-  await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
-  const pointer = `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`;
+  const kept = await keep();
+  const pointer = kept
+    ? `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`
+    : `\n[${text.length} characters in all; the rest could not be kept.]`;
   const shown = clip(text, MAX_OBSERVATION_CHARS - pointer.length) + pointer;
-  return {
-    result: { ...observation, text: shown, artifacts: [...observation.artifacts, path] },
-    files,
-    staged: execution.staged,
-  };
+  const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
+  return { result: { ...observation, text: shown, artifacts }, files, staged: execution.staged };
+
+  async function keep(): Promise<boolean> {
+    try {
+      await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
+      return true;
+    } catch (error) {
+      if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
+      return false;
+    }
+  }
 }

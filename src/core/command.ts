@@ -7,7 +7,7 @@
  * `effect`; a command never decides about itself.
  */
 import type { Observation, WaitFor } from "./event.ts";
-import type { StagedWrite, Workspace } from "./ports.ts";
+import type { InboxMessage, StagedWrite, Workspace } from "./ports.ts";
 
 /** JSON Schema of one argument. `hint` stands in the prompt's command list as `"name": "<hint>"`. */
 export type PropertySchema =
@@ -100,9 +100,15 @@ export interface CommandContext {
   readonly callId: string;
   readonly step: number;
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
-  /** Writes to goald's own store that become durable together with the result, or not at all. */
-  stage(write: StagedWrite): void;
+  /** Writes to goald's own store that become durable together with the result, or not at all. Throws for one that cannot be kept. */
+  stage(write: CommandWrite): void;
 }
+
+type Answer = { readonly message: Extract<InboxMessage, { readonly type: "answer" }> };
+/** What a command may stage: an answer to a call that waits, never a person's words, approval or settings. */
+export type CommandWrite =
+  | Extract<StagedWrite, { readonly kind: "memory" | "spawn" }>
+  | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & Answer);
 
 /** What `run` returns when the answer comes later: the call stays open and costs nothing meanwhile. */
 export interface Waiting {

@@ -19,7 +19,7 @@ export type Move =
   | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
   | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
   | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
-  | { readonly kind: "probe"; readonly callId: string }
+  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
   | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
   | { readonly kind: "rest" };
 
@@ -30,7 +30,7 @@ export interface CommandFacts {
 }
 
 export interface Rules {
-  /** Of the lease that this process holds: an intent of an older one is interrupted. */
+  /** Of the lease that this process holds: an intent of an older one was cut off. */
   readonly epoch: number;
   facts(name: string): CommandFacts | undefined;
   readonly maxBadReplies: number;
@@ -48,9 +48,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "thinking":
       return think(state, rules);
     case "asking":
-      return askAgain(state, phase.callId, rules);
+      return afterLostReply(state, phase.callId, rules);
     case "retrying":
-      return now.toISOString() < phase.at
+      return isBefore(now, phase.at) && state.modelFailures < rules.maxModelFailures
         ? { kind: "wait", waitFor: "time", until: phase.at }
         : askAgain(state, phase.callId, rules);
     case "reading":
@@ -58,7 +58,7 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "judging":
       return judgeCall(state, phase.callId, rules);
     case "awaiting-approval":
-      return { kind: "wait", waitFor: "approval", until: null };
+      return judgeAgain(state, phase.callId, rules);
     case "approved":
       return { kind: "execute", callId: phase.callId, attempt: 1, effect: rulesEffect(state, phase.callId, rules) };
     case "executing":
@@ -81,11 +81,24 @@ function think(state: AgentState, rules: Rules): Move {
   return { kind: "ask", callId: modelCallId(step), step, attempt: 1 };
 }
 
+function afterLostReply(state: AgentState, callId: string, rules: Rules): Move {
+  const open = state.open[callId];
+  if (open?.kind !== "model") return lostCall(callId);
+  return isCutOff(open, rules) ? askAgain(state, callId, rules) : stillUnderWay(callId);
+}
+
 /** A question without an answer: asking again costs money but changes nothing in the world. */
 function askAgain(state: AgentState, callId: string, rules: Rules): Move {
   if (state.modelFailures >= rules.maxModelFailures)
     return pause("model-unreachable", `The model did not answer ${state.modelFailures} times in a row.`);
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
+}
+
+/** The settings may have changed since the person was asked; as long as they ask for a person, the question stands. */
+function judgeAgain(state: AgentState, callId: string, rules: Rules): Move {
+  const open = openCommand(state, callId);
+  const verdict = open && judge(open.call, rules.facts(open.call.name)?.annotations, state);
+  return verdict?.kind === "ask" ? { kind: "wait", waitFor: "approval", until: null } : judgeCall(state, callId, rules);
 }
 
 function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
@@ -103,13 +116,11 @@ function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
   }
 }
 
-/**
- * A started call without a result. If this lease started it, the process is still at it
- * and never asks; so it was cut off, and what follows is a matter of its effect.
- */
+/** A started call without a result, of an older lease: it was cut off, and what follows is a matter of its effect. */
 function afterInterruption(state: AgentState, callId: string, rules: Rules): Move {
   const open = openCommand(state, callId);
   if (!open?.intent) return lostCall(callId);
+  if (!isCutOff(open.intent, rules)) return stillUnderWay(callId);
   const effect = rulesEffect(state, callId, rules);
   const attempt = open.intent.attempt + 1;
   switch (effect) {
@@ -118,7 +129,7 @@ function afterInterruption(state: AgentState, callId: string, rules: Rules): Mov
     case "transactional":
       return { kind: "execute", callId, attempt, effect };
     case "reconcilable":
-      return { kind: "probe", callId };
+      return { kind: "probe", callId, effect };
     case "at-most-once":
       return record(outcomeUnknown(callId, open));
   }
@@ -138,7 +149,7 @@ function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting"
   const { callId, waitFor, until } = phase;
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
-  if (until === null || now.toISOString() < until) return { kind: "wait", waitFor, until };
+  if (until === null || isBefore(now, until)) return { kind: "wait", waitFor, until };
   const text = waitFor === "time" ? `Waited until ${until}.` : `No answer came by ${until}.`;
   const status = waitFor === "time" ? "ok" : "failed";
   const observation = { status, text, source: "goald", artifacts: [] } as const;
@@ -155,6 +166,19 @@ function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
 /** A phase that names a call which is not open cannot come from this code; pause instead of spinning. */
 const lostCall = (callId: string): Move =>
   pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
+
+/** Begun under an older lease, and so by a process that is gone. */
+const isCutOff = (intent: { readonly epoch: number }, rules: Rules): boolean => intent.epoch < rules.epoch;
+
+/** This lease began it and does not know its end: a fault of goald, which must not be answered by beginning it again. */
+const stillUnderWay = (callId: string): Move =>
+  pause(
+    "crash-loop",
+    `The call ${callId} was begun by this very process and has no result. Resume to go on as after a crash.`,
+  );
+
+/** Compared as times: `until` may come from a command. */
+const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
 
 const attemptOf = (state: AgentState, callId: string): number => {
   const open = state.open[callId];

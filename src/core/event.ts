@@ -94,7 +94,7 @@ export type EventBody =
       readonly model: string;
       /** How the reply is asked for: plain text today; schema modes come with The wire. */
       readonly mode: "plain";
-      /** SHA-256 of the request body: the same question has the same hash. */
+      /** SHA-256 of model and messages: the same question has the same hash. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
       /** Counted against limits before the request leaves; the reply's usage replaces it. */

@@ -84,7 +84,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return commandFinished(state, event);
     case "message-received": {
       const { from, text } = event;
-      return withMessage(state, event, {
+      return withMessage({ ...state, grantedApprovals: 0 }, event, {
         step: state.step,
         kind: "feedback",
         from,
@@ -94,7 +94,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       });
     }
     case "agent-paused":
-      return { ...state, paused: { code: event.code, reason: event.reason } };
+      return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
       return { ...state, paused: null, badReplies: 0, modelFailures: 0 };
     case "turn-finished":
@@ -136,7 +136,8 @@ function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At)
   const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");
   const kind = by === "person" ? "feedback" : "result";
   const source = by === "person" ? "person" : "goald";
-  return thinking(closeCall(state, callId), event, { step, kind, from, status: "denied", source, text: reason });
+  const denied = by === "person" ? { ...state, grantedApprovals: 0 } : state;
+  return thinking(closeCall(denied, callId), event, { step, kind, from, status: "denied", source, text: reason });
 }
 
 function commandStarted(

@@ -22,7 +22,9 @@ export function judge(call: CommandCall, facts: Annotations | undefined, state: 
   if (!facts) return { kind: "deny", reason: `The command ${call.name} is not available here.` };
   const { approve } = state.settings;
   if (approve === "never" || (approve === "risky" && !isRisky(facts))) return { kind: "allow", by: "policy" };
-  if (state.grantedApprovals > 0) return { kind: "allow", by: "earlier-approval" };
+  // What was granted ahead was granted without knowing what the agent would read meanwhile.
+  const isUnforeseen = state.tainted && isRisky(facts);
+  if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
   return { kind: "ask", reason: approve === "always" ? "Every command is asked about." : riskOf(facts, state) };
 }
 

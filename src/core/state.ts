@@ -83,7 +83,7 @@ export interface AgentState {
   readonly frames: readonly [Frame, ...Frame[]];
   readonly open: Readonly<Record<string, OpenCall>>;
   readonly paused: { readonly code: PauseCode; readonly reason: string } | null;
-  /** Commands that a person approved ahead with `y -N`. */
+  /** Commands that a person approved ahead with `y -N`; over as soon as they say something, or the agent stops. */
   readonly grantedApprovals: number;
   /** Text from outside has been read: the policy looks at it. */
   readonly tainted: boolean;

@@ -22,9 +22,9 @@ export type Text = string | BlobRef;
 export const isBlobRef = (value: unknown): value is BlobRef =>
   typeof value === "object" &&
   value !== null &&
-  "blob" in value &&
-  typeof (value as BlobRef).blob === "string" &&
-  "head" in value;
+  /^[0-9a-f]{64}$/.test(String((value as BlobRef).blob)) &&
+  typeof (value as BlobRef).bytes === "number" &&
+  typeof (value as BlobRef).head === "string";
 
 /** What can be shown without opening the blob. */
 export const headOf = (text: Text): string => (typeof text === "string" ? text : text.head);
@@ -35,18 +35,20 @@ export const headOf = (text: Text): string => (typeof text === "string" ? text :
  */
 export const wellFormed = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 
-/** At most `limit` characters of `text`, from both ends, with the gap named; never half a surrogate pair. */
+/** At most `limit` characters of `text`, from both ends, with the gap named where there is room; never half a surrogate pair. */
 export function clip(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  const gap = `\n[… ${text.length - limit} characters left out …]\n`;
-  const room = Math.max(0, limit - gap.length);
+  const gapFor = (left: number): string => `\n[… ${left} characters left out …]\n`;
+  const room = limit - gapFor(text.length).length;
+  if (room <= 0) return text.slice(0, limit).toWellFormed();
   const head = Math.ceil(room * 0.7);
-  return (text.slice(0, head) + gap + text.slice(text.length - (room - head))).toWellFormed();
+  return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
 /** One line of at most `limit` characters, white space folded. */
 export function oneLine(text: string, limit: number): string {
   const line = text
+    .trimStart()
     .slice(0, limit * 4)
     .replace(/\s+/g, " ")
     .trim();

@@ -98,7 +98,7 @@ function answerEvents(
   }
   const { code, message, retry } = answer;
   if (retry) {
-    const waitMs = retry.afterMs ?? backoffMs(attempt);
+    const waitMs = Math.min(MAX_WAIT_MS, Math.max(0, retry.afterMs ?? backoffMs(attempt)));
     const retryAt = new Date(parts.clock.now().getTime() + waitMs).toISOString();
     return [{ type: "model-failed", ...call, code, message, retryAt }];
   }
@@ -108,6 +108,9 @@ function answerEvents(
     { type: "agent-paused", code: pauseCode, reason: message },
   ];
 }
+
+/** A day: what a server may ask for; one that says more is asked again then. */
+const MAX_WAIT_MS = 24 * 3_600_000;
 
 /** 1, 2, 4, … 60 seconds. */
 const backoffMs = (attempt: number): number => Math.min(60_000, 1000 * 2 ** (attempt - 1));

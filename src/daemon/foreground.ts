@@ -21,7 +21,7 @@ export type Answer =
 export interface ForegroundParts extends Omit<RunParts, "wait" | "store"> {
   readonly store: RunParts["store"] & Pick<Store, "deliver">;
   /** Asks the person; absent when there is none. */
-  readonly ask?: (call: CommandCall) => Promise<Answer>;
+  readonly ask?: (call: CommandCall, interrupt: AbortSignal) => Promise<Answer>;
   /** Aborted by the first Ctrl-C. */
   readonly interrupt: AbortSignal;
 }
@@ -34,6 +34,8 @@ export async function runForeground(lease: Lease, parts: ForegroundParts): Promi
       type: "pause",
       reason: "Stopped by the person at the terminal.",
     });
+    // Heard where it is waited for.
+    pausing.catch(() => undefined);
   };
   if (interrupt.aborted) onInterrupt();
   interrupt.addEventListener("abort", onInterrupt, { once: true });
@@ -59,7 +61,7 @@ export async function runForeground(lease: Lease, parts: ForegroundParts): Promi
     if (!parts.ask || phase.kind !== "awaiting-approval") return false;
     const open = openCommand(state, phase.callId);
     if (!open) return false;
-    const answer = await parts.ask(open.call);
+    const answer = await parts.ask(open.call, interrupt);
     await pausing;
     const { callId } = phase;
     const key = `approval/${callId}/${lease.epoch}/${clock.now().toISOString()}`;
@@ -69,9 +71,7 @@ export async function runForeground(lease: Lease, parts: ForegroundParts): Promi
       case "feedback":
         return tell(key, { type: "approval", callId, verdict: "denied", text: answer.text });
       case "leave":
-        return (
-          interrupt.aborted || tell(key, { type: "pause", reason: "The person at the terminal left before answering." })
-        );
+        return interrupt.aborted || tell(key, { type: "pause", reason: "The person at the terminal stopped here." });
     }
   }
 

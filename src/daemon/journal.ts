@@ -6,6 +6,7 @@
  * so that the state folded live equals the state folded from the store.
  */
 import { createHash } from "node:crypto";
+import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
@@ -25,6 +26,8 @@ export interface JournalParts {
   scrub(text: string): string;
   /** Told after each commit, never before: what is shown is durable. */
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Told once, what is so before anything is written. */
+  onOpened?(state: AgentState): void;
 }
 
 /** What came of a piece of work: events, and what must become durable with them. */
@@ -60,6 +63,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   const { store, clock } = parts;
   const loaded = await store.load(lease.agent, STATE_VERSION);
   let state = replay(loaded.events, (loaded.snapshot?.state as AgentState | undefined) ?? initialState);
+  parts.onOpened?.(state);
   let head = loaded.head;
   let snapshotAt = loaded.snapshot?.seq ?? 0;
   let draft = emptyDraft();
@@ -71,14 +75,15 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     for (const event of outcome.events) {
       const seq = head + draft.events.length + 1;
       const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq, at } as RecordedEvent;
-      const recorded = putAside(stamped, parts.scrub, keep) as RecordedEvent;
+      const recorded = putAside(stamped, "", parts.scrub, keep) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
       state = evolve(state, recorded);
     }
     draft.files.push(...(outcome.files ?? []));
-    draft.staged.push(...(outcome.staged ?? []));
+    for (const write of outcome.staged ?? [])
+      draft.staged.push(putAside(write, "", parts.scrub, (text) => text) as StagedWrite);
   }
 
   function keep(text: string): BlobRef {
@@ -117,7 +122,14 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     const waiting = fresh.get(text.blob);
     if (waiting !== undefined) return waiting;
     const bytes = await store.blob(text.blob);
-    return bytes ? Buffer.from(bytes).toString("utf8") : text.head;
+    if (bytes) return Buffer.from(bytes).toString("utf8");
+    throw new GoaldError(
+      "GOALD_STORE_DAMAGED",
+      `A text of ${text.bytes} bytes that ${lease.agent} needs is not in the store (blob ${text.blob}).`,
+      {
+        hint: "See what else is missing: goald verify",
+      },
+    );
   }
 
   return {
@@ -132,15 +144,23 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   };
 }
 
+/** What stands under these names was made by goald, says what the rest means, and is never scrubbed. */
+const STRUCTURE: ReadonlySet<string> = new Set(
+  "type kind by outcome source status code waitFor until retryAt effect mode callId requestHash approve at".split(" "),
+);
+
 /** Every string in a JSON value scrubbed and well-formed, and those over the limit replaced by what `keep` returns. */
-function putAside(value: unknown, scrub: (text: string) => string, keep: (text: string) => BlobRef): unknown {
+function putAside(value: unknown, name: string, scrub: Scrub, keep: (text: string) => unknown): unknown {
   if (typeof value === "string") {
+    if (STRUCTURE.has(name)) return value;
     const text = scrub(wellFormed(value));
     // A string of n UTF-16 units has between n and 3n bytes.
     if (text.length * 3 <= SPILL_BYTES || Buffer.byteLength(text) <= SPILL_BYTES) return text;
     return keep(text);
   }
-  if (Array.isArray(value)) return value.map((item) => putAside(item, scrub, keep));
+  if (Array.isArray(value)) return value.map((item) => putAside(item, name, scrub, keep));
   if (typeof value !== "object" || value === null || isBlobRef(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, scrub, keep)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, key, scrub, keep)]));
 }
+
+type Scrub = (text: string) => string;

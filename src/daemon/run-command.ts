@@ -7,7 +7,7 @@ import { type Move, outcomeUnknown } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock, OpenWorkspace } from "#core/ports.ts";
 import { openCommand } from "#core/state.ts";
-import { isBlobRef, type Text } from "#core/text.ts";
+import { isBlobRef } from "#core/text.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { effectless, type Work } from "./work.ts";
 
@@ -19,6 +19,7 @@ export interface CommandParts {
   readonly openWorkspace: OpenWorkspace;
   /** Writes below `_goald/` too, where commands may not. */
   readonly openOwnWorkspace: OpenWorkspace;
+  knowsAgent(id: string): Promise<boolean>;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
@@ -36,15 +37,14 @@ export async function execute(
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
-  // A second attempt keeps what the first one recorded: that is what the effect is measured by.
+  const looked = await prepareCall(call);
   const earlier = open.intent?.prepared;
-  const looked =
-    earlier === undefined ? await prepareCall(call) : { result: { prepared: earlier }, files: [], staged: [] };
-  if ("refused" in looked.result)
+  if ("refused" in looked.result && earlier === undefined)
     return effectless({
       events: [{ type: "command-finished", ...of, observation: looked.result.refused, durationMs: 0 }],
     });
-  const { prepared } = looked.result;
+  // What the first attempt recorded is what the effect is measured by; what lies there now is preserved all the same.
+  const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
   const { annotations } = command;
   const { epoch } = journal.lease;
   const started: NewEvent = { type: "command-started", ...of, attempt, epoch, effect, annotations, prepared };
@@ -69,8 +69,23 @@ async function act(
     const { waitFor, until } = result;
     return { events: [{ type: "command-waiting", ...of, waitFor, until }], ...extras };
   }
+  const strangers = await unknownReceivers(execution.staged, parts);
+  if (strangers.length > 0) {
+    const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
+    const observation = { status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] } as const;
+    return { events: [{ type: "command-finished", ...of, observation, durationMs }], files: extras.files };
+  }
   const closesTurn = call.command.closesTurn === true ? { closesTurn: true } : {};
   return { events: [{ type: "command-finished", ...of, observation: result, durationMs, ...closesTurn }], ...extras };
+}
+
+async function unknownReceivers(
+  staged: Outcome["staged"] = [],
+  { knowsAgent }: CommandParts,
+): Promise<readonly string[]> {
+  const receivers = staged.flatMap((write) => (write.kind === "send" ? [write.to] : []));
+  const known = await Promise.all(receivers.map(knowsAgent));
+  return receivers.filter((_name, index) => !known[index]);
 }
 
 /** A call that a crash cut off, and that can tell whether it happened. Looking changes nothing. */
@@ -79,17 +94,16 @@ export async function probe(
   journal: Journal,
   parts: CommandParts,
 ): Promise<Work> {
-  const { callId } = move;
+  const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
   const command = open && parts.registry.get(open.call.name);
   if (!open?.intent || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
   const found: Execution<"done" | "not-done" | "unknown"> = await probeCall(call, open.intent.prepared);
-  const { attempt, effect } = open.intent;
   switch (found.result) {
     case "not-done":
-      return execute({ kind: "execute", callId, attempt: attempt + 1, effect }, journal, parts);
+      return execute({ kind: "execute", callId, attempt: open.intent.attempt + 1, effect }, journal, parts);
     case "unknown":
       return effectless({ events: [outcomeUnknown(callId, open)] });
     case "done": {
@@ -116,8 +130,7 @@ async function callFrame(
   const { state } = journal;
   const open = openCommand(state, callId);
   const args: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(open?.call.args ?? {}))
-    args[name] = isBlobRef(value) ? await journal.read(value as Text) : value;
+  for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
   const { folder, openWorkspace, openOwnWorkspace, signal } = parts;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
@@ -131,6 +144,12 @@ async function callFrame(
     openOwnWorkspace,
     signal,
   };
+}
+
+/** An argument with the long texts in it as they were given: schemas know strings and lists of strings. */
+async function whole(value: unknown, journal: Journal): Promise<unknown> {
+  if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, journal)));
+  return isBlobRef(value) ? journal.read(value) : value;
 }
 
 /** The catalogue has changed since the call was approved. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type CallFrame, MAX_OBSERVATION_CHARS, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import type { RegisteredCommand } from "#commands/registry.ts";
 import { type Command, defineCommand, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
@@ -12,10 +13,13 @@ const base = {
   args: { type: "object", properties: {} },
   annotations: FACTS,
 } as const;
-const command = (part: Partial<Command>): Command =>
-  defineCommand({ ...base, run: async () => succeed("done"), ...part }) as Command;
+const command = (part: Partial<Command>): RegisteredCommand => ({
+  ...defineCommand({ ...base, run: async () => succeed("done"), ...part }),
+  effect: "at-most-once",
+  timeoutMs: part.timeoutMs ?? 5_000,
+});
 
-function frame(of: Command, signal = new AbortController().signal): CallFrame & { readonly files: Files } {
+function frame(of: RegisteredCommand, signal = new AbortController().signal): CallFrame & { readonly files: Files } {
   const files: Files = new Map();
   return {
     command: of,

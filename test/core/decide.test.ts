@@ -8,7 +8,7 @@ import * as given from "../helpers/events.ts";
 const SAFE = given.FACTS;
 const OUTSIDE = { ...SAFE, openWorld: true };
 const rules = (change: Partial<Rules> = {}): Rules => ({
-  epoch: 1,
+  epoch: 2,
   facts: (name) =>
     name === "gone" ? undefined : { annotations: name === "send_tweet" ? OUTSIDE : SAFE, effect: "idempotent" },
   maxBadReplies: 3,
@@ -95,7 +95,7 @@ describe("decide", () => {
     ],
     [
       "an asked approval is waited for, for as long as it takes",
-      [created(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "" }],
+      [created({ approve: "always" }), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "" }],
       { kind: "wait", waitFor: "approval", until: null },
     ],
     [
@@ -162,6 +162,22 @@ describe("decide", () => {
       "three failures in a row pause instead",
       [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T10:00:10.000Z")],
       { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
+    ],
+    [
+      "without waiting for the next attempt that will not be made",
+      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T23:00:00.000Z")],
+      { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
+    ],
+    [
+      "a time in another zone is the same time",
+      [
+        created(),
+        requested(),
+        approved(),
+        started(),
+        { type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: "2026-11-20T11:00:00+02:00" },
+      ],
+      { kind: "record", events: [{ type: "command-finished", observation: { status: "ok" } }] },
     ],
     [
       "a refusal is asked again only after a person resumes",
@@ -252,7 +268,15 @@ describe("decide", () => {
     });
   });
 
-  it.each(["judging", "executing", "waiting"] as const)(
+  it.each<[string, NewEvent[]]>([
+    ["a question", [created(), asked()]],
+    ["a command", [created(), requested(), approved(), started()]],
+  ])("does not begin %s again that this very lease began", (_title, events) => {
+    const move = decide(replay(given.log(...events)), rules({ epoch: 1 }), NOW);
+    expect(move).toMatchObject({ kind: "record", events: [{ type: "agent-paused", code: "crash-loop" }] });
+  });
+
+  it.each(["asking", "judging", "executing", "waiting"] as const)(
     "pauses instead of spinning when the log names a lost call while %s",
     (kind) => {
       const state = replay(given.log(created()));

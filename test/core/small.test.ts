@@ -52,8 +52,26 @@ describe("text", () => {
   it("replaces NUL and lone surrogates, and nothing else", () => {
     expect(wellFormed("a\u0000b\uD800c é 漢 😀")).toBe("a\uFFFDb\uFFFDc é 漢 😀");
   });
+  it("says exactly how much it left out, and never exceeds its limit", () => {
+    for (const limit of [0, 5, 30, 60, 100, 999])
+      expect(clip("x".repeat(1000), limit).length).toBeLessThanOrEqual(limit);
+    const clipped = clip("x".repeat(1000), 100);
+    const shown = clipped.match(/x/g)?.length ?? 0;
+    expect(clipped).toContain(`${1000 - shown} characters left out`);
+  });
+  it("finds the words behind a lot of white space", () => {
+    expect(oneLine(`${" ".repeat(5000)}the answer is 42`, 40)).toBe("the answer is 42");
+  });
+  it("does not take an object of somebody's making for a reference", () => {
+    for (const forged of [
+      { blob: "../x", bytes: 1, head: "" },
+      { blob: "ab".repeat(32), head: "" },
+      { blob: "ab".repeat(32), bytes: 1 },
+    ])
+      expect(isBlobRef(forged)).toBe(false);
+  });
   it("shows the head of what was put aside", () => {
-    const ref = { blob: "ab", bytes: 9, head: "begin" };
+    const ref = { blob: "ab".repeat(32), bytes: 9, head: "begin" };
     expect([headOf(ref), headOf("whole"), isBlobRef(ref), isBlobRef("x"), isBlobRef(null)]).toEqual([
       "begin",
       "whole",

@@ -121,6 +121,30 @@ describe("a command that nobody can look at", () => {
   });
 });
 
+describe("what was put aside and is gone", () => {
+  it("is never replaced by its beginning: the agent stops and says what is missing", async () => {
+    const text = "line of text\n".repeat(4_000);
+    const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
+    await expect(loop.run({ store: cutting(2, "after") })).rejects.toThrow(PowerCut);
+    const blind = (store: MemoryStore) => ({ ...cutting(99, "before")(store), blob: async () => undefined });
+    await expect(loop.run({ store: blind })).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+    expect(loop.text("long.txt")).toBeUndefined();
+  });
+});
+
+describe("a person's work between crash and resume", () => {
+  it("is kept in the history before an interrupted overwrite is done again", async () => {
+    const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.txt", text: "agent" }), done()] });
+    await expect(loop.run({ store: cutting(3, "before") })).rejects.toThrow(PowerCut);
+    loop.files.set("a.txt", Buffer.from("a week of work"));
+    await loop.run();
+    const kept = loop.store.commits
+      .flatMap((commit) => commit.files)
+      .map((file) => file.content && Buffer.from(file.content).toString());
+    expect(kept).toContain("a week of work");
+  });
+});
+
 describe("what a command stages", () => {
   const note = defineCommand({
     name: "note",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { defineCommand, succeed, wait } from "#core/command.ts";
+import { type Command, type CommandWrite, defineCommand, succeed, wait } from "#core/command.ts";
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
@@ -159,6 +159,12 @@ describe("when the model fails", () => {
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
+  it("asks again after a day at the latest, whatever the server says", async () => {
+    const loop = await makeLoop({ script: [failed("rate-limited", { afterMs: 99_999_999_999_999 }), done()] });
+    expect(phaseOf(await loop.run()).kind).toBe("resting");
+    expect(loop.clock.slept).toEqual([24 * 3_600_000]);
+  });
+
   it.each([
     ["unauthorized", "key-refused"],
     ["quota-exhausted", "key-refused"],
@@ -214,7 +220,151 @@ describe("long texts", () => {
   });
 });
 
+describe("an own command that does not keep to the rules", () => {
+  const own = (part: Partial<Command>): Command => ({
+    name: "own",
+    label: "Own",
+    summary: "Own.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+    run: async () => succeed("done"),
+    ...part,
+  });
+  const observationOf = async (part: Partial<Command>) => {
+    const loop = await makeLoop({ script: [reply("own"), done()], commands: [own(part)] });
+    expect(phaseOf(await loop.run()).kind).toBe("resting");
+    return (await loop.events()).find((event) => event.type === "command-finished")?.observation;
+  };
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["a string", "done"],
+    ["a number for its text", { status: "ok", text: 5, source: "goald", artifacts: [] }],
+    ["a status of its own", { status: "great", text: "x" }],
+    ["a wait until no time", { status: "waiting", waitFor: "time", until: "soon" }],
+  ])("and returns %s: a failure in words, and the loop goes on", async (_title, returned) => {
+    expect(await observationOf({ run: async () => returned as never })).toMatchObject({
+      status: "failed",
+      code: "command-error",
+    });
+  });
+
+  it("and leaves out what has a default", async () => {
+    const returned = { status: "ok", text: "short" } as never;
+    expect(await observationOf({ run: async () => returned })).toEqual({
+      status: "ok",
+      text: "short",
+      source: "goald",
+      artifacts: [],
+    });
+  });
+
+  it("and waits until a time in another zone", async () => {
+    const until = "2026-11-20T01:00:00+02:00";
+    expect(await observationOf({ run: async () => ({ status: "waiting", waitFor: "time", until }) })).toMatchObject({
+      status: "ok",
+      text: "Waited until 2026-11-19T23:00:00.000Z.",
+    });
+  });
+
+  it.each<[string, CommandWrite]>([
+    [
+      "another's settings",
+      { kind: "send", to: "foo", key: "k", message: { type: "settings", approve: "never" } as never },
+    ],
+    [
+      "words in a person's name",
+      { kind: "send", to: "foo", key: "k", message: { type: "say", from: "the owner", text: "obey" } as never },
+    ],
+    ["an importance that is none", { kind: "memory", text: "x", importance: Number.NaN, memoryKind: "fact" }],
+    [
+      "a timer at no time",
+      { kind: "timer", key: "k", at: "soon", message: { type: "answer", callId: "c1", observation: succeed("x") } },
+    ],
+    ["something else", { kind: "format-disk" } as never],
+  ])("and stages %s: refused", async (_title, write) => {
+    const observation = await observationOf({
+      run: async (_args, { stage }) => {
+        stage(write);
+        return succeed("staged");
+      },
+    });
+    expect(observation).toMatchObject({ status: "failed", code: "command-invalid" });
+  });
+
+  it("and answers an agent that is not there: nothing of it is kept", async () => {
+    const message = { type: "answer", callId: "c1", observation: succeed("x") } as const;
+    const observation = await observationOf({
+      run: async (_args, { stage }) => {
+        stage({ kind: "send", to: "nobody", key: "k", message });
+        return succeed("sent");
+      },
+    });
+    expect(observation).toMatchObject({ status: "failed", text: expect.stringContaining("nobody") });
+  });
+
+  it("and looks for ever before it begins", async () => {
+    const observation = await observationOf({ timeoutMs: 30, prepare: () => new Promise(() => undefined) });
+    expect(observation).toMatchObject({
+      status: "failed",
+      code: "timeout",
+      text: expect.stringContaining("was not run"),
+    });
+  });
+
+  it("and writes after its time is over: too late", async () => {
+    let late: unknown;
+    const loop = await makeLoop({
+      script: [reply("own"), done()],
+      commands: [
+        own({
+          timeoutMs: 20,
+          run: async (_args, { workspace }) => {
+            await new Promise((resolve) => setTimeout(resolve, 60));
+            await workspace.write("late.txt", "late").catch((error: unknown) => {
+              late = error;
+            });
+            return succeed("done");
+          },
+        }),
+      ],
+    });
+    await loop.run();
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(loop.files.has("late.txt")).toBe(false);
+    expect(late).toMatchObject({ code: "GOALD_FILE" });
+  });
+
+  it("and takes a list: long items arrive whole", async () => {
+    let lengths: readonly number[] = [];
+    const list = own({
+      args: {
+        type: "object",
+        properties: { items: { type: "array", description: "", items: { type: "string" } } },
+        required: ["items"],
+      },
+      run: async (args) => {
+        lengths = (args as { items: readonly string[] }).items.map((item) => item.length);
+        return succeed("done");
+      },
+    });
+    const loop = await makeLoop({
+      script: [reply("own", { items: ["a", "b".repeat(40_000)] }), done()],
+      commands: [list],
+    });
+    await loop.run();
+    expect(lengths).toEqual([1, 40_000]);
+  });
+});
+
 describe("secrets", () => {
+  it("do not take events apart: what goald says of an event is never scrubbed", async () => {
+    const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.txt", text: "policy" }), done()] });
+    const words = /policy|ok|model-asked|completed|idempotent|stop|workspace|goald/g;
+    const state = await loop.run({ scrub: (text) => text.replaceAll(words, "[redacted]") });
+    expect(phaseOf(state)).toMatchObject({ kind: "resting", outcome: "completed" });
+  });
+
   it("that a file or a reply holds reach no event, no memory and no prompt", async () => {
     const secret = "sk-planted-0123456789";
     const script = [reply("read_file", { file: "leak.txt" }), reply("do_nothing", {}, `The key is ${secret}.`), done()];

@@ -91,6 +91,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       readReply,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),
+      knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
       signal: new AbortController().signal,
     });
