@@ -1,41 +1,66 @@
 #!/usr/bin/env node
 /**
- * goald.js -- the guard in front of the command line, in plain JavaScript that any Node reads.
+ * goald.js -- the guard in front of the command line, in plain JavaScript that old Nodes read too.
  *
- * goald runs TypeScript natively and needs Node 24.15. In a checkout the right Node is a
- * dev dependency and is used by itself; elsewhere an older Node gets one clear sentence.
+ * goald runs TypeScript natively and needs Node 24.15. In a checkout the right Node is a dev
+ * dependency, and an older one hands over to it: arguments, standard streams, terminal, signals and
+ * exit code pass through, and the two die together. Elsewhere an older Node gets one clear sentence.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import * as module from "node:module";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 
 const REQUIRED = [24, 15];
+/** In the environment of a goald that was started by an older Node. */
+const GUARDED = "GOALD_GUARDED";
+/** How long handles that nobody closed (a timer of a person's own command) may hold up the exit. */
+const LINGER_MS = 500;
 
-const [major, minor] = process.versions.node.split(".").map(Number);
-if (major > REQUIRED[0] || (major === REQUIRED[0] && minor >= REQUIRED[1])) {
-  module.enableCompileCache?.();
-  // A checkout runs its sources; the published package ships them compiled, since Node strips no types below node_modules.
-  const source = new URL("./cli.ts", import.meta.url);
-  const { main } = await import(existsSync(source) ? source.href : new URL("../dist/src/cli.js", import.meta.url).href);
+// A checkout runs its sources; the published package ships them compiled, since Node strips no types below node_modules.
+const source = new URL("./cli.ts", import.meta.url);
+const isCheckout = existsSync(source);
+
+if (isNewEnough(process.versions.node)) await run();
+else handOver();
+
+async function run() {
+  if (process.env[GUARDED]) dieWithGuard();
+  module.enableCompileCache();
+  const main = await loadMain();
+  if (main === undefined) return;
   process.exitCode = await main(process.argv.slice(2));
-} else {
-  runWithOwnNode();
+  // All is durable and closed by now. What was printed goes out, however slowly it is read; then nothing is waited for.
+  for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write("", resolve));
+  setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
-function runWithOwnNode() {
-  const own = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
-  if (!existsSync(own)) {
-    console.error(
-      `goald needs Node ${REQUIRED.join(".")} or newer; this is Node ${process.versions.node}. Install a newer Node and try again.`,
-    );
-    process.exitCode = 1;
+async function loadMain() {
+  try {
+    return (await import(isCheckout ? source.href : new URL("../dist/src/cli.js", import.meta.url).href)).main;
+  } catch (error) {
+    if (!isCheckout || error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    refuse(`goald's packages are not installed: run "npm ci" in its folder first. ${error.message}`);
+  }
+}
+
+function handOver() {
+  const node = ownNode();
+  if (node === undefined) {
+    const way = isCheckout ? 'Run "npm ci" in its folder, which brings one' : "Install a newer Node and try again";
+    refuse(`goald needs Node ${REQUIRED.join(".")} or newer; this is Node ${process.versions.node}. ${way}.`);
     return;
   }
-  const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  // Ctrl-C reaches the whole process group: the child decides what it means.
-  process.on("SIGINT", () => {});
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    env: { ...process.env, [GUARDED]: "1" },
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  // A terminal's Ctrl-C reaches both, and twice would mean "at once"; a signal from elsewhere reaches this process only.
+  const onTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  process.on("SIGINT", () => onTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => refuse(`goald could not start ${node}: ${error.message}. Run "npm ci" again.`));
   child.on("exit", (code, signal) => {
     if (signal) {
       process.removeAllListeners(signal);
@@ -43,4 +68,34 @@ function runWithOwnNode() {
     }
     process.exitCode = code ?? 1;
   });
+}
+
+/** The dev dependency `node`, when it is there and new enough itself. */
+function ownNode() {
+  if (!isCheckout) return undefined;
+  const folder = new URL("../node_modules/node/", import.meta.url);
+  try {
+    const { version } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
+    const program = fileURLToPath(new URL("bin/node", folder));
+    return isNewEnough(version) && existsSync(program) ? program : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** kill -9 of the process that a person knows must not leave another one behind that holds the home. */
+function dieWithGuard() {
+  delete process.env[GUARDED];
+  process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  process.channel?.unref();
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split(".").map(Number);
+  return major > REQUIRED[0] || (major === REQUIRED[0] && minor >= REQUIRED[1]);
+}
+
+function refuse(sentence) {
+  console.error(sentence);
+  process.exitCode = 1;
 }

@@ -44,9 +44,12 @@ export const minimalMessage = (message: Message, words: Words): RenderedMessage 
 
 const renderings = new WeakMap<Words, WeakMap<Message, RenderedMessage>>();
 
+/** Room for the words that name the gap: a text of which nothing is left must not look like an empty one. */
+const GAP_CHARS = 48;
+
 function renderAt(message: Message, words: Words, maxChars: number): RenderedMessage {
   const cleaned = clean(headOf(message.text)).toWellFormed();
-  const clipped = clip(cleaned, maxChars);
+  const clipped = clip(cleaned, Math.max(maxChars, GAP_CHARS));
   // The words that name a gap can be longer than the gap.
   const isClipped = clipped.length < cleaned.length;
   const shown = isClipped ? clipped : cleaned;

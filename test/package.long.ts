@@ -1,0 +1,229 @@
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { errorOf, type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
+import { startOpenAIServer } from "./helpers/openai-server.ts";
+
+const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
+const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+const SECRET = "sk-planted-7d1c94";
+/** What a checkout that is somebody's home holds besides the project. */
+const PLANTED = {
+  ".env": `OPENAI_API_KEY=${SECRET}\n`,
+  ".goald/goald.db": SECRET,
+  ".goald/log/goald.log": SECRET,
+  "workspace/foo/notes.txt": SECRET,
+  "config/goald.json": `{"openai":{"apiKey":"${SECRET}"}}`,
+  "config/.goald.json.swp": SECRET,
+  "prompts/role.md~": SECRET,
+  "prompts/.env": SECRET,
+  "dist/src/stale.js": SECRET,
+  "goald-0.0.1.tgz": SECRET,
+} as const;
+const MAX_PACKED_BYTES = 300_000;
+const MAX_UNPACKED_BYTES = 1_000_000;
+
+let goald: Goald;
+/** The copy of this checkout that is packed, and the folder of somebody who installs it. */
+let source: string;
+let customer: string;
+let tarball: string;
+
+beforeAll(async () => {
+  goald = await makeGoald({ PATH, npm_config_update_notifier: "false" });
+  [source, customer] = [join(goald.cwd, "source"), join(goald.cwd, "customer")];
+  copyCheckout(source);
+  await npm(source, "pack", "--pack-destination", goald.cwd);
+  tarball = join(goald.cwd, globSync("goald-*.tgz", { cwd: goald.cwd })[0] ?? "none");
+  mkdirSync(customer);
+  writeFileSync(join(customer, "package.json"), '{"private":true}');
+  await npm(customer, "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+}, 300_000);
+afterAll(async () => {
+  await goald[Symbol.asyncDispose]();
+});
+
+describe("the package", () => {
+  it("holds what runs, and no tests, no workspace, no settings of the publisher", async () => {
+    const packed = await packedFiles();
+    expect(packed.filter((file) => !SHIPPED.test(file))).toEqual([]);
+    const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT });
+    const data = globSync(["prompts/*.md", "config/**/*.{json,yaml,md}"], { cwd: CHECKOUT });
+    const expected = [...sources.map((file) => file.replace(/ts$/, "js")), ...data.filter((file) => !isOwn(file))];
+    expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
+  });
+
+  it("holds none of the secrets that lie around in the checkout it is made from", () => {
+    for (const file of Object.keys(PLANTED).filter((name) => !name.startsWith("dist/")))
+      expect(readFileSync(join(source, file), "utf8")).toContain(SECRET);
+    const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
+    const withSecret = files.filter(({ parentPath, name }) =>
+      readFileSync(join(parentPath, name), "utf8").includes(SECRET),
+    );
+    expect(files.length).toBeGreaterThan(100);
+    expect(withSecret).toEqual([]);
+  });
+
+  it("is small", async () => {
+    const packed = statSync(tarball).size;
+    const unpacked = (await packedFiles()).reduce((sum, file) => sum + statSync(join(installed(), file)).size, 0);
+    console.log(`packed ${packed} bytes, unpacked ${unpacked} bytes`);
+    expect(packed).toBeLessThan(MAX_PACKED_BYTES);
+    expect(unpacked).toBeLessThan(MAX_UNPACKED_BYTES);
+  });
+
+  it.each([
+    "test/cli.test.ts",
+    "workspace/foo/a.txt",
+    ".env",
+    "dist/config/goald.json",
+    "dist/src/cli.ts",
+    "src/cli.ts",
+  ])("can fail: %s in it would be seen", (file) => expect(file).not.toMatch(SHIPPED));
+});
+
+describe("installed somewhere else", () => {
+  it("says its version", async () => {
+    const { version } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8"));
+    expect(await npx(["--version"])).toMatchObject({ stdout: `${version}\n`, stderr: "", code: 0 });
+  });
+
+  it("lives in the person's home, never in its own folder", async () => {
+    const ended = await npx(["ps"], { env: { GOALD_HOME: undefined } });
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toContain(join(goald.userHome, "goald"));
+    expect(globSync("**/.goald", { cwd: customer })).toEqual([]);
+  });
+
+  it("plays the demo, and ps shows it", async () => {
+    const home = join(goald.cwd, "demo home");
+    const demo = await npx(["demo", "--home", home]);
+    expect(demo).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(join(home, "workspace", "foo", "recommended_strings.txt"))).toBe(true);
+    const [listed] = linesOf(await npx(["ps", "--json", "--home", home]));
+    expect(listed).toMatchObject({ agents: [{ id: "foo", state: "completed" }] });
+    expect(await npx(["verify", "--home", home])).toMatchObject({ code: 0 });
+  });
+
+  it("runs an agent on a server, with a person's own commands and words", async () => {
+    for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
+    await using server = await startOpenAIServer({ reply: CALLS.map(replyWith), embeddings: null });
+    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    const flags = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
+    const ended = await npx(["run", ...flags], { env });
+    expect(ended).toMatchObject({ code: 0 });
+    const finished = linesOf(ended).filter(({ type }) => type === "command-finished");
+    expect(finished.map(({ observation }) => (observation as { text: string }).text)).toEqual([
+      "HELLO!",
+      "hush",
+      "psst",
+      expect.stringContaining("a.txt"),
+      expect.any(String),
+    ]);
+    expect(await goald.read("workspace/t/a.txt")).toBe("from the package");
+    const system = String(server.chats[0]?.messages[0]?.content);
+    for (const text of ["Shout it", "Hush it", "Whisper it", "Obey the house of the customer."])
+      expect(system).toContain(text);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("names a file of a person's that is wrong", async () => {
+    await goald.write("commands/broken.ts", "export default { name: ");
+    const env = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "any" };
+    const ended = await npx(["run", "--name", "U", "--role", "r", "--goal", "g", "--continuous", "--json"], { env });
+    expect(ended.code).toBe(2);
+    const last = ended.stderr.trim().split("\n").at(-1) ?? "";
+    expect(errorOf({ stderr: last })).toMatchObject({
+      code: "GOALD_COMMAND_INVALID",
+      message: expect.stringContaining(join(goald.home, "commands", "broken.ts")),
+    });
+  });
+});
+
+// ---------------------------------------------------------------- what a person wrote
+
+const FACTS = `annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  args: { type: "object", properties: {} },`;
+
+const OWN_FILES = {
+  "commands/shout.ts": `import type { Observation } from "goald/types";
+interface Args { readonly text: string }
+export default {
+  name: "shout", label: "Shout it", summary: "says it louder.", ${FACTS.replace("{} }", '{ text: { type: "string", description: "What to say." } }, required: ["text"] }')}
+  async run({ text }: Args): Promise<Observation> {
+    return { status: "ok", text: text.toUpperCase() + "!", source: "workspace", artifacts: [] };
+  },
+};`,
+  "commands/hush.js": `export default {
+  name: "hush", label: "Hush it", summary: "says it softly.", ${FACTS}
+  run: async () => ({ status: "ok", text: "hush" }),
+};`,
+  "commands/whisper.mjs": `import { basename } from "node:path";
+export default {
+  name: "whisper", label: "Whisper it", summary: "says it very softly.", ${FACTS}
+  run: async () => ({ status: "ok", text: basename("/a/psst") }),
+};`,
+  "prompts/constraints.md": "Obey the house of the customer.\n",
+} as const;
+
+const CALLS = [
+  { name: "shout", args: { text: "hello" } },
+  { name: "hush", args: {} },
+  { name: "whisper", args: {} },
+  { name: "write_to_file", args: { file: "a.txt", text: "from the package" } },
+  { name: "task_complete", args: { reason: "done" } },
+] as const;
+
+const replyWith = (command: (typeof CALLS)[number]): string =>
+  JSON.stringify({ thoughts: { text: "t", reasoning: "r", plan: "- p", criticism: "c", speak: "s" }, command });
+
+// ---------------------------------------------------------------- packing, installing, calling
+
+/** Every file that may be in the package. */
+const SHIPPED =
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/)?[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/(?:[\w-]+\/)?[\w-]+\.(?:json|md))$/;
+
+/** This checkout may be a home, too. */
+const isOwn = (file: string): boolean => file === join("config", "goald.json");
+
+const installed = (): string => join(customer, "node_modules", "goald");
+
+function copyCheckout(folder: string): void {
+  const left = new Set(["node_modules", ".git", ".env", ".goald", "dist", "coverage", "workspace"]);
+  cpSync(CHECKOUT, folder, {
+    recursive: true,
+    filter: (path) => !left.has(path.slice(CHECKOUT.length)) && !path.endsWith(".tgz"),
+  });
+  symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
+  for (const [file, text] of Object.entries(PLANTED)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+}
+
+async function packedFiles(): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)("tar", ["-tzf", tarball]);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.replace(/^package\//, ""));
+}
+
+/** npm with the person's own settings (its registry), but nothing of an npm that runs this test. */
+async function npm(cwd: string, ...args: readonly string[]): Promise<void> {
+  const outer = /^(?:npm_(?:lifecycle|package|config_local_prefix|command|execpath)|INIT_CWD)/;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)));
+  // What the compiler has to say stands in standard output.
+  await promisify(execFile)("npm", args, { cwd, env: { ...env, PATH } }).catch(
+    (error: { message: string; stdout: string }) => {
+      throw new Error(`${error.message}\n${error.stdout}`);
+    },
+  );
+}
+
+const npx = (args: readonly string[], options: StartOptions = {}): ReturnType<Goald["run"]> =>
+  goald.run(args, { cwd: customer, shell: 'shift 2; exec npx --no-install goald "$@"', ...options });
