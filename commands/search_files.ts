@@ -2,7 +2,7 @@
  * search_files -- which files there are, and where a text stands in them.
  *
  * Bounded in every direction: files looked at, bytes read, results, and the length of the
- * answer; whichever bound is met is said at the end. Links are not followed. Hidden folders and
+ * answer; whichever bound is met is said at the end, and nothing is looked for beyond it. Links are not followed. Hidden folders and
  * goald's own are left out unless the directory asked for lies inside them.
  */
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
@@ -48,7 +48,7 @@ export default defineCommand({
     const root = directory === "/" ? "" : directory;
     const search: Search = { results: [], files: 0, bytes: 0, chars: 0, left: new Set(), skipped: 0, stopped: "" };
     try {
-      await look(workspace, root, text.toLowerCase(), limit, search, signal);
+      await look(workspace, root, lowerCase(text), limit, search, signal);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "GOALD_FILE_MISSING") throw error;
       return fail("folder-missing", `There is no folder ${JSON.stringify(directory)}. ${await folders(workspace)}`);
@@ -121,22 +121,36 @@ async function linesWith(
   size: number,
   needle: string,
   search: Search,
-): Promise<readonly string[]> {
+): Promise<Iterable<string>> {
   const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
   if (!bytes || bytes.subarray(0, BINARY_BYTES).includes(0)) {
     search.skipped += 1;
     return [];
   }
   search.bytes += bytes.length;
-  const content = new TextDecoder().decode(bytes);
-  if (!content.toLowerCase().includes(needle)) return [];
-  const found: string[] = [];
-  for (const [index, line] of content.split("\n").entries()) {
-    const at = line.toLowerCase().indexOf(needle);
-    if (at >= 0) found.push(`${path}:${index + 1}: ${excerpt(line, at)}`);
-  }
-  return found;
+  return matches(path, new TextDecoder().decode(bytes), needle);
 }
+
+/** Each line that holds the needle, made when it is asked for: a file of short lines has millions. */
+function* matches(path: string, content: string, needle: string): Generator<string> {
+  const lower = lowerCase(content);
+  let line = 1;
+  let start = 0;
+  for (let at = lower.indexOf(needle); at >= 0; at = lower.indexOf(needle, start)) {
+    for (let end = content.indexOf("\n", start); end >= 0 && end < at; end = content.indexOf("\n", start)) {
+      start = end + 1;
+      line += 1;
+    }
+    const end = content.indexOf("\n", at);
+    yield `${path}:${line}: ${excerpt(content.slice(start, end < 0 ? undefined : end), at - start)}`;
+    if (end < 0) return;
+    start = end + 1;
+    line += 1;
+  }
+}
+
+/** Of the same length, so that places in it are places in the text: İ alone would become two. */
+const lowerCase = (text: string): string => text.replaceAll("İ", "i").toLowerCase();
 
 /** It may vanish between list and read; then it is one of the files that were not searched. */
 const readQuietly = (workspace: Workspace, path: string): Promise<Uint8Array | undefined> =>

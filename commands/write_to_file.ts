@@ -37,7 +37,8 @@ export default defineCommand({
 async function whatWasThere(prepared: unknown, text: string): Promise<string> {
   const before = prepared as { readonly bytes: number; readonly sha256: string } | null;
   if (before === null) return "the file is new";
-  if (before.sha256 === (await sha256(text))) return "it held exactly this text already";
+  if (before.bytes === Buffer.byteLength(text) && before.sha256 === (await sha256(text)))
+    return "it held exactly this text already";
   return `it replaced ${count(before.bytes, "byte")}`;
 }
 

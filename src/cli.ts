@@ -5,7 +5,7 @@
  * the exit codes are those of core/errors.ts. The verbs are loaded when they are called.
  */
 import { Command, type CommanderError, InvalidArgumentError, Option } from "commander";
-import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "./shipped.ts";
 
@@ -54,10 +54,12 @@ function buildProgram(bind: Bind, json: boolean): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (text, write) => {
-        const message = text.replace(/^error: /, "").trim();
-        write(
-          json ? `${JSON.stringify({ error: { code: "GOALD_USAGE", message, hint: "" } })}\n` : `goald: ${message}\n`,
-        );
+        const [message = "", ...suggestion] = clean(text)
+          .replace(/^error: /, "")
+          .trim()
+          .split("\n");
+        const hint = suggestion.join(" ").replace(/^\((.*)\)$/, "$1") || "See what there is: goald --help";
+        write(describeError("GOALD_USAGE", message, hint, json));
       },
     });
 
@@ -152,13 +154,14 @@ function positiveInteger(value: string): number {
 function reportError(error: Error, json: boolean): number {
   const known = isGoaldError(error) ? error : new GoaldError("GOALD_INTERNAL", error.message, { cause: error });
   const { code, message, hint } = known;
-  if (json) console.error(JSON.stringify({ error: { code, message: clean(message), hint: clean(hint) } }));
-  else {
-    console.error(`goald: ${clean(message)}`);
-    if (hint) console.error(`  ${clean(hint).replaceAll("\n", "\n  ")}`);
-    if (code === "GOALD_INTERNAL" && process.env.GOALD_DEBUG) console.error(error.stack);
-  }
+  process.stderr.write(describeError(code, clean(message), clean(hint), json));
+  if (code === "GOALD_INTERNAL" && process.env.GOALD_DEBUG) console.error(error.stack);
   return known.exitCode;
+}
+
+function describeError(code: ErrorCode, message: string, hint: string, json: boolean): string {
+  if (json) return `${JSON.stringify({ error: { code, message, hint } })}\n`;
+  return `goald: ${message}\n${hint ? `  ${hint.replaceAll("\n", "\n  ")}\n` : ""}`;
 }
 
 /** `goald events foo | head` ends quietly when head has seen enough. */

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
+import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
 import type { Settings } from "#config/settings.ts";
 import type { Rules } from "#core/decide.ts";
@@ -112,6 +113,8 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const windows = await readShippedJson("config/models.json");
   const window = contextWindowOf(settings.models.smart, windows as never, settings.contextTokens ?? undefined);
   const folder = join(home.workspaceFolder, row.folder);
+  // It is told to people from the start, so it is there from the start.
+  await makeFolders(folder, 0o777);
   const lease = await store.claim(row.id);
   const prepare = createPrepare({
     agentId: row.id,

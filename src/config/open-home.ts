@@ -9,10 +9,13 @@ import { GoaldError } from "#core/errors.ts";
 import type { Home } from "./home.ts";
 import { makeFolders } from "./make-folders.ts";
 
+/** Less what the umask takes: whoever may write commands or words there decides what goald does. */
+const OPEN_FOLDER_MODE = 0o755;
+
 /** Idempotent. Throws GOALD_HOME_UNWRITABLE, with the reason and what to do. */
 export async function openHome(home: Home, uid: number | undefined): Promise<void> {
   for (const folder of [home.root, home.workspaceFolder, home.configFolder, home.commandsFolder, home.promptsFolder])
-    await attempt(folder, home, () => makeFolders(folder, 0o777));
+    await attempt(folder, home, () => makeFolders(folder, OPEN_FOLDER_MODE));
   for (const folder of [home.privateFolder, home.logFolder]) {
     await attempt(folder, home, () => makeFolders(folder, 0o700));
     await makePrivate(folder, home, uid);

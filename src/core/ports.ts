@@ -71,7 +71,7 @@ export interface InboxRow {
 export type Trust = "person" | "agent" | "goald" | "web";
 
 export interface NewMemory {
-  /** The event that it was made from; with the agent it is the memory's identity. */
+  /** The event that it was made from, one of the same commit. */
   readonly seq: number;
   readonly step: number;
   readonly namespace: string;
@@ -82,7 +82,7 @@ export interface NewMemory {
   readonly trust: Trust;
 }
 export interface MemoryRow extends NewMemory {
-  /** `<agent>/<seq>`. */
+  /** `<agent>/<seq>`; for those that were staged with the event `<agent>/<seq>.<n>`, n from 1. */
   readonly id: string;
   readonly at: string;
   /** Which embedder made the vector; null while it is pending. */
@@ -90,14 +90,23 @@ export interface MemoryRow extends NewMemory {
   readonly vector: Float32Array | null;
 }
 
+/**
+ * One link in the history of a path. Any version can be restored from the rows and blobs up to it: a `write` or
+ * `found` is the whole file; an `append` is what was there before, then the piece, and the piece alone when
+ * `bytes` is its length; after a `delete` there is nothing.
+ *
+ * What a person put in place is kept (`found`) before it is overwritten or deleted, and before an append when the
+ * file's size is not that of the last version. An edit of the same size that is then only appended to is not
+ * noticed: telling it would take reading the whole file at each append.
+ */
 export interface FileChange {
   /** Relative to the agent's folder, with forward slashes. */
   readonly path: string;
-  /** `found`: what lay there before and is not goald's own last version (a person's edit). */
+  /** `found`: what lay there and is not the last version in the history (a person's edit). */
   readonly operation: "write" | "append" | "delete" | "found";
   /** Size of the file afterwards. */
   readonly bytes: number;
-  /** Hash of `content`; for an append that is the piece added. Null for a delete. */
+  /** Hash of `content`; for an append that is the piece added. Null for a delete. Computed where the change is made. */
   readonly sha256: string | null;
   /** The whole file, or the piece added; kept as a blob, so that any version can be restored. */
   readonly content: Uint8Array | null;
@@ -175,14 +184,17 @@ export interface Store {
   blob(sha256: string): Promise<Uint8Array | undefined>;
   /** A page of memory rows with seq > `after`, oldest first. */
   memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
-  /** Vectors for rows that have none, or one of another embedder. Durable when resolved. */
+  /** Vectors for rows that have none, or one of another embedder, by `MemoryRow.id`. Durable when resolved. */
   saveVectors(
     agent: string,
     embedder: string,
-    vectors: readonly { readonly seq: number; readonly vector: Float32Array }[],
+    vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
+  /** Every change of every file, oldest first. */
   files(agent: string): Promise<readonly FileVersion[]>;
-  /** Recomputes the hash chain and checks every reference. */
+  /** The newest change of one path, whatever the number of changes. */
+  lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined>;
+  /** Recomputes the hash chain with all that hangs on it, refolds to each snapshot, and checks every reference. */
   verify(agent?: string): Promise<VerifyReport>;
   close(): Promise<void>;
 }
@@ -190,7 +202,17 @@ export interface Store {
 /** What reading verbs may do: everything that changes nothing, and needs no host lock. */
 export type StoreReader = Pick<
   Store,
-  "agents" | "agent" | "load" | "read" | "inbox" | "blob" | "memories" | "files" | "verify" | "close"
+  | "agents"
+  | "agent"
+  | "load"
+  | "read"
+  | "inbox"
+  | "blob"
+  | "memories"
+  | "files"
+  | "lastFileVersion"
+  | "verify"
+  | "close"
 >;
 
 // ---------------------------------------------------------------- model
@@ -284,17 +306,27 @@ export interface Workspace {
   stat(path: string): Promise<FileStat | undefined>;
   /** Bytes `offset` to `offset + length` of a regular file; the whole file by default, up to 64 MB. */
   read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array>;
-  /** The whole new content: temporary file, fsync, rename. Makes folders. */
+  /** The whole new content: temporary file, fsync, rename. Makes folders. A file that is replaced keeps its mode. */
   write(path: string, content: string | Uint8Array): Promise<void>;
-  /** Adds to the end, creating the file; all of it or nothing. */
+  /** Adds to the end, creating the file; all of it or nothing. Keeps what lay there when the history does not have it. */
   append(path: string, content: string | Uint8Array): Promise<void>;
   /** Cuts the file to `bytes`, to take back a torn append. */
   truncate(path: string, bytes: number): Promise<void>;
-  /** Removes one file; false when there was none. */
-  remove(path: string): Promise<boolean>;
-  /** Keeps what lies there now in the file history, before it is lost. undefined when there is nothing. */
+  /**
+   * Removes one file; false when there was none. `wasThere`: the file was there when the call began, so its
+   * end is told even when it is gone already (a crash came between deleting and telling).
+   */
+  remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
+  /** Keeps what lies there now in the file history, unless it is the last version there. undefined when there is nothing. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
   /** Regular files below a folder, sorted by path, links not followed; "" is the root. */
   list(directory: string): AsyncIterable<FileStat>;
 }
-export type OpenWorkspace = (folder: string, onChange?: (change: FileChange) => void) => Workspace;
+/** What the history of the folder last says about a path, which is in the form that changes are told in. */
+export type LastVersion = (path: string) => Promise<Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined>;
+/** Without `lastVersion`, everything that is preserved is told, and nothing is kept before an append. */
+export type OpenWorkspace = (
+  folder: string,
+  onChange?: (change: FileChange) => void,
+  options?: { readonly lastVersion?: LastVersion },
+) => Workspace;

@@ -1,7 +1,7 @@
 /**
  * ask-model.ts -- one question to the model: recall, prompt, request, reply, and reading it.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent } from "#core/event.ts";
@@ -45,7 +45,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     epoch: journal.lease.epoch,
     model: parts.modelName,
     mode: "plain",
-    requestHash: createHash("sha256").update(JSON.stringify(request)).digest("hex"),
+    requestHash: hash("sha256", JSON.stringify(request), "hex"),
     recallIds: prompt.recallIds,
     reservedTokens: prompt.tokens + parts.replyTokens,
   };

@@ -158,9 +158,18 @@ function putAside(value: unknown, name: string, scrub: Scrub, keep: (text: strin
     if (text.length * 3 <= SPILL_BYTES || Buffer.byteLength(text) <= SPILL_BYTES) return text;
     return keep(text);
   }
+  if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => putAside(item, name, scrub, keep));
-  if (typeof value !== "object" || value === null || isBlobRef(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putAside(item, key, scrub, keep)]));
+  if (isBlobRef(value)) return value;
+  // A clone that is changed in place: several times as fast as a new object of unknown shape.
+  const copy: Record<string, unknown> = { ...value };
+  for (const [key, item] of Object.entries(copy)) {
+    const kept = putAside(item, key, scrub, keep);
+    if (kept === item) continue;
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: kept });
+    else copy[key] = kept;
+  }
+  return copy;
 }
 
 type Scrub = (text: string) => string;

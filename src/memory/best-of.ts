@@ -16,13 +16,19 @@ export class BestOf {
     this.#items = new Int32Array(capacity);
   }
 
+  /** Only what scores higher is kept. */
+  get floor(): number {
+    if (this.#length < this.#capacity) return Number.NEGATIVE_INFINITY;
+    return this.#capacity === 0 ? Number.POSITIVE_INFINITY : (this.#scores[0] as number);
+  }
+
   offer(score: number, item: number): void {
     if (this.#length < this.#capacity) this.#rise(this.#length++, score, item);
     else if (this.#capacity > 0 && score > (this.#scores[0] as number)) this.#sink(score, item);
   }
 
   kept(): number[] {
-    return [...this.#items.subarray(0, this.#length)];
+    return Array.from(this.#items.subarray(0, this.#length));
   }
 
   #rise(hole: number, score: number, item: number): void {

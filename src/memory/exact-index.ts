@@ -131,15 +131,25 @@ export class ExactIndex implements VectorIndex {
     quantise(unit, QUERY_LIMIT, query);
     this.#memory.setQuery(query);
     const best = new BestOf(Math.min(count, this.size));
-    this.#blocks.forEach((block, index) => {
-      const first = index * this.#rowsPerBlock;
+    let first = 0;
+    for (const { address, scales } of this.#blocks) {
       const rows = Math.min(this.#rowsPerBlock, this.size - first);
-      if (rows <= 0) return;
-      const products = this.#memory.scan(block.address, this.#stride, rows);
-      for (let row = 0; row < rows; row++)
-        best.offer((products[row] as number) * (block.scales[row] as number), first + row);
-    });
+      if (rows <= 0) break;
+      offerAll(best, this.#memory.scan(address, this.#stride, rows), scales, first);
+      first += rows;
+    }
     return best.kept();
+  }
+}
+
+/** The rows of one block, from position `first` on. */
+function offerAll(best: BestOf, products: Int32Array, scales: Float32Array, first: number): void {
+  let { floor } = best;
+  for (let row = 0; row < products.length; row++) {
+    const score = (products[row] as number) * (scales[row] as number);
+    if (score <= floor) continue;
+    best.offer(score, first + row);
+    floor = best.floor;
   }
 }
 
@@ -154,7 +164,10 @@ function quantise(unit: Float32Array, limit: number, into: Int8Array | Int16Arra
 
 /** Four sums side by side: one alone would wait for each addition to end. */
 export function dot(a: Float32Array, b: Float32Array, from = 0): number {
-  let [first, second, third, fourth] = [0, 0, 0, 0];
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
   const whole = a.length - (a.length % 4);
   for (let at = 0; at < whole; at += 4) {
     first += (a[at] as number) * (b[from + at] as number);

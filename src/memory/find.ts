@@ -9,7 +9,7 @@ import { BestOf } from "./best-of.ts";
 import { queryWords, weightOf } from "./query.ts";
 import { byWords, choose } from "./rank.ts";
 import type { AgentRows } from "./rows.ts";
-import type { AgentVectors } from "./vectors.ts";
+import type { AgentVectors, Hit } from "./vectors.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;
@@ -56,10 +56,13 @@ async function findByVectors(
 ): Promise<readonly Recall[]> {
   let recalls: readonly Recall[] = [];
   for (const { perText, inAll } of vectors.repetitive ? [FAR] : [NEAR, FAR]) {
-    const similarities = await nearestToAny(vectors, texts, Math.max(perText, 2 * count), excluded);
-    const best = new BestOf(Math.min(similarities.size, Math.max(inAll, 2 * count)));
-    for (const [slot, similarity] of similarities) best.offer(similarity, slot);
-    const candidates = best.kept().map((slot) => ({ row: rows.at(slot), similarity: similarities.get(slot) ?? 0 }));
+    const near = await nearestToAny(vectors, texts, Math.max(perText, 2 * count), excluded);
+    const best = new BestOf(Math.min(near.slots.length, Math.max(inAll, 2 * count)));
+    for (const [at, similarity] of near.similarities.entries()) best.offer(similarity, at);
+    const candidates = best.kept().map((at) => ({
+      row: rows.at(near.slots[at] as number),
+      similarity: near.similarities[at] as number,
+    }));
     const choice = choose(candidates, count, rows.lastStep);
     recalls = choice.recalls;
     vectors.repetitive = choice.distinct < count && perText + excluded.size < vectors.size;
@@ -68,8 +71,14 @@ async function findByVectors(
   return recalls;
 }
 
+/** Rows that are near to some text, each once: slots and similarities side by side, since a map of fractions is slow. */
+interface NearRows {
+  readonly slots: readonly number[];
+  readonly similarities: Float64Array;
+}
+
 /**
- * Slot -> how near it is to the text that it is nearest to: 1 for that text's best, 0 for the
+ * How near each row is to the text that it is nearest to: 1 for that text's best, 0 for the
  * farthest of its hits, weighted by the text's age. Similarities themselves do not compare between
  * texts: a report is rather near to a hundred other reports, a question is a little near to its answer alone.
  */
@@ -78,19 +87,27 @@ async function nearestToAny(
   texts: readonly string[],
   reach: number,
   excluded: ReadonlySet<number>,
-): Promise<ReadonlyMap<number, number>> {
-  const similarities = new Map<number, number>();
-  for (const [position, text] of texts.entries()) {
-    const hits = await vectors.nearest(text, reach, excluded);
+): Promise<NearRows> {
+  const hitsOfTexts: (readonly Hit[])[] = [];
+  for (const text of texts) hitsOfTexts.push(await vectors.nearest(text, reach, excluded));
+  const slots: number[] = [];
+  const places = new Map<number, number>();
+  const similarities = new Float64Array(hitsOfTexts.reduce((sum, hits) => sum + hits.length, 0));
+  for (const [position, hits] of hitsOfTexts.entries()) {
     const [best, last] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
     const span = Math.max(LEAST_SPAN, best - last + PLAIN_SHARE * best);
     const weight = weightOf(position, texts.length) / span;
     for (const { slot, score } of hits) {
       const similarity = weight * (score - last + PLAIN_SHARE * score);
-      similarities.set(slot, Math.max(similarity, similarities.get(slot) ?? similarity));
+      const place = places.get(slot) ?? slots.length;
+      if (place === slots.length) {
+        places.set(slot, place);
+        slots.push(slot);
+        similarities[place] = similarity;
+      } else if (similarity > (similarities[place] as number)) similarities[place] = similarity;
     }
   }
-  return similarities;
+  return { slots, similarities: similarities.subarray(0, slots.length) };
 }
 
 function findByWords(

@@ -17,7 +17,7 @@ const MAX_KNOWN_TEXTS = 32;
 /** Rows added since a search that are compared one by one; after more, the search is made again. */
 const MAX_ADDED_SINCE = 32;
 
-type Hit = Awaited<ReturnType<VectorIndex["search"]>>[number];
+export type Hit = Awaited<ReturnType<VectorIndex["search"]>>[number];
 
 /** A text of the query: its vector, and what was found near it. */
 interface KnownText {
@@ -50,7 +50,7 @@ export class AgentVectors {
   /** The newest vectors in the index, and how many were ever added. */
   readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
   #added = 0;
-  #unsaved: { readonly seq: number; readonly vector: Float32Array }[] = [];
+  #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
 
   constructor(agent: string, embedder: string, index: VectorIndex) {
     this.#agent = agent;
@@ -91,7 +91,7 @@ export class AgentVectors {
     for (const [position, slot] of slots.entries()) {
       const vector = vectors[position];
       if (!vector || !(await this.#add(slot, vector))) this.#refused.push(slot);
-      else if (toSave) this.#unsaved.push({ seq: rows.at(slot).seq, vector });
+      else if (toSave) this.#unsaved.push({ id: rows.at(slot).id, vector });
     }
   }
 

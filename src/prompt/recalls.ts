@@ -21,7 +21,7 @@ const MAX_TEXT_CHARS = 1_200;
 
 /** Rows in the order given. */
 export function renderRows(recalls: readonly Recall[]): readonly string[] {
-  const rows = recalls.map((recall) => wholeRow(headOfRow(recall), textOfRow(recall)));
+  const rows = recalls.map(wholeRow);
   const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS), 0);
   const share = tokens <= MAX_ROWS_TOKENS ? MAX_ROW_TOKENS : Math.floor(MAX_ROWS_TOKENS / rows.length);
   return rows.map((row) => shortRow(row, share).line);
@@ -38,7 +38,22 @@ interface Row {
   readonly tokens: number;
 }
 
-const wholeRow = (head: string, text: string): Row => rowWith(head, text, text.length);
+/** Most recalls of a step come again at the next one: their rows are kept, the newest of them. */
+const kept = new Map<string, { readonly recall: Recall; readonly row: Row }>();
+const MAX_KEPT_ROWS = 128;
+
+function wholeRow(recall: Recall): Row {
+  const known = kept.get(recall.id);
+  if (known && looksSame(known.recall, recall)) return known.row;
+  const text = textOfRow(recall);
+  const row = rowWith(headOfRow(recall), text, text.length);
+  if (kept.size >= MAX_KEPT_ROWS) kept.clear();
+  kept.set(recall.id, { recall, row });
+  return row;
+}
+
+const looksSame = (a: Recall, b: Recall): boolean =>
+  a.text === b.text && a.step === b.step && a.at === b.at && a.kind === b.kind && a.trust === b.trust;
 
 function shortRow(row: Row, maxTokens: number): Row {
   if (row.tokens <= maxTokens) return row;

@@ -45,16 +45,47 @@ const IS_VOWEL = Uint8Array.from({ length: 128 }, (_, code) => Number(/[aeiouy]/
 /** Up to here a letter belongs to the word around it. */
 const LATIN_END = 0x24f;
 const UNDERSCORE = 95;
+const NEWLINE_CODE = 10;
 /** Extra for each character of a word that has changed between small and capital more than twice, as base64 does. */
 const MIXED = 0.18;
 
-/** Whole tokens, at least 1 for any text that is not empty. One pass. */
+/**
+ * Whole tokens, at least 1 for any text that is not empty. What a line costs does not depend on the lines
+ * above it, and most lines of a prompt stood in the one before: those are not counted again.
+ */
 export function estimateTokens(text: string): number {
   let cost = 0;
-  let previous = -1;
-  let kind = OTHER;
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf("\n", from);
+    const end = newline < 0 ? text.length : newline + 1;
+    cost += from === 0 ? costOf(text.slice(0, end), true) : costOfLine(text.slice(from, end));
+    from = end;
+  }
+  return Math.max(Math.ceil(cost), Math.min(text.length, 1));
+}
+
+const MIN_KEPT_CHARS = 80;
+const MAX_KEPT_CHARS = 2_000;
+const MAX_KEPT_LINES = 512;
+const costsOfLines = new Map<string, number>();
+
+function costOfLine(line: string): number {
+  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return costOf(line, false);
+  const known = costsOfLines.get(line);
+  if (known !== undefined) return known;
+  const cost = costOf(line, false);
+  if (costsOfLines.size >= MAX_KEPT_LINES) costsOfLines.clear();
+  costsOfLines.set(line, cost);
+  return cost;
+}
+
+/** One pass, as if a line end stood before the text unless it is the beginning. */
+function costOf(text: string, isBeginning: boolean): number {
+  let cost = 0;
+  let previous = isBeginning ? -1 : NEWLINE_CODE;
+  let kind = isBeginning ? OTHER : NEWLINE;
   /** Characters of one kind so far; a capital and the small letters behind it are one run. */
-  let run = 0;
+  let run = isBeginning ? 0 : 1;
   let consonants = 0;
   /** Between small and capital, since the last space or sign. */
   let changes = 0;
@@ -85,7 +116,7 @@ export function estimateTokens(text: string): number {
     kind = next;
     previous = code;
   }
-  return Math.max(Math.ceil(cost), Math.min(text.length, 1));
+  return cost;
 }
 
 function costOfLetter(kind: number, run: number, consonants: number, isRepeated: boolean): number {

@@ -11,6 +11,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { Commit, Lease, NewMemory, StagedWrite } from "#core/ports.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
+import { type CommitRows, digestOf, prepareFileInsert, prepareMemoryInsert, type RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
@@ -18,6 +19,8 @@ import { type Mailbox, senderKey } from "./mailbox.ts";
 import { isoTime } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
+/** A larger content is not hashed a second time here: whoever changed the file has done it, and `verify` does. */
+const MAX_CHECKED_BYTES = 64 * 1024;
 
 interface Writer {
   readonly no: number;
@@ -37,37 +40,26 @@ export function openCommits(database: DatabaseSync, log: Log, mailbox: Mailbox):
     requireRight(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);
     const { no } = writer;
-    const headSha = log.append(no, writer.headSha, commit.events);
-    queries.moveHead.run(place.head, headSha, place.at, no);
+    const rows: CommitRows = {
+      memories: memoriesOf(commit, lease.agent, place),
+      files: filesOf(commit, place),
+      consumed: commit.consumed,
+    };
+    const headSha = appendToLog(no, writer, commit, rows);
+    if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
+    else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) queries.keepBlob.run(sha256(bytes), bytes);
-    recordFiles(no, commit, place);
-    // An event's own memory has the ordinal 0; those that were staged with it come after.
-    for (const memory of commit.memories) remember(no, memory, 0, commit.events, place);
-    let ordinal = 0;
-    for (const write of commit.staged)
-      if (write.kind === "memory")
-        remember(no, stagedMemory(write, lease.agent, place.result), ++ordinal, commit.events, place);
-      else applyStaged(no, lease.agent, write, place.at);
-    if (commit.wakeAt !== undefined) queries.wake.run(commit.wakeAt === null ? null : isoTime(commit.wakeAt), no);
+    for (const { content, sha256: sha } of commit.files) if (content !== null) queries.keepBlob.run(sha, content);
+    for (const values of rows.files) queries.recordFile.run(no, ...values);
+    for (const values of rows.memories) queries.remember.run(no, ...values);
+    for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
 
-  function recordFiles(no: number, { files, events }: Commit, place: Place): void {
-    for (const file of files) {
-      const { path, operation, bytes, sha256: sha, content, step, callId } = file;
-      if (content === null ? sha !== null : sha256(content) !== sha) throw wrongHash(path);
-      if (content !== null) queries.keepBlob.run(sha, content);
-      const { seq, at } = events.findLast((event) => "callId" in event && event.callId === callId) ?? place.last;
-      queries.recordFile.run(no, seq, path, operation, bytes, sha, step, callId, at);
-    }
-  }
-
-  function remember(no: number, memory: NewMemory, ordinal: number, events: Commit["events"], place: Place): void {
-    const { seq, step, namespace, kind, text, importance, trust } = memory;
-    if (seq < 1 || seq > place.head) throw strayMemory(seq, place.head);
-    const at = events.find((event) => event.seq === seq)?.at ?? place.at;
-    queries.remember.run(no, seq, ordinal, step, namespace, kind, wellFormed(text), importance, trust, at);
+  function appendToLog(no: number, { head, headSha }: Writer, { events }: Commit, rows: CommitRows): string {
+    if (events.length > 0) return log.append(no, headSha, events, digestOf(rows));
+    return rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
   }
 
   function applyStaged(no: number, agent: string, write: StagedWrite, at: string): void {
@@ -95,6 +87,33 @@ export function openCommits(database: DatabaseSync, log: Log, mailbox: Mailbox):
   }
 }
 
+function filesOf({ files, events }: Commit, place: Place): readonly RowValues[] {
+  return files.map(({ path, operation, bytes, sha256: sha, content, step, callId }) => {
+    if (events.length === 0) throw strayFile(path);
+    const isWrong = content === null ? sha !== null : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
+    if (isWrong) throw wrongHash(path);
+    const { seq, at } = events.findLast((event) => "callId" in event && event.callId === callId) ?? place.last;
+    return [seq, path, operation, bytes, sha, step, callId, at];
+  });
+}
+
+/** An event's own memory has the ordinal 0; those that were staged with it come after. */
+function memoriesOf({ memories, staged, events }: Commit, agent: string, place: Place): readonly RowValues[] {
+  const valuesOf = (memory: NewMemory, ordinal: number): RowValues => {
+    const { seq, step, namespace, kind, text, importance, trust } = memory;
+    const event = events.find((each) => each.seq === seq) ?? strayMemory(seq);
+    return [seq, ordinal, step, namespace, kind, wellFormed(text), importance, trust, event.at];
+  };
+  return [
+    ...memories.map((memory) => valuesOf(memory, 0)),
+    ...staged
+      .filter((write) => write.kind === "memory")
+      .map((write, index) => valuesOf(stagedMemory(write, agent, place.result), index + 1)),
+  ];
+}
+
+const wakeTime = (at: string | null): string | null => (at === null ? null : isoTime(at));
+
 function writingQueries(database: DatabaseSync) {
   return {
     writer: prepare<Writer>(
@@ -102,18 +121,13 @@ function writingQueries(database: DatabaseSync) {
       "SELECT no, epoch, head, head_sha AS headSha, updated_at AS updatedAt FROM agent WHERE id = ?",
     ),
     moveHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
-    wake: prepare(database, "UPDATE agent SET wake_at = ? WHERE no = ?"),
+    moveHeadAndWake: prepare(
+      database,
+      "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
+    ),
     keepBlob: prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING"),
-    recordFile: prepare(
-      database,
-      `INSERT INTO file_version (agent_no, seq, path, operation, bytes, sha, step, call_id, at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    remember: prepare(
-      database,
-      `INSERT INTO memory (agent_no, seq, ordinal, step, namespace, kind, text, importance, trust, at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    recordFile: prepareFileInsert(database),
+    remember: prepareMemoryInsert(database),
     keepSnapshot: prepare(
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",
@@ -163,7 +177,10 @@ interface Place {
 }
 
 export function placeOf({ events }: Commit, before: { readonly head: number; readonly updatedAt: string }): Place {
-  const toPlace = (event: RecordedEvent): EventPlace => ({ step: 0, ...event });
+  const toPlace = (event: RecordedEvent): EventPlace => {
+    const { seq, at } = event;
+    return { seq, at, step: "step" in event ? event.step : 0 };
+  };
   const newest = events.at(-1);
   const last = newest ? toPlace(newest) : { seq: before.head, at: before.updatedAt, step: 0 };
   const result = events.findLast(({ type }) => type === "command-finished" || type === "command-waiting");
@@ -184,5 +201,9 @@ const wrongHash = (path: string): GoaldError =>
     `Expected the change of ${JSON.stringify(path)} with the hash of its content, got another.`,
   );
 
-const strayMemory = (seq: number, head: number): GoaldError =>
-  new GoaldError("GOALD_INTERNAL", `Expected a memory of an event from 1 to ${head}, got one of ${seq}.`);
+const strayFile = (path: string): GoaldError =>
+  new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with an event, got none.`);
+
+export function strayMemory(seq: number): never {
+  throw new GoaldError("GOALD_INTERNAL", `Expected a memory of an event of its own commit, got one of event ${seq}.`);
+}

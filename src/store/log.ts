@@ -3,7 +3,8 @@
  *
  * Called inside a transaction. Each event is stored as its canonical text with its link in
  * the hash chain; the agent's row keeps the last link, so that an append reads one row whatever the
- * log's length, and so that a log that was cut short is found out.
+ * log's length, and so that a log that was cut short is found out. A commit that consumes messages and appends
+ * no event gets a link of its own.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
@@ -14,21 +15,28 @@ import { canonicalJson, chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import { isoTime } from "./rows.ts";
+import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
 
 export interface Log {
   /** The id of the agent that this key made, now or before. It wants to run at once. */
   create(spec: AgentSpec, key: string, at: string): string;
-  /** Returns the chain's last link. The caller keeps it in the agent's row. */
-  append(agentNo: number, previousSha: string, events: readonly RecordedEvent[]): string;
+  /** `rowsSha`: of the rows that come with the last event. Returns the chain's last link. The caller keeps it in the agent's row. */
+  append(agentNo: number, previousSha: string, events: readonly RecordedEvent[], rowsSha: string | null): string;
+  /** The link of a commit without events: these messages were consumed after event `seq`. */
+  appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
 }
 
 export function openLog(database: DatabaseSync): Log {
-  const insertEvent = prepare(database, "INSERT INTO event (agent_no, seq, data, sha) VALUES (?, ?, ?, ?)");
+  const insertEvent = prepare(
+    database,
+    "INSERT INTO event (agent_no, seq, data, rows_sha, sha) VALUES (?, ?, ?, ?, ?)",
+  );
+  const insertEventless = prepare(database, "INSERT INTO eventless (agent_no, seq, keys, sha) VALUES (?, ?, ?, ?)");
   const insertAgent = prepare(
     database,
-    `INSERT INTO agent (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, wake_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?7)`,
+    `INSERT INTO agent (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, seal, wake_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?9, ?7)`,
   );
   const nextNo = prepare<{ no: number }>(database, "SELECT coalesce(max(no), 0) + 1 AS no FROM agent");
   const updateHeadSha = prepare(database, "UPDATE agent SET head_sha = ? WHERE no = ?");
@@ -44,22 +52,44 @@ export function openLog(database: DatabaseSync): Log {
     const folder = folderOf(id, parent?.folder ?? null);
     const no = nextNo.get()?.no ?? 1;
     const start = chainStart(id);
-    insertAgent.run(no, id, key, created.name, folder, parent?.no ?? null, created.at, start);
-    updateHeadSha.run(append(no, start, [created]), no);
+    const seal = sealOf({
+      id,
+      name: created.name,
+      folder,
+      parent: spec.parent ?? null,
+      createdAt: created.at,
+      epoch: 0,
+    });
+    insertAgent.run(no, id, key, created.name, folder, parent?.no ?? null, created.at, start, seal);
+    updateHeadSha.run(append(no, start, [created], null), no);
     return id;
   }
 
-  function append(agentNo: number, previousSha: string, events: readonly RecordedEvent[]): string {
+  function append(
+    agentNo: number,
+    previousSha: string,
+    events: readonly RecordedEvent[],
+    rowsSha: string | null,
+  ): string {
     let sha = previousSha;
+    const last = events.at(-1);
     for (const event of events) {
       const text = canonicalJson(event);
-      sha = chainLink(sha, text);
-      insertEvent.run(agentNo, event.seq, text, sha);
+      const covered = event === last ? rowsSha : null;
+      sha = chainLink(sha, text, covered);
+      insertEvent.run(agentNo, event.seq, text, covered, sha);
     }
     return sha;
   }
 
-  return { create, append };
+  function appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string {
+    const text = canonicalJson([...keys].sort());
+    const sha = chainLink(previousSha, text);
+    insertEventless.run(agentNo, seq, text, sha);
+    return sha;
+  }
+
+  return { create, append, appendConsumed };
 }
 
 export function createdEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {

@@ -29,6 +29,7 @@ import {
 import { verifyStore } from "./verify.ts";
 
 const LOAD_PAGE = 500;
+const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at FROM file_version";
 
 /** The statements that only read, prepared once. */
 function readingQueries(database: DatabaseSync) {
@@ -58,10 +59,15 @@ function readingQueries(database: DatabaseSync) {
          9007199254740991)
        ORDER BY seq, ordinal`,
     ),
-    files: prepare<FileVersion>(
+    files: prepare<FileVersion>(database, `SELECT ${FILE_VERSION} WHERE agent_no = ? ORDER BY no`),
+    lastFile: prepare<FileVersion>(
       database,
-      `SELECT path, operation, bytes, sha AS sha256, step, call_id AS callId, at FROM file_version
-       WHERE agent_no = ? ORDER BY no`,
+      `SELECT ${FILE_VERSION} WHERE agent_no = ? AND path = ? ORDER BY no DESC LIMIT 1`,
+    ),
+    isHead: prepare<{ readonly seq: number }>(
+      database,
+      `SELECT seq FROM event WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3
+       UNION ALL SELECT seq FROM eventless WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3`,
     ),
   };
 }
@@ -90,7 +96,8 @@ export class SqliteReader implements StoreReader {
 
   async load(agent: string, stateVersion: number): Promise<Loaded> {
     return guarded(this.path, () => {
-      const { no, head } = this.requireAgent(agent);
+      const { no, head, headSha } = this.requireAgent(agent);
+      if (!this.#queries.isHead.get(no, head, headSha)) throw endsElsewhere(agent, head);
       const snapshot = this.#soundSnapshot(agent, no, stateVersion, head);
       const events: RecordedEvent[] = [];
       for (let after = snapshot?.seq ?? 0; after < head; ) {
@@ -140,6 +147,13 @@ export class SqliteReader implements StoreReader {
     return guarded(this.path, () => this.#queries.files.all(this.requireAgentNo(agent)).map(toFileVersion));
   }
 
+  async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
+    return guarded(this.path, () => {
+      const row = this.#queries.lastFile.get(this.requireAgentNo(agent), path);
+      return row && toFileVersion(row);
+    });
+  }
+
   async verify(agent?: string): Promise<VerifyReport> {
     const agents = guarded(this.path, () =>
       agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)],
@@ -165,6 +179,12 @@ export class SqliteReader implements StoreReader {
     return (this.#queries.agentNo.get(id) ?? missing(id)).no;
   }
 }
+
+const endsElsewhere = (agent: string, head: number): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected the log of ${agent} to end with event ${head} as the agent remembers it, found another end. Run \`goald verify\`.`,
+  );
 
 const endsEarly = (agent: string, after: number, head: number): GoaldError =>
   new GoaldError(

@@ -9,15 +9,17 @@ import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, FileVersion, InboxRow, MemoryRow } from "#core/ports.ts";
 import { upcast } from "#core/upcast.ts";
+import { requireFolder } from "./seal.ts";
 
 /** With the columns of `AGENT_COLUMNS`. */
 export interface AgentRecord extends AgentRow {
   readonly no: number;
   readonly headSha: string;
+  readonly seal: string;
 }
 export const AGENT_COLUMNS = `agent.no, agent.id, agent.name, agent.folder, parent.id AS parent,
   agent.created_at AS createdAt, agent.head, agent.head_sha AS headSha, agent.updated_at AS updatedAt,
-  agent.epoch, agent.wake_at AS wakeAt
+  agent.epoch, agent.seal, agent.wake_at AS wakeAt
   FROM agent LEFT JOIN agent AS parent ON parent.no = agent.parent_no`;
 
 export interface EventRecord {
@@ -40,7 +42,9 @@ export type MemoryRecord = Omit<MemoryRow, "id" | "vector"> & {
   readonly vector: Uint8Array | null;
 };
 
-export function toAgentRow({ no: _no, headSha: _headSha, ...row }: AgentRecord): AgentRow {
+/** Throws GOALD_STORE_DAMAGED for a folder that an agent cannot have. */
+export function toAgentRow({ no: _no, headSha: _headSha, seal: _seal, ...row }: AgentRecord): AgentRow {
+  requireFolder(row);
   return row;
 }
 
@@ -52,10 +56,23 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-/** The event's own memory is named by the event; what was staged with it has its ordinal behind. */
 export function toMemoryRow(agent: string, { ordinal, vector, ...row }: MemoryRecord): MemoryRow {
-  const id = ordinal === 0 ? `${agent}/${row.seq}` : `${agent}/${row.seq}.${ordinal}`;
+  const id = memoryId(agent, row.seq, ordinal);
   return { ...row, id, vector: vector && bytesToVector(vector, id) };
+}
+
+/** The event's own memory is named by the event; what was staged with it has its ordinal behind. */
+export const memoryId = (agent: string, seq: number, ordinal: number): string =>
+  ordinal === 0 ? `${agent}/${seq}` : `${agent}/${seq}.${ordinal}`;
+
+/** Undefined for what is no id of a memory of this agent. */
+export function readMemoryId(
+  agent: string,
+  id: string,
+): { readonly seq: number; readonly ordinal: number } | undefined {
+  const [, seq, ordinal = 0] = /^(\d+)(?:\.(\d+))?$/.exec(id.slice(agent.length + 1)) ?? [];
+  const read = { seq: Number(seq), ordinal: Number(ordinal) };
+  return memoryId(agent, read.seq, read.ordinal) === id ? read : undefined;
 }
 
 /** Columns and members have the same names; a copy, because rows have no prototype. */

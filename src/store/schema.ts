@@ -1,7 +1,7 @@
 /**
  * schema.ts -- the tables, and which versions of goald may read and write them.
  *
- * Truth: agent, event, inbox, memory, file_version, blob, timer; a snapshot only spares refolding.
+ * Truth: agent, event, eventless, inbox, memory, file_version, blob, timer; a snapshot only spares refolding.
  * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
  * older goald read what a newer one wrote, as long as the newer one says that it can.
  */
@@ -29,6 +29,7 @@ CREATE TABLE agent (
   head       INTEGER NOT NULL,              -- seq of the last event
   head_sha   TEXT NOT NULL,                 -- its link in the chain
   epoch      INTEGER NOT NULL DEFAULT 0,
+  seal       TEXT NOT NULL,                 -- hash of what changes with a claim only, see seal.ts
   wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
 ) STRICT;
 
@@ -36,9 +37,19 @@ CREATE TABLE event (
   agent_no INTEGER NOT NULL REFERENCES agent (no),
   seq      INTEGER NOT NULL,
   data     TEXT NOT NULL,                   -- canonical JSON
-  sha      TEXT NOT NULL,
+  rows_sha TEXT,                            -- of a commit's last event: the digest of the rows that came with it
+  sha      TEXT NOT NULL,                   -- its link in the chain
   PRIMARY KEY (agent_no, seq)
 ) STRICT;
+
+CREATE TABLE eventless (                    -- commits that consumed messages and appended nothing: links between events
+  no       INTEGER PRIMARY KEY,
+  agent_no INTEGER NOT NULL REFERENCES agent (no),
+  seq      INTEGER NOT NULL,                -- the event that it came after
+  keys     TEXT NOT NULL,                   -- of the messages, as canonical JSON
+  sha      TEXT NOT NULL
+) STRICT;
+CREATE INDEX eventless_agent ON eventless (agent_no, seq);
 
 CREATE TABLE inbox (
   no          INTEGER PRIMARY KEY,          -- order of delivery
@@ -90,7 +101,8 @@ CREATE TABLE file_version (
   call_id   TEXT NOT NULL,
   at        TEXT NOT NULL
 ) STRICT;
-CREATE INDEX file_version_agent ON file_version (agent_no);
+CREATE INDEX file_version_agent ON file_version (agent_no, seq);
+CREATE INDEX file_version_path ON file_version (agent_no, path);
 
 CREATE TABLE timer (
   agent_no INTEGER NOT NULL REFERENCES agent (no),

@@ -11,12 +11,13 @@ import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Commit, InboxMessage, Lease, Store, StoreReader } from "#core/ports.ts";
 import { openCommits, type WriteCommit } from "./commit.ts";
 import { openEmpty, openForReading, openForWriting, prepare, type Transact, transactions } from "./connection.ts";
-import { guarded, missing } from "./failure.ts";
+import { guarded } from "./failure.ts";
 import { type Log, openLog } from "./log.ts";
 import { type Mailbox, openMailbox } from "./mailbox.ts";
 import { SqliteReader } from "./reader.ts";
-import { isoTime, toAgentRow, vectorToBytes } from "./rows.ts";
+import { isoTime, readMemoryId, toAgentRow, vectorToBytes } from "./rows.ts";
 import { createTables, isReadable, prepareSchema } from "./schema.ts";
+import { requireSealed, sealOf } from "./seal.ts";
 
 export interface SqliteStoreOptions {
   /** How long to wait for another writer before giving up. */
@@ -61,8 +62,7 @@ function emptyReader(path: string): StoreReader {
 
 function storeQueries(database: DatabaseSync) {
   return {
-    raiseEpoch: prepare(database, "UPDATE agent SET epoch = epoch + 1 WHERE no = ?"),
-    epoch: prepare<{ readonly epoch: number }>(database, "SELECT epoch FROM agent WHERE no = ?"),
+    setEpoch: prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?"),
     due: prepare<{ readonly id: string }>(
       database,
       `SELECT agent.id FROM agent JOIN (
@@ -71,15 +71,9 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
-    // Only where the event's number says which memory is meant: a vector must not lie with another's text.
     saveVector: prepare(
       database,
-      `UPDATE memory SET embedder = ?3, vector = ?4 WHERE agent_no = ?1 AND seq = ?2
-         AND 1 = (SELECT count(*) FROM memory WHERE agent_no = ?1 AND seq = ?2)`,
-    ),
-    remembers: prepare<{ readonly seq: number }>(
-      database,
-      "SELECT seq FROM memory WHERE agent_no = ? AND seq = ? LIMIT 1",
+      "UPDATE memory SET embedder = ?, vector = ? WHERE agent_no = ? AND seq = ? AND ordinal = ?",
     ),
   };
 }
@@ -109,9 +103,10 @@ class SqliteStore extends SqliteReader implements Store {
   async claim(agent: string): Promise<Lease> {
     return guarded(this.path, () =>
       this.#transact(() => {
-        const no = this.requireAgentNo(agent);
-        this.#queries.raiseEpoch.run(no);
-        const { epoch } = this.#queries.epoch.get(no) ?? missing(agent);
+        const record = this.requireAgent(agent);
+        requireSealed(record);
+        const epoch = record.epoch + 1;
+        this.#queries.setEpoch.run(epoch, sealOf({ ...record, epoch }), record.no);
         return { agent, epoch };
       }),
     );
@@ -133,19 +128,19 @@ class SqliteStore extends SqliteReader implements Store {
     return guarded(this.path, () => this.#mailbox.deliver(this.requireAgentNo(agent), key, message, at));
   }
 
-  /** Those of events with several memories are not kept: they are made again when they are needed. */
   async saveVectors(agent: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
     guarded(this.path, () =>
       this.#transact(() => {
         const no = this.requireAgentNo(agent);
-        for (const { seq, vector } of vectors) {
-          const saved = this.#queries.saveVector.run(no, seq, embedder, vectorToBytes(vector));
-          if (saved === 0 && !this.#queries.remembers.get(no, seq)) throw noMemory(agent, seq);
+        for (const { id, vector } of vectors) {
+          const { seq, ordinal } = readMemoryId(agent, id) ?? noMemory(id);
+          if (this.#queries.saveVector.run(embedder, vectorToBytes(vector), no, seq, ordinal) === 0) noMemory(id);
         }
       }),
     );
   }
 }
 
-const noMemory = (agent: string, seq: number): GoaldError =>
-  new GoaldError("GOALD_NOT_FOUND", `Expected a memory of event ${seq} of ${agent}, found none.`);
+function noMemory(id: string): never {
+  throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`);
+}

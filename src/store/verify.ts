@@ -1,21 +1,21 @@
 /**
  * verify.ts -- whether the store still says what was written to it.
  *
- * Recomputes every hash chain, finds gaps, follows every reference to a blob and hashes its bytes, and
+ * Checks every agent (verify-agent.ts), follows every reference to a blob and hashes its bytes, and
  * has SQLite check its own pages. It goes by pages and lets others run in between, bounded by
  * the heads that it read first, so that it can check a store that is being written to.
+ *
+ * What no chain can tell is a store that somebody replaced as a whole, with every hash made anew.
  */
-
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { VerifyReport } from "#core/ports.ts";
-import { isBlobRef } from "#core/text.ts";
-import { chainLink, chainStart, sha256 } from "./chain.ts";
+import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import type { AgentRecord, EventRecord, SnapshotRecord } from "./rows.ts";
+import type { AgentRecord } from "./rows.ts";
+import { checkAgent, type Findings } from "./verify-agent.ts";
 
-const PAGE = 500;
 /** Of a store that is broken all over, a person needs no longer list. */
 const MAX_PROBLEMS = 100;
 
@@ -25,20 +25,19 @@ export async function verifyStore(
   agents: readonly AgentRecord[],
   whole: boolean,
 ): Promise<VerifyReport> {
-  const problems: string[] = [];
-  /** Which blobs are referred to, and the first place that does. */
-  const references = new Map<string, string>();
+  const findings: Findings = { problems: [], references: new Map() };
+  const { problems } = findings;
   let events = 0;
   const checks: [what: string, check: () => void | Promise<void>][] = [
     ["The database file", () => checkFile(database, problems)],
     ...agents.map((agent): [string, () => Promise<void>] => [
       `The log of ${agent.id}`,
       async () => {
-        events += await checkLog(database, agent, references, problems);
-        checkRows(database, agent, references, problems);
+        events += await checkAgent(database, agent.no, findings);
+        checkReferences(database, agent, findings);
       },
     ]),
-    ["The blobs", () => checkBlobs(database, whole, references, problems)],
+    ["The blobs", () => checkBlobs(database, whole, findings)],
   ];
   for (const [what, check] of checks) {
     try {
@@ -61,62 +60,6 @@ function checkFile(database: DatabaseSync, problems: string[]): void {
     problems.push(`Row ${rowid} of the table ${table} names an agent that is not there.`);
 }
 
-/** Every event there, numbered without gaps, chained to the one before. Returns how many there are. */
-async function checkLog(
-  database: DatabaseSync,
-  agent: AgentRecord,
-  references: Map<string, string>,
-  problems: string[],
-): Promise<number> {
-  const read = prepare<EventRecord>(
-    database,
-    "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-  );
-  let events = 0;
-  let seq = 0;
-  let sha = chainStart(agent.id);
-  for (let page = read.all(agent.no, 0, agent.head, PAGE); page.length > 0; ) {
-    for (const record of page) {
-      const place = `event ${record.seq} of ${agent.id}`;
-      if (record.seq !== seq + 1) problems.push(`Expected event ${seq + 1} of ${agent.id}, found ${record.seq}.`);
-      // After a gap the chain cannot be followed; it is taken up again from what the next event claims.
-      else if (chainLink(sha, record.data) !== record.sha)
-        problems.push(`Expected ${place} as it was written, found it changed: its hash does not follow from the log.`);
-      checkEvent(record, place, references, problems);
-      events++;
-      ({ seq, sha } = record);
-    }
-    await setImmediate();
-    page = read.all(agent.no, seq, agent.head, PAGE);
-  }
-  if (seq !== agent.head) problems.push(`Expected the log of ${agent.id} to end at ${agent.head}, found ${seq}.`);
-  else if (sha !== agent.headSha)
-    problems.push(`Expected event ${seq} of ${agent.id} with the hash that the agent remembers, found another.`);
-  return events;
-}
-
-function checkEvent(record: EventRecord, place: string, references: Map<string, string>, problems: string[]): void {
-  let event: unknown;
-  try {
-    event = JSON.parse(record.data);
-  } catch {
-    problems.push(`Expected ${place} to be JSON, found ${JSON.stringify(record.data.slice(0, 40))}.`);
-    return;
-  }
-  const claimed = (event as { readonly seq?: unknown } | null)?.seq;
-  if (claimed !== record.seq) problems.push(`Expected ${place} to carry its number, found ${JSON.stringify(claimed)}.`);
-  collectBlobs(event, place, references);
-}
-
-function collectBlobs(value: unknown, place: string, references: Map<string, string>): void {
-  if (typeof value !== "object" || value === null) return;
-  if (isBlobRef(value)) {
-    if (!references.has(value.blob)) references.set(value.blob, place);
-    return;
-  }
-  for (const member of Object.values(value)) collectBlobs(member, place, references);
-}
-
 interface Reference {
   readonly seq: number;
   readonly what: string;
@@ -134,17 +77,9 @@ const STRAYS = `SELECT seq, what FROM (
   WHERE row.what = 'An event' OR NOT EXISTS (SELECT 1 FROM event WHERE agent_no = row.agent_no AND seq = row.seq)
   LIMIT ${MAX_PROBLEMS}`;
 
-function checkRows(
-  database: DatabaseSync,
-  agent: AgentRecord,
-  references: Map<string, string>,
-  problems: string[],
-): void {
+function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
   for (const { seq, what } of prepare<Reference>(database, STRAYS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
-  const snapshots = prepare<SnapshotRecord>(database, "SELECT seq, data, sha FROM snapshot WHERE agent_no = ?");
-  for (const { seq, data, sha } of snapshots.all(agent.no))
-    if (sha256(data) !== sha) problems.push(`The snapshot at ${seq} of ${agent.id} does not match its hash.`);
   const files = prepare<{ sha: string; path: string }>(
     database,
     "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",
@@ -154,12 +89,7 @@ function checkRows(
 }
 
 /** One at a time: a blob may be as large as a file. */
-async function checkBlobs(
-  database: DatabaseSync,
-  whole: boolean,
-  references: Map<string, string>,
-  problems: string[],
-): Promise<void> {
+async function checkBlobs(database: DatabaseSync, whole: boolean, { references, problems }: Findings): Promise<void> {
   const read = prepare<{ bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?");
   if (whole)
     for (const { sha } of prepare<{ sha: string }>(database, "SELECT sha FROM blob").all())

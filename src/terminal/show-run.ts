@@ -6,7 +6,7 @@
  */
 import { styleText } from "node:util";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import { headOf, oneLine, type Text } from "#core/text.ts";
+import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
 
@@ -19,7 +19,7 @@ export interface ShowRunParts {
 
 const MAX_RAW_REPLY_CHARS = 300;
 const MAX_RESULT_CHARS = 1_500;
-const MAX_ARGS_CHARS = 2_000;
+const MAX_ARGUMENT_CHARS = 1_000;
 
 export function createShowRun(parts: ShowRunParts): (event: RecordedEvent) => void {
   const { print } = parts;
@@ -50,7 +50,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "reply-rejected":
       return [["yellow", "Reply not usable:", event.problems.join("\n")]];
     case "command-requested":
-      return [["cyan", "Command:", `${event.call.name} ${shorten(JSON.stringify(event.call.args), MAX_ARGS_CHARS)}`]];
+      return [["cyan", "Command:", `${event.call.name} ${shownArguments(event.call.args)}`]];
     case "approval-asked":
       return [["dim", "", event.reason]];
     case "command-denied":
@@ -98,6 +98,16 @@ function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): 
       ? ""
       : `, with ${recallIds.length} ${recallIds.length === 1 ? "recall" : "recalls"} of earlier steps`;
   return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
+}
+
+/** Every argument by itself, so that a long one cannot push another out of sight. */
+function shownArguments(args: Readonly<Record<string, unknown>>): string {
+  const short = (value: unknown): unknown => {
+    if (isBlobRef(value)) return shorten(shown(value), MAX_ARGUMENT_CHARS);
+    if (Array.isArray(value)) return value.map(short);
+    return typeof value === "string" ? shorten(value, MAX_ARGUMENT_CHARS) : value;
+  };
+  return JSON.stringify(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, short(value)])));
 }
 
 const shown = (text: Text): string =>

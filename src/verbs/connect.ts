@@ -22,7 +22,7 @@ export async function connected(house: House, options: RunOptions): Promise<Conn
   // A server of one's own may want no key; OpenAI's always does.
   if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
     return { kind: "settings", settings };
-  if (!talk.interactive) throw noKey();
+  if (!talk.interactive) throw noKey(home.envFile);
   const choice = await chooseConnection(talk.input(), (line) => talk.say(line), await findServers());
   const load = async (flags: SettingFlags): Promise<Connection> => {
     const model = options.model === undefined ? {} : { "models.smart": options.model };
@@ -42,7 +42,7 @@ export async function connected(house: House, options: RunOptions): Promise<Conn
   }
 }
 
-const noKey = (): GoaldError =>
+const noKey = (envFile: string): GoaldError =>
   new GoaldError("GOALD_KEY_MISSING", "There is no key and no model server in the settings.", {
-    hint: "Put OPENAI_API_KEY=… into .env, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for a server of your own.\nTo see goald at work without either: goald demo",
+    hint: `Put OPENAI_API_KEY=… into ${envFile}, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for a server of your own.\nTo see goald at work without either: goald demo`,
   });

@@ -19,8 +19,7 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
     {
       "openai.baseUrl": server.baseUrl,
       "openai.apiKey": "demo-needs-no-key",
-      "models.smart": "recording",
-      embedder: "offline",
+      ...AS_RECORDED,
     },
   );
   const { talk } = house;
@@ -38,13 +37,24 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
       await writeFile(target, content);
     }
     const { state, exitCode } = await hostAgent(host, row, house);
-    if (activeFrame(state).phase.kind === "resting") talk.say(NEXT);
+    if (activeFrame(state).phase.kind === "resting") talk.say(next(house.home.envFile));
     return exitCode;
   } finally {
     talk.close();
   }
 }
 
-const NEXT = `
-To run an agent of your own, put a key into .env (OPENAI_API_KEY=…), or the address of a local server (OPENAI_BASE_URL=http://127.0.0.1:11434/v1), then:
+/** The recording fits these settings; those of a person's own agents may be any. */
+const AS_RECORDED = {
+  "models.smart": "recording",
+  embedder: "offline",
+  contextTokens: null,
+  promptTokens: 32_000,
+  replyTokens: 4_000,
+  "recall.count": 10,
+  "limits.maxBadReplies": 3,
+} as const;
+
+const next = (envFile: string): string => `
+To run an agent of your own, put a key into ${envFile} (OPENAI_API_KEY=…), or the address of a local server (OPENAI_BASE_URL=http://127.0.0.1:11434/v1), then:
   npx goald run`;

@@ -2,16 +2,16 @@
  * host-agent.ts -- runs one agent in this process, shows it, and says how it ended.
  */
 import { EXIT } from "#core/errors.ts";
-import type { CommandCall, PauseCode, RecordedEvent } from "#core/event.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import { type Answer, runForeground } from "#daemon/foreground.ts";
+import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
 import { createEventLines } from "#terminal/event-line.ts";
 import { createShowRun } from "#terminal/show-run.ts";
 import { clean } from "#util/clean.ts";
 import { type Log, openLog } from "#util/log.ts";
-import { type ComposedAgent, composeAgent, type Host } from "../main.ts";
-import type { House } from "./house.ts";
+import { composeAgent, type Host } from "../main.ts";
+import { again, counted, type House } from "./house.ts";
 
 export interface Hosted {
   readonly state: AgentState;
@@ -26,7 +26,7 @@ export async function hostAgent(
   host: Host,
   row: AgentRow,
   house: House,
-  ask?: (call: CommandCall) => Promise<Answer>,
+  ask?: ForegroundParts["ask"],
 ): Promise<Hosted> {
   const { talk } = house;
   const { interrupt, hard, restore } = watchSignals(house);
@@ -47,10 +47,11 @@ export async function hostAgent(
       scrub: house.scrub,
       signal: hard,
     });
-    show = presenter(house, agent.readReply);
+    show = presenter(house, host);
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
+    if (ask) await showWaiting(host, row, show);
     const state = await runForeground(agent.lease, { ...agent.parts, interrupt, ...(ask ? { ask } : {}) });
-    const exitCode = exitCodeOf(state, interrupt.aborted);
+    const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd(row, agent.folder, state, exitCode, house);
     return { state, exitCode };
   } finally {
@@ -58,10 +59,21 @@ export async function hostAgent(
   }
 }
 
-function presenter(
-  { talk, redact, colour }: House,
-  readReply: ComposedAgent["readReply"],
-): (event: RecordedEvent) => void {
+/** The command that waits for a yes, with the thoughts behind it: the person may have come back days later. */
+async function showWaiting({ store }: Host, row: AgentRow, show: (event: RecordedEvent) => void): Promise<void> {
+  const tail = await store.read(row.id, Math.max(0, row.head - WAITING_TAIL), WAITING_TAIL);
+  const asked = tail.findLast((event) => event.type === "approval-asked");
+  if (!asked || tail.some((event) => event.seq > asked.seq && "callId" in event && event.callId === asked.callId))
+    return;
+  for (const event of tail)
+    if ((event.type === "model-replied" || event.type === "command-requested") && event.step === asked.step)
+      show(event);
+}
+
+/** Behind a command that waits there are only pauses and resumptions. */
+const WAITING_TAIL = 200;
+
+function presenter({ talk, redact, colour }: House, { catalogue }: Host): (event: RecordedEvent) => void {
   if (talk.json) {
     const toLine = createEventLines();
     return (event) => talk.data(redact(JSON.stringify(toLine(event))));
@@ -69,7 +81,7 @@ function presenter(
   return createShowRun({
     print: (line) => talk.data(redact(line)),
     colour,
-    thoughtsOf: (reply, finishReason) => readReply(reply, finishReason).thoughts,
+    thoughtsOf: (reply, finishReason) => catalogue.readReply(reply, finishReason).thoughts,
   });
 }
 
@@ -116,7 +128,7 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
   return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
 }
 
-function sayEnd(row: AgentRow, folder: string, state: AgentState, exitCode: number, { talk }: House): void {
+function sayEnd(row: AgentRow, folder: string, state: AgentState, exitCode: number, { talk, home }: House): void {
   const { phase } = activeFrame(state);
   const { usage, step } = state;
   const isDone = phase.kind === "resting";
@@ -132,9 +144,9 @@ function sayEnd(row: AgentRow, folder: string, state: AgentState, exitCode: numb
   }
   const about = usage.estimated ? "about " : "";
   talk.say("");
-  talk.say(`${step} steps, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
+  talk.say(`${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
   talk.say(`Workspace: ${folder}`);
-  if (!isDone) talk.say(`Go on with: goald resume ${row.id}`);
+  if (!isDone) talk.say(`Go on with: ${again(home, "resume", row.id)}`);
 }
 
 /** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */

@@ -1,11 +1,14 @@
 /**
  * house.ts -- what every verb begins with: which home, which settings, how to talk to the person.
  */
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
+import { GoaldError } from "#core/errors.ts";
 import { type LineInput, openLineInput } from "#terminal/ask.ts";
+import { inertJson } from "#terminal/inert-json.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
 import { CHECKOUT } from "../shipped.ts";
@@ -27,6 +30,8 @@ export interface Talk {
   say(line: string): void;
   /** The person's lines; opened at the first question. */
   input(): LineInput;
+  /** True when the last question was left by Ctrl-C. */
+  readonly interrupted: boolean;
   close(): void;
 }
 
@@ -49,11 +54,14 @@ export function openTalk(options: GlobalOptions): Talk {
   return {
     json,
     interactive,
-    data: (line) => console.log(line),
+    data: (line) => console.log(json ? inertJson(line) : line),
     say: (line) => (json ? console.error(line) : console.log(line)),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;
+    },
+    get interrupted() {
+      return input?.interrupted === true;
     },
     close: () => input?.close(),
   };
@@ -61,24 +69,47 @@ export function openTalk(options: GlobalOptions): Talk {
 
 export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}): Promise<House> {
   const talk = openTalk(options);
-  const home = await findHome({
-    flag: options.home,
-    env: process.env,
-    cwd: process.cwd(),
-    checkout: CHECKOUT,
-    userHome: homedir(),
-    configHome: process.env.XDG_CONFIG_HOME,
-    isTerminal: talk.interactive,
-    askTrust: (folder) => askTrust(folder, talk),
-    uid: process.getuid?.(),
-  });
-  const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-  for (const note of notes) console.error(clean(note));
-  const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
-  return { home, settings, redact: createRedactor(secrets), scrub: createValueRedactor(secrets), talk, colour };
+  try {
+    const home = await findHome({
+      flag: options.home,
+      env: process.env,
+      cwd: process.cwd(),
+      checkout: CHECKOUT,
+      userHome: homedir(),
+      configHome: process.env.XDG_CONFIG_HOME,
+      isTerminal: talk.interactive,
+      askTrust: (folder) => askTrust(folder, talk),
+      uid: process.getuid?.(),
+    });
+    await requireFolder(home);
+    const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
+    for (const note of notes) console.error(clean(note));
+    const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
+    return { home, settings, redact: createRedactor(secrets), scrub: createValueRedactor(secrets), talk, colour };
+  } catch (error) {
+    // A terminal that is still being read keeps the process alive.
+    talk.close();
+    throw error;
+  }
 }
 
+/** A call of goald that works in this home, to be typed by the person. */
+export const again = ({ root, chosenBy }: Home, ...words: readonly string[]): string =>
+  ["goald", ...words, ...(chosenBy === "--home" ? ["--home", JSON.stringify(root)] : [])].join(" ");
+
+/** "1 step", "2 steps". */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
+
+/** A home need not be there yet; but what is there must be one. Throws GOALD_HOME_UNWRITABLE. */
+async function requireFolder({ root }: Home): Promise<void> {
+  const found = await stat(root).catch(() => undefined);
+  if (found && !found.isDirectory())
+    throw new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: it is no folder.`, {
+      hint: "Name another home with --home FOLDER or GOALD_HOME.",
+    });
+}
 
 async function askTrust(folder: string, talk: Talk): Promise<boolean> {
   talk.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);

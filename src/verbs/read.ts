@@ -13,7 +13,7 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { createEventLines, type EventLine } from "#terminal/event-line.ts";
 import { renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
-import { type GlobalOptions, type House, openHouse } from "./house.ts";
+import { counted, type GlobalOptions, type House, openHouse } from "./house.ts";
 
 const PAGE = 500;
 
@@ -88,8 +88,8 @@ export async function verify(name: string | undefined, options: GlobalOptions): 
     if (talk.json) talk.data(JSON.stringify(report));
     else {
       for (const problem of report.problems) talk.data(clean(problem));
-      const verdict = report.problems.length === 0 ? "sound" : `${report.problems.length} problems`;
-      talk.say(`${report.agents} agents, ${report.events} events: ${verdict}.`);
+      const verdict = report.problems.length === 0 ? "sound" : counted(report.problems.length, "problem");
+      talk.say(`${counted(report.agents, "agent")}, ${counted(report.events, "event")}: ${verdict}.`);
     }
     return report.problems.length === 0 ? EXIT.ok : EXIT.error;
   });
@@ -173,7 +173,7 @@ function describe(
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
     `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
-    `Steps:      ${agent.step}, ${agent.tokens} tokens`,
+    `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
     `Workspace:  ${agent.workspace}`,
     ...agent.files.map(({ path, bytes, step }) => `  ${path} (${bytes} bytes, step ${step})`),

@@ -8,18 +8,19 @@ import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import type { SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentSettings, CommandCall } from "#core/event.ts";
+import type { AgentSettings } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import type { Answer } from "#daemon/foreground.ts";
+import type { ForegroundParts } from "#daemon/foreground.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { parseAnswer } from "#terminal/approve.ts";
 import { setUpAgent } from "#terminal/set-up.ts";
+import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { openHost } from "../main.ts";
 import { connected } from "./connect.ts";
 import { hostAgent, openHouseLog } from "./host-agent.ts";
-import { type GlobalOptions, type House, openHouse } from "./house.ts";
+import { again, type GlobalOptions, type House, openHouse } from "./house.ts";
 import { findAgent, stateOf } from "./read.ts";
 
 export interface RunOptions extends GlobalOptions {
@@ -38,6 +39,7 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
   const house = await openHouse(options, flagsOf(options));
   try {
     const given = await agentFromFlags(goal, options, house.settings.agentFile);
+    if (!given && !house.talk.interactive) throw nobodyDescribed();
     requireSomebody(house, options.continuous === true || house.settings.approve === "never");
     if (given) return await createAndRun(given, house, options);
     const last = await lastUnfinished(house);
@@ -98,12 +100,15 @@ async function resumeAndRun(row: AgentRow, state: AgentState, house: House, opti
   return (await hostAgent(host, row, house, askAt(house))).exitCode;
 }
 
-function alreadyFinished(row: AgentRow, state: AgentState, { talk }: House): number {
+function alreadyFinished(row: AgentRow, state: AgentState, { talk, home }: House): number {
   const { phase } = activeFrame(state);
   const reason = phase.kind === "resting" ? phase.reason : "";
   if (talk.json)
     talk.data(JSON.stringify({ type: "result", agent: row.id, outcome: "completed", reason, exitCode: EXIT.ok }));
-  else talk.say(`${state.name} (${row.id}) has finished already: ${reason}\nIts files: goald files ${row.id}`);
+  else
+    talk.say(
+      clean(`${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${again(home, "files", row.id)}`),
+    );
   return EXIT.ok;
 }
 
@@ -119,6 +124,7 @@ async function agentFromFlags(
   const from = options.from ?? (name === undefined && role === undefined && goals.length === 0 ? agentFile : undefined);
   if (from) {
     const file = await readAgentFile(from);
+    for (const note of file.notes) console.error(`${from}: ${note}`);
     return validateAgent({
       name: name ?? file.name,
       role: role ?? file.role,
@@ -155,6 +161,11 @@ function checkLimit(options: RunOptions): void {
     });
 }
 
+const nobodyDescribed = (): GoaldError =>
+  new GoaldError("GOALD_USAGE", "There is no agent to run: no goal was given, and there is no terminal to ask on.", {
+    hint: 'Give at least a goal: goald run --goal "…" --continuous, or a file: goald run --from agent.yaml --continuous.',
+  });
+
 /** Throws GOALD_USAGE when commands want a yes and nobody can give one. */
 function requireSomebody(house: House, unattended: boolean): void {
   if (unattended || house.talk.interactive) return;
@@ -190,14 +201,19 @@ async function lastUnfinished(house: House): Promise<{ row: AgentRow; state: Age
 }
 
 /** Asks the person at the terminal about one command; the answer's grammar is AutoGPT's. */
-function askAt({ talk, settings }: House): ((call: CommandCall) => Promise<Answer>) | undefined {
+function askAt({ talk, settings }: House): ForegroundParts["ask"] {
   if (!talk.interactive) return undefined;
   const { yes, no } = settings.keys;
-  return async () => {
+  const question = `Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `;
+  return async (_call, interrupt) => {
     for (;;) {
       const line = await talk
         .input()
-        .askLine(`Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `);
+        .askLine(question, interrupt)
+        .catch((thrown: unknown) => {
+          if (interrupt.aborted) return undefined;
+          throw thrown;
+        });
       if (line === undefined) return { kind: "leave" };
       const answer = parseAnswer(line, settings.keys);
       switch (answer.kind) {

@@ -5,13 +5,16 @@
  * through resolve-path.ts, and touches plain files only. A change is durable before it
  * is told to `onChange`, and is told with its content, so that the history can hold every
  * version. `truncate` alone is not told: what it takes back was never told either.
+ *
+ * Whether the history has what lies there is a matter of `lastVersion` and of what was told here since:
+ * by hash before a file is lost, by size alone before an append, whose cost must not grow with the file.
  */
 import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FileChange, FileStat, Workspace } from "#core/ports.ts";
+import type { FileChange, FileStat, LastVersion, Workspace } from "#core/ports.ts";
 import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
 import type { OpenFile } from "./open-file.ts";
@@ -35,7 +38,10 @@ export interface WorkspaceOptions {
   readonly own?: boolean;
   /** How folders are kept from being swapped; the best that the system offers by default. */
   readonly anchor?: Anchor;
+  /** What the history says of a path; without it, only what is changed here is known. */
+  readonly lastVersion?: LastVersion;
 }
+type Version = Awaited<ReturnType<LastVersion>>;
 
 /** `folder` is absolute; it is made by the first change. */
 export function openLocalWorkspace(
@@ -51,12 +57,16 @@ class LocalWorkspace implements Workspace {
   readonly #onChange: (change: FileChange) => void;
   readonly #own: boolean;
   readonly #anchor: Anchor;
+  readonly #lastVersion: LastVersion | undefined;
+  /** The last change of each path that was told here: the history gets to know it later. */
+  readonly #told = new Map<string, Version>();
 
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
     this.#onChange = onChange;
     this.#own = options.own === true;
     this.#anchor = options.anchor ?? bestAnchor();
+    this.#lastVersion = options.lastVersion;
   }
 
   stat(path: string): Promise<FileStat | undefined> {
@@ -83,7 +93,7 @@ class LocalWorkspace implements Workspace {
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
       await replaceFile(place, `${this.folder}\0${dirname(place.path)}`, bytes);
-      this.#told("write", place.path, bytes.length, bytes);
+      this.#tell("write", place.path, bytes.length, bytes);
     });
   }
 
@@ -91,9 +101,20 @@ class LocalWorkspace implements Workspace {
     return explained(path, async () => {
       const bytes = toBytes(content);
       await using place = await this.#placeToChange(path);
+      await this.#preserveBase(place);
       const size = await appendWhole(place, bytes);
-      this.#told("append", place.path, size, bytes);
+      this.#tell("append", place.path, size, bytes);
     });
+  }
+
+  /** What a piece is added to must be in the history, or the piece alone would be. */
+  async #preserveBase(place: Place): Promise<void> {
+    const size = place.found?.size ?? 0;
+    if (size === 0 || !this.#lastVersion) return;
+    if ((await this.#versionOf(place.path))?.bytes === size) return;
+    await using opened = await openFile(place, flags.O_RDONLY);
+    const content = await readRange(opened, place.path);
+    this.#tell("found", place.path, content.length, content);
   }
 
   truncate(path: string, bytes: number): Promise<void> {
@@ -109,16 +130,17 @@ class LocalWorkspace implements Workspace {
     });
   }
 
-  remove(path: string): Promise<boolean> {
+  remove(path: string, { wasThere = false }: { readonly wasThere?: boolean } = {}): Promise<boolean> {
     return explained(path, async () => {
       await using place = await this.#place(path, true);
-      if (!place?.found) return false;
-      requirePlainFile(place.found, place.path);
-      await place.folder.verify();
-      await unlink(place.file);
-      await place.folder.sync();
-      this.#onChange({ path: place.path, operation: "delete", bytes: 0, sha256: null, content: null });
-      return true;
+      if (place?.found) {
+        requirePlainFile(place.found, place.path);
+        await place.folder.verify();
+        await unlink(place.file);
+        await place.folder.sync();
+      } else if (!wasThere) return false;
+      this.#tell("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
+      return place?.found !== undefined;
     });
   }
 
@@ -128,8 +150,12 @@ class LocalWorkspace implements Workspace {
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
-      const sha256 = this.#told("found", place.path, content.length, content);
-      return { bytes: content.length, sha256 };
+      const bytes = content.length;
+      const sha256 = sha256Of(content);
+      const last = await this.#versionOf(place.path);
+      // The size tells the hash of a whole file from that of a piece.
+      if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#tell("found", place.path, bytes, content, sha256);
+      return { bytes, sha256 };
     });
   }
 
@@ -161,12 +187,23 @@ class LocalWorkspace implements Workspace {
     return place;
   }
 
-  #told(operation: "write" | "append" | "found", path: string, bytes: number, content: Uint8Array): string {
-    const sha256 = hash("sha256", content, "hex");
+  async #versionOf(path: string): Promise<Version> {
+    return this.#told.get(path) ?? (await this.#lastVersion?.(path));
+  }
+
+  #tell(
+    operation: FileChange["operation"],
+    path: string,
+    bytes: number,
+    content: Uint8Array | null,
+    sha256: string | null = content && sha256Of(content),
+  ): void {
+    if (this.#lastVersion) this.#told.set(path, { operation, bytes, sha256 });
     this.#onChange({ path, operation, bytes, sha256, content });
-    return sha256;
   }
 }
+
+const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex");
 
 const toBytes = (content: string | Uint8Array): Uint8Array =>
   typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);

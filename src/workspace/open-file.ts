@@ -7,6 +7,7 @@
  */
 import {
   closeSync,
+  fchmodSync,
   fstatSync,
   fsync,
   ftruncate,
@@ -17,7 +18,9 @@ import {
   write,
   writeSync,
 } from "node:fs";
+import { codeOf } from "./file-errors.ts";
 
+const NO_MODES: ReadonlySet<string> = new Set(["EPERM", "EINVAL", "ENOSYS", "ENOTSUP"]);
 /** Up to here a piece is read or written in place. */
 const SMALL_BYTES = 64 * 1024;
 
@@ -30,6 +33,15 @@ export class OpenFile implements AsyncDisposable {
 
   stat(): Stats {
     return fstatSync(this.descriptor);
+  }
+
+  /** For a file of our own, where only a file system that knows no modes refuses: then it has none to lose. */
+  setMode(mode: number): void {
+    try {
+      fchmodSync(this.descriptor, mode);
+    } catch (error) {
+      if (!NO_MODES.has(codeOf(error) ?? "")) throw error;
+    }
   }
 
   /** Fills `bytes` from `position` of the file on; returns how many there were. */

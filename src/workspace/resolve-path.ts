@@ -126,7 +126,7 @@ function enterRoot(root: string, make: boolean, anchor: Anchor): Folder | undefi
     if (codeOf(error) !== "ENOENT") throw error;
   }
   if (!make) return undefined;
-  mkdirSync(root, { recursive: true });
+  mkdirSync(root, { recursive: true, mode: 0o755 });
   return enter(root, anchor, 0);
 }
 

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import deleteFile from "../../commands/delete_file.ts";
 import { call, makeDesk, REFUSED_PATHS } from "./context.ts";
@@ -30,12 +32,44 @@ describe("delete_file", () => {
       });
   });
 
-  it("tells the same when a crash made it run twice", async () => {
+  it("tells the same when a crash made it run twice, and the history of the end of the file", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "x");
     const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
     const first = await deleteFile.run({ file: "a.txt" }, desk.context, prepared);
+    // What the first run told was lost with the crash.
+    desk.changes.length = 0;
+    expect(await deleteFile.prepare?.({ file: "a.txt" }, desk.context)).toBeNull();
     expect(await deleteFile.run({ file: "a.txt" }, desk.context, prepared)).toEqual(first);
+    expect(desk.changes).toMatchObject([{ operation: "delete", path: "a.txt" }]);
+  });
+
+  it.each<[title: string, before: string | null, since: string]>([
+    ["another content", "x", "a person's"],
+    ["another content of the same size", "x", "y"],
+    ["a file where none was", null, "a person's"],
+  ])("leaves what somebody put there after it had begun: %s", async (_title, before, since) => {
+    await using desk = await makeDesk();
+    if (before !== null) await desk.workspace.write("a.txt", before);
+    const prepared = JSON.parse(JSON.stringify(await deleteFile.prepare?.({ file: "a.txt" }, desk.context)));
+    await writeFile(join(desk.folder, "a.txt"), since);
+    const result = await deleteFile.run({ file: "./a.txt" }, desk.context, prepared);
+    expect(result).toMatchObject({
+      status: "failed",
+      code: "changed-since",
+      text: expect.stringMatching(/^a\.txt was not/),
+    });
+    expect(await readFile(join(desk.folder, "a.txt"), "utf8")).toBe(since);
+    expect(desk.changes.map(({ operation }) => operation)).not.toContain("delete");
+    expect(await call(deleteFile, { file: "a.txt" }, desk.context)).toMatchObject({ status: "ok" });
+  });
+
+  it("removes a file that was put back as it was", async () => {
+    await using desk = await makeDesk();
+    await desk.workspace.write("a.txt", "x");
+    const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
+    await writeFile(join(desk.folder, "a.txt"), "x");
+    expect(await deleteFile.run({ file: "a.txt" }, desk.context, prepared)).toMatchObject({ status: "ok" });
   });
 
   it("refuses folders, and what is not inside", async () => {

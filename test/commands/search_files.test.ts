@@ -1,10 +1,15 @@
+import { execFile } from "node:child_process";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { call, contextOf, makeDesk, REFUSED_PATHS } from "./context.ts";
+
+const run = promisify(execFile);
 
 async function search(
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -55,6 +60,41 @@ describe("search_files", () => {
       expect(lines.at(-1)).toMatch(/^Stopped at 10 results: there may be more\./);
     }
     expect(await search(many, { directory: "", limit: 30 })).not.toContain("Stopped");
+  });
+
+  it("counts lines and shows each once, wherever and however often the text stands in them", async () => {
+    const content = "no\n\nyes and YES\nİyes\n\n\nlast: yes";
+    expect(await search({ "a.txt": content }, { directory: "", text: "yEs" })).toBe(
+      '3 lines with "yEs" in 1 file of the workspace:\na.txt:3: yes and YES\na.txt:4: İyes\na.txt:7: last: yes',
+    );
+    expect(await search({ "a.txt": "İİİ x\nistanbul\nİSTANBUL" }, { directory: "", text: "İst" })).toContain(
+      "a.txt:2: istanbul\na.txt:3: İSTANBUL",
+    );
+  });
+
+  it("finds the same lines as a search line by line, whatever stands in a file", async () => {
+    const letters = fc.string({ unit: fc.constantFrom("a", "B", "\n", "İ", "ß", "\r"), maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(letters, fc.constantFrom("a", "ab", "İ", "ß"), async (content, text) => {
+        const [, ...found] = (await search({ f: content }, { directory: "", text })).split("\n");
+        const lower = (each: string) => each.replaceAll("İ", "i").toLowerCase();
+        const lines = content
+          .split("\n")
+          .flatMap((line, index) => (lower(line).includes(lower(text)) ? [index + 1] : []));
+        expect(found.map((line) => Number(line.split(":")[1]))).toEqual(lines);
+      }),
+    );
+  });
+
+  it("makes no more results than are asked for, however many lines would match", async () => {
+    const child = [join(import.meta.dirname, "search.child.ts")];
+    const { stdout } = await run(process.execPath, ["--max-old-space-size=64", ...child]);
+    expect(stdout.split("\n").slice(1, 5)).toEqual([
+      "a.txt:1: a",
+      "a.txt:2: a",
+      "a.txt:3: a",
+      expect.stringContaining("Stopped at 3 results"),
+    ]);
   });
 
   it("stops when the answer is full, and says so", async () => {

@@ -247,6 +247,17 @@ describe("opening a home", () => {
       expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o700);
   });
 
+  it("lets nobody else write to its folders, whatever the umask", async () => {
+    const earlier = process.umask(0);
+    try {
+      await open(at("new", "home"));
+    } finally {
+      process.umask(earlier);
+    }
+    for (const path of ["../home", "commands", "config", "prompts", "workspace"])
+      expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o755);
+  });
+
   it("closes a .goald that was open to others", async () => {
     await makeHome("home");
     await chmod(at("home", ".goald"), 0o755);

@@ -1,6 +1,7 @@
 /** The part of the store contract that is about one commit: all of it or nothing. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Commit, Lease, Store } from "#core/ports.ts";
+import { STATE_VERSION } from "#core/state.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
 import {
   bytesOf,
@@ -15,6 +16,9 @@ import {
   words,
   wrote,
 } from "./store-builders.ts";
+
+/** Of a state that this goald does not know, and so cannot refold to. */
+const OTHER_VERSION = STATE_VERSION + 1;
 
 export function commitContract(name: string, make: () => Promise<Store>): void {
   describe(`${name} keeps the store contract: one unit`, () => {
@@ -45,7 +49,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
         { kind: "timer", key: "c7", at: later(50), message: words("ring") },
       ],
       wakeAt: null,
-      snapshot: { version: 1, state: {} },
+      snapshot: { version: OTHER_VERSION, state: {} },
     });
 
     it("writes all of it", async () => {
@@ -65,7 +69,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect(await store.inbox("bar")).toMatchObject([{ at: later(3), message: words("hello") }]);
       expect(await store.agent("child")).toMatchObject({ parent: "foo", folder: "foo/agents/child", wakeAt: later(3) });
       expect(await store.due(later(9))).toEqual(["bar", "child"]);
-      expect(await store.load("foo", 1)).toMatchObject({ head: 3, snapshot: { seq: 3 }, events: [] });
+      expect(await store.load("foo", OTHER_VERSION)).toMatchObject({ head: 3, snapshot: { seq: 3 }, events: [] });
       expect((await store.verify()).problems).toEqual([]);
     });
 
@@ -83,6 +87,8 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       ["an inbox row that never came", { consumed: ["in", "never"] }, "GOALD_CONFLICT"],
       ["an inbox row consumed twice", { consumed: ["in", "in"] }, "GOALD_CONFLICT"],
       ["a memory of an event to come", { memories: [memoryOf(2), memoryOf(4)] }, "GOALD_INTERNAL"],
+      ["a memory of an earlier commit's event", { memories: [memoryOf(2), memoryOf(1)] }, "GOALD_INTERNAL"],
+      ["a memory without an event", { events: [] }, "GOALD_INTERNAL"],
       ["two memories of one event", { memories: [memoryOf(2), memoryOf(2, "other")] }, "GOALD_CONFLICT"],
       ["content with another's hash", { files: [{ ...wrote("a", "x"), sha256: sha256("y") }] }, "GOALD_INTERNAL"],
       ["a time that is none", { wakeAt: "soon" }, "GOALD_INTERNAL"],
@@ -94,6 +100,12 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect(await picture(store)).toEqual(before);
       await commit(1, parts);
       expect(await store.agent("foo")).toMatchObject({ head: 3 });
+    });
+
+    it("refuses a change of a file without an event", async () => {
+      const before = await picture(store);
+      await expect(commit(1, { files: [wrote("a", "x")] })).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
+      expect(await picture(store)).toEqual(before);
     });
 
     it("keeps one copy of equal content, and the history of a file in order", async () => {
@@ -114,6 +126,10 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
         ["a", "write", "c2", later(3)],
       ]);
       expect((await store.verify()).problems).toEqual([]);
+      expect(await store.lastFileVersion("foo", "a")).toEqual((await store.files("foo")).at(-1));
+      expect(await store.lastFileVersion("foo", "b")).toMatchObject({ operation: "write", bytes: 4 });
+      expect(await store.lastFileVersion("foo", "A")).toBeUndefined();
+      expect(await store.lastFileVersion("bar", "a")).toBeUndefined();
     });
 
     it("sends and spawns once, however often the call is repeated, and tells senders apart", async () => {

@@ -5,12 +5,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Commit, Lease, Store } from "#core/ports.ts";
-import { AT, finished } from "../helpers/events.ts";
+import { AT } from "../helpers/events.ts";
 import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
 import { commitContract } from "./store-commits.ts";
+import { memoryContract } from "./store-memories.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);
+  memoryContract(name, make);
 
   let store: Store;
   let lease: Lease;
@@ -60,6 +62,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
       ["memories", () => store.memories("bar", 0, 1)],
       ["saveVectors", () => store.saveVectors("bar", "e", [])],
       ["files", () => store.files("bar")],
+      ["lastFileVersion", () => store.lastFileVersion("bar", "a")],
       ["verify", () => store.verify("bar")],
       ["create below it", () => store.create({ ...SPEC, parent: "bar" }, "key-2", AT)],
     ])("%s says that an unknown agent is not there", async (_call, make) => {
@@ -209,51 +212,6 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
       await set(3, timer("a", later(11)));
       await store.due(later(12));
       expect((await store.inbox("foo")).map(({ message }) => message)).toEqual([words("a"), words("c")]);
-    });
-  });
-
-  describe(`${name} keeps the store contract: memory`, () => {
-    beforeEach(async () => {
-      const events = stamped(2, said("2"), said("3"), finished(1));
-      const staged = ["x", "y"].map((text) => ({ kind: "memory", text, importance: 1, memoryKind: "fact" }) as const);
-      await commit(1, { events, memories: [memoryOf(2), memoryOf(3), memoryOf(4)], staged });
-    });
-
-    it("reads in pages that do not part the memories of one event", async () => {
-      const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
-      expect(await page(0)).toEqual(["memory 2", "memory 3"]);
-      expect(await page(3)).toEqual(["memory 4", "x", "y"]);
-      expect(await page(4)).toEqual([]);
-      const ids = (await store.memories("foo", 0, 99)).map(({ id }) => id);
-      expect(new Set(ids).size).toBe(5);
-      expect(ids.slice(0, 3)).toEqual(["foo/2", "foo/3", "foo/4"]);
-    });
-
-    it("keeps vectors bit by bit, and replaces those of another embedder", async () => {
-      const vector = Float32Array.of(0.1, -0, 3.4e38, 1e-45, Number.NaN);
-      const view = new Float32Array([9, ...vector, 9]).subarray(1, 6);
-      await store.saveVectors("foo", "old@2", [{ seq: 3, vector: Float32Array.of(1, 2) }]);
-      await store.saveVectors("foo", "new@5", [
-        { seq: 2, vector: view },
-        { seq: 3, vector },
-      ]);
-      const rows = await store.memories("foo", 0, 2);
-      expect(rows.map((row) => [row.embedder, [...(row.vector ?? [])]])).toEqual([
-        ["new@5", [...vector]],
-        ["new@5", [...vector]],
-      ]);
-      expect(Object.is(rows[0]?.vector?.[1], -0)).toBe(true);
-    });
-
-    it("keeps no vector that may be another memory's, and none of an event without one", async () => {
-      await store.saveVectors("foo", "e@1", [{ seq: 4, vector: Float32Array.of(1) }]);
-      expect((await store.memories("foo", 3, 9)).map(({ vector }) => vector)).toEqual([null, null, null]);
-      const saving = store.saveVectors("foo", "e@1", [
-        { seq: 2, vector: Float32Array.of(1) },
-        { seq: 1, vector: Float32Array.of(1) },
-      ]);
-      await expect(saving).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-      expect((await store.memories("foo", 0, 1))[0]?.vector).toBeNull();
     });
   });
 }

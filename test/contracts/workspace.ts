@@ -5,11 +5,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, Workspace } from "#core/ports.ts";
+import type { FileChange, LastVersion, Workspace } from "#core/ports.ts";
+import { historyContract } from "./workspace-history.ts";
 
 export interface WorkspaceUnderTest {
   /** Each call opens the same folder. */
-  open(onChange?: (change: FileChange) => void, own?: boolean): Workspace;
+  open(onChange?: (change: FileChange) => void, own?: boolean, lastVersion?: LastVersion): Workspace;
   close(): Promise<void>;
 }
 
@@ -27,6 +28,8 @@ const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> 
   (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
 
 export function workspaceContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
+  historyContract(name, make);
+
   describe(`${name} keeps the workspace contract`, () => {
     let under: WorkspaceUnderTest;
     let changes: FileChange[];
@@ -101,23 +104,6 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(await workspace.stat("a.txt")).toBeUndefined();
         expect(changes.slice(1)).toEqual([
           { path: "a.txt", operation: "delete", bytes: 0, sha256: null, content: null },
-        ]);
-      });
-
-      it("are preserved with their content, and nothing is preserved where nothing is", async () => {
-        await workspace.write("a.txt", "old");
-        changes.length = 0;
-        expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("old") });
-        expect(await workspace.preserve("none.txt")).toBeUndefined();
-        expect(await workspace.preserve("no/such.txt")).toBeUndefined();
-        expect(changes).toEqual([
-          {
-            path: "a.txt",
-            operation: "found",
-            bytes: 3,
-            sha256: sha256("old"),
-            content: new TextEncoder().encode("old"),
-          },
         ]);
       });
 

@@ -60,8 +60,8 @@ export function memoryRows(): MemoryRows {
     async saveVectors(agent, embedder, vectors) {
       if (trouble.saving) throw trouble.saving;
       counts.saved++;
-      for (const { seq, vector } of vectors) {
-        const at = of(agent).findIndex((row) => row.seq === seq);
+      for (const { id, vector } of vectors) {
+        const at = of(agent).findIndex((row) => row.id === id);
         const row = of(agent)[at];
         if (row) of(agent)[at] = { ...row, embedder, vector };
       }

@@ -25,11 +25,11 @@ import type {
 } from "#core/ports.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
-import { placeOf, requireRight, stagedMemory } from "#store/commit.ts";
+import { placeOf, requireRight, stagedMemory, strayMemory } from "#store/commit.ts";
 import { missing } from "#store/failure.ts";
 import { createdEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
-import { isoTime, toEvent } from "#store/rows.ts";
+import { isoTime, memoryId, toEvent } from "#store/rows.ts";
 import { folderOf, freeSlug } from "#store/slug.ts";
 
 /** Never changed once it is in the state: a unit changes copies. */
@@ -144,16 +144,20 @@ export class MemoryStore implements Store {
   async saveVectors(agent: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
     this.#unit((draft) => {
       const { memories } = touch(draft, agent);
-      for (const { seq, vector } of vectors) {
-        const [memory, another] = memories.filter((each) => each.seq === seq);
-        if (!memory) missing(`${agent}/${seq}`);
-        if (!another) memories[memories.indexOf(memory)] = { ...memory, embedder, vector: new Float32Array(vector) };
+      for (const { id, vector } of vectors) {
+        const place = memories.findIndex((each) => each.id === id);
+        const memory = memories[place] ?? missing(id);
+        memories[place] = { ...memory, embedder, vector: new Float32Array(vector) };
       }
     });
   }
 
   async files(agent: string): Promise<readonly FileVersion[]> {
     return this.#held(agent).files;
+  }
+
+  async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
+    return this.#held(agent).files.findLast((file) => file.path === path);
   }
 
   async verify(agent?: string): Promise<VerifyReport> {
@@ -238,15 +242,18 @@ function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit)
   for (const key of commit.consumed) consume(held, key);
   for (const bytes of commit.blobs) draft.blobs.set(sha256(bytes), bytes);
   for (const { content, ...file } of commit.files) {
+    if (commit.events.length === 0)
+      throw new GoaldError("GOALD_INTERNAL", "Expected a change of a file with an event.");
     if ((content && sha256(content)) !== file.sha256) throw new GoaldError("GOALD_INTERNAL", "Expected another hash.");
     if (content) draft.blobs.set(sha256(content), content);
     const event = commit.events.findLast((each) => "callId" in each && each.callId === file.callId);
     held.files.push({ ...file, at: event?.at ?? at });
   }
-  for (const memory of commit.memories) remember(held, memory, 0);
+  const seqs = new Set(commit.events.map(({ seq }) => seq));
+  for (const memory of commit.memories) remember(held, memory, 0, seqs);
   let ordinal = 0;
   for (const staged of commit.staged)
-    if (staged.kind === "memory") remember(held, stagedMemory(staged, lease.agent, result), ++ordinal);
+    if (staged.kind === "memory") remember(held, stagedMemory(staged, lease.agent, result), ++ordinal, seqs);
     else applyStaged(draft, lease.agent, staged, at);
   if (snapshot) held.snapshots.push({ seq: head, version: snapshot.version, state: JSON.stringify(snapshot.state) });
 }
@@ -258,10 +265,15 @@ function consume({ inbox }: Held, key: string): void {
   inbox[place] = { ...row, consumed: true };
 }
 
-function remember({ row, events, memories }: Held, memory: NewMemory, ordinal: number): void {
+function remember(
+  { row, events, memories }: Held,
+  memory: NewMemory,
+  ordinal: number,
+  seqs: ReadonlySet<number>,
+): void {
   const { seq, text } = memory;
-  const id = ordinal === 0 ? `${row.id}/${seq}` : `${row.id}/${seq}.${ordinal}`;
-  if (seq < 1 || seq > events.length) throw new GoaldError("GOALD_INTERNAL", `Expected an event ${seq}, found none.`);
+  const id = memoryId(row.id, seq, ordinal);
+  if (!seqs.has(seq)) strayMemory(seq);
   if (memories.some((each) => each.id === id)) throw new GoaldError("GOALD_CONFLICT", `There is a memory ${id}.`);
   const { at } = JSON.parse(events[seq - 1] ?? "null") as RecordedEvent;
   memories.push({ ...memory, text: wellFormed(text), id, at, embedder: null, vector: null });

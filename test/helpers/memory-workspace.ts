@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
-import type { FileChange, FileStat, Workspace } from "#core/ports.ts";
+import type { FileChange, FileStat, LastVersion, Workspace } from "#core/ports.ts";
 import { normalizePath, refuseOwn } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;
@@ -15,6 +15,9 @@ export class MemoryWorkspace implements Workspace {
   readonly #files: Files;
   readonly #onChange: (change: FileChange) => void;
   readonly #own: boolean;
+  readonly #lastVersion: LastVersion | undefined;
+  /** What was told here: newer than what `lastVersion` says. */
+  readonly #told = new Map<string, FileChange>();
 
   /** Workspaces that share `files` see the same folder. */
   constructor(
@@ -23,12 +26,14 @@ export class MemoryWorkspace implements Workspace {
       folder?: string;
       own?: boolean;
       onChange?: ((change: FileChange) => void) | undefined;
+      lastVersion?: LastVersion | undefined;
     } = {},
   ) {
     this.folder = options.folder ?? "/nowhere/workspace/foo";
     this.#files = options.files ?? new Map();
     this.#onChange = options.onChange ?? (() => undefined);
     this.#own = options.own === true;
+    this.#lastVersion = options.lastVersion;
   }
 
   async stat(path: string): Promise<FileStat | undefined> {
@@ -46,15 +51,18 @@ export class MemoryWorkspace implements Workspace {
     const bytes = toBytes(content);
     const file = this.#pathToChange(path);
     this.#files.set(file, bytes);
-    this.#told("write", file, bytes.length, bytes);
+    this.#tell("write", file, bytes.length, bytes);
   }
 
   async append(path: string, content: string | Uint8Array): Promise<void> {
     const bytes = toBytes(content);
     const file = this.#pathToChange(path);
-    const whole = Buffer.concat([this.#files.get(file) ?? new Uint8Array(), bytes]);
+    const base = this.#files.get(file) ?? new Uint8Array();
+    if (this.#lastVersion && base.length > 0 && (await this.#versionOf(file))?.bytes !== base.length)
+      this.#tell("found", file, base.length, base);
+    const whole = Buffer.concat([base, bytes]);
     this.#files.set(file, new Uint8Array(whole));
-    this.#told("append", file, whole.length, bytes);
+    this.#tell("append", file, whole.length, bytes);
   }
 
   async truncate(path: string, bytes: number): Promise<void> {
@@ -65,17 +73,26 @@ export class MemoryWorkspace implements Workspace {
     this.#files.set(file, content.slice(0, bytes));
   }
 
-  async remove(path: string): Promise<boolean> {
+  async remove(path: string, { wasThere = false }: { readonly wasThere?: boolean } = {}): Promise<boolean> {
     const file = this.#pathToChange(path);
-    if (!this.#files.delete(file)) return false;
-    this.#onChange({ path: file, operation: "delete", bytes: 0, sha256: null, content: null });
-    return true;
+    const removed = this.#files.delete(file);
+    if (removed || wasThere) this.#tell("delete", file, 0, null);
+    return removed;
   }
 
   async preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     const file = this.#path(path);
     const content = this.#files.get(file);
-    return content && { bytes: content.length, sha256: this.#told("found", file, content.length, content) };
+    if (!content) return undefined;
+    const bytes = content.length;
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    const last = await this.#versionOf(file);
+    if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#tell("found", file, bytes, content);
+    return { bytes, sha256 };
+  }
+
+  async #versionOf(file: string): ReturnType<LastVersion> {
+    return this.#told.get(file) ?? (await this.#lastVersion?.(file));
   }
 
   async *list(directory: string): AsyncIterable<FileStat> {
@@ -109,10 +126,11 @@ export class MemoryWorkspace implements Workspace {
     return content;
   }
 
-  #told(operation: "write" | "append" | "found", path: string, bytes: number, content: Uint8Array): string {
-    const sha256 = createHash("sha256").update(content).digest("hex");
-    this.#onChange({ path, operation, bytes, sha256, content });
-    return sha256;
+  #tell(operation: FileChange["operation"], path: string, bytes: number, content: Uint8Array | null): void {
+    const sha256 = content && createHash("sha256").update(content).digest("hex");
+    const change = { path, operation, bytes, sha256, content };
+    if (this.#lastVersion) this.#told.set(path, change);
+    this.#onChange(change);
   }
 }
 

@@ -113,7 +113,10 @@ describe("renderClipped", () => {
   });
 
   it("clips the head of a spilled text, and still tells its size", () => {
-    const whole = renderMessage(resultMessage(4, { blob: "00".repeat(32), bytes: 9_999_999, head: long.slice(0, 4_000) }), words);
+    const whole = renderMessage(
+      resultMessage(4, { blob: "00".repeat(32), bytes: 9_999_999, head: long.slice(0, 4_000) }),
+      words,
+    );
     const clipped = renderClipped(whole, words, 200);
     expect(clipped.tokens).toBeLessThanOrEqual(200);
     expect(clipped.prompt.content).toMatch(/left out[\s\S]*9999999 bytes/);

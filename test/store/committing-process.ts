@@ -7,8 +7,10 @@
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
 import { isGoaldError } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
+import { type AgentState, STATE_VERSION } from "#core/state.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
+import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
 const [, , path = "", mode = "0"] = argv;
@@ -17,7 +19,9 @@ const tell = (line: string) => writeSync(1, `${line}\n`);
 const store = await openSqliteStore(path);
 const { id } = await store.create(SPEC, "key", AT);
 const lease = await store.claim(id);
-let { head } = await store.load(id, 1);
+const loaded = await store.load(id, STATE_VERSION);
+let { head } = loaded;
+let state = replay(loaded.events, loaded.snapshot?.state as AgentState | undefined);
 
 if (mode === "boast") {
   tell(String(head + 1));
@@ -28,16 +32,21 @@ for (let failures = 0; failures < 2; ) {
   const size = failures === 0 ? Number(mode) : 0;
   const text = `${head} ${"x".repeat((head % 7) * 1000)}`;
   const next = head + 1 + (head % 3);
+  const events = stamped(head + 1, ...Array.from({ length: next - head }, () => said(text)));
+  const folded = replay(events, state);
   try {
+    if (head % 4 === 0 && (await store.deliver(id, `k${head}`, words(text), AT)))
+      await store.commit(lease, head, { ...NOTHING, consumed: [`k${head}`] });
     await store.commit(lease, head, {
       ...NOTHING,
-      events: stamped(head + 1, ...Array.from({ length: next - head }, () => said(text))),
+      events,
       memories: [memoryOf(next)],
       files: [wrote(`${head}.txt`, text)],
       blobs: [size > 0 ? new Uint8Array(size) : bytesOf(text)],
-      ...(head % 5 === 0 ? { snapshot: { version: 1, state: { head } } } : {}),
+      ...(head % 5 === 0 ? { snapshot: { version: STATE_VERSION, state: folded } } : {}),
     });
     head = next;
+    state = folded;
     tell(String(head));
   } catch (error) {
     failures++;

@@ -52,7 +52,7 @@ describe("the hash chain", () => {
       ["foo", "b", "a"],
       ["foo", "a", "c"],
       ["foo", "ab", ""],
-    ].map(([agent = "", ...texts]) => texts.reduce(chainLink, chainStart(agent)));
+    ].map(([agent = "", ...texts]) => texts.reduce((link, text) => chainLink(link, text), chainStart(agent)));
     expect(new Set(ends).size).toBe(ends.length);
   });
 });

@@ -4,105 +4,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports.ts";
-import { chainLink } from "#store/chain.ts";
+import { STATE_VERSION } from "#core/state.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
-
-const spilled = { blob: sha256("spilled"), bytes: 7, head: "sp" };
-
-/** Two agents; foo has ten events, every third a file, memory and snapshot, and one text put aside. */
-async function fill(store: Store): Promise<void> {
-  await store.create(SPEC, "k1", AT);
-  await store.create({ ...SPEC, name: "Bar" }, "k2", AT);
-  await store.deliver("foo", "in", words("hello"), AT);
-  const lease = await store.claim("foo");
-  for (let seq = 2; seq <= 10; seq++) {
-    const text = seq === 5 ? spilled : `text ${seq}`;
-    const rich = seq % 3 === 0;
-    await store.commit(lease, seq - 1, {
-      ...NOTHING,
-      events: stamped(seq, { ...said(""), text } as ReturnType<typeof said>),
-      consumed: seq === 2 ? ["in"] : [],
-      memories: rich ? [memoryOf(seq)] : [],
-      files: rich ? [wrote(`${seq}.txt`, `content ${seq}`)] : [],
-      blobs: seq === 5 ? [bytesOf("spilled"), bytesOf("of no use")] : [],
-      ...(rich ? { snapshot: { version: 1, state: { seq } } } : {}),
-    });
-  }
-  const bar = await store.claim("bar");
-  await store.commit(bar, 1, { ...NOTHING, events: stamped(2, said("text 2")) });
-}
-
-const FOO = "agent_no = (SELECT no FROM agent WHERE id = 'foo')";
-
-/** Changes an event and its own hash, as one would who knows the method but not all that follows. */
-function forge(database: DatabaseSync): void {
-  const at = (seq: number) => database.prepare(`SELECT data, sha FROM event WHERE ${FOO} AND seq = ?`).get(seq);
-  const data = String(at(4)?.data).replace("text 4", "text 5");
-  database
-    .prepare(`UPDATE event SET data = ?, sha = ? WHERE ${FOO} AND seq = 4`)
-    .run(data, chainLink(String(at(3)?.sha), data));
-}
-
-const tampering: [title: string, tamper: string | ((database: DatabaseSync) => void), found: RegExp][] = [
-  [
-    "a changed event",
-    `UPDATE event SET data = replace(data, 'text 4', 'text 5') WHERE ${FOO}`,
-    /event 4 of foo .*changed/,
-  ],
-  ["a changed event with a hash that fits", forge, /event 5 of foo .*changed/],
-  ["a removed event", `DELETE FROM event WHERE ${FOO} AND seq = 4`, /Expected event 4 of foo, found 5/],
-  ["a removed last event", `DELETE FROM event WHERE ${FOO} AND seq = 10`, /log of foo to end at 10, found 9/],
-  [
-    "a log cut short, head and all",
-    `DELETE FROM event WHERE ${FOO} AND seq = 10; UPDATE agent SET head = 9 WHERE id = 'foo'`,
-    /event 9 of foo with the hash that the agent remembers/,
-  ],
-  [
-    "a swapped pair",
-    `UPDATE event SET seq = -4 WHERE ${FOO} AND seq = 4; UPDATE event SET seq = 4 WHERE ${FOO} AND seq = 6;
-     UPDATE event SET seq = 6 WHERE ${FOO} AND seq = -4`,
-    /event 4 of foo to carry its number, found 6/,
-  ],
-  [
-    "an event of another agent",
-    `UPDATE event SET (data, sha) = (SELECT data, sha FROM event WHERE NOT ${FOO} AND seq = 2) WHERE ${FOO} AND seq = 2`,
-    /event 2 of foo .*changed/,
-  ],
-  [
-    "an event added by hand",
-    `INSERT INTO event SELECT agent_no, 11, data, sha FROM event WHERE ${FOO} AND seq = 10`,
-    /An event of foo names event 11/,
-  ],
-  ["an event that is no JSON", `UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`, /event 4 of foo to be JSON/],
-  [
-    "a missing blob",
-    `DELETE FROM blob WHERE sha = '${spilled.blob}'`,
-    /Expected the blob .*event 5 of foo.*found none/,
-  ],
-  ["a missing version of a file", `DELETE FROM blob WHERE sha = '${sha256("content 6")}'`, /history of 6.txt of foo/],
-  [
-    "a flipped byte of a blob",
-    `UPDATE blob SET bytes = CAST('spillee' AS BLOB) WHERE sha = '${spilled.blob}'`,
-    /The blob .*event 5 of foo.*does not match/,
-  ],
-  [
-    "a flipped byte of a blob that nobody refers to",
-    `UPDATE blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
-    /The blob .*\(nothing\) does not match/,
-  ],
-  ["a memory of no event", `UPDATE memory SET seq = 99 WHERE seq = 6`, /A memory of foo names event 99/],
-  ["a file of no event", `UPDATE file_version SET seq = 99 WHERE seq = 6`, /version of the file 6.txt of foo names/],
-  ["a message consumed by nothing", `UPDATE inbox SET consumed_by = 99`, /inbox row in of foo names event 99/],
-  ["a snapshot of what is to come", `UPDATE snapshot SET seq = 99 WHERE seq = 9`, /A snapshot of foo names event 99/],
-  ["a changed snapshot", `UPDATE snapshot SET data = '{"seq":8}' WHERE seq = 9`, /snapshot at 9 of foo does not match/],
-  [
-    "rows of an agent that is gone",
-    `DELETE FROM agent WHERE id = 'bar'`,
-    /table event names an agent that is not there/,
-  ],
-];
+import { NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
+import { FOO, fill, tampering } from "./tampering.ts";
 
 describe("verify", () => {
   let folder: string;
@@ -137,8 +42,8 @@ describe("verify", () => {
     tamper(how);
     const { problems } = await store.verify();
     expect(problems.join("\n")).toMatch(found);
-    // A swapped pair breaks three links and two numbers at most.
-    expect(problems.length).toBeLessThan(7);
+    // A swapped pair breaks three links, two numbers, and what came with three commits.
+    expect(problems.length).toBeLessThan(11);
   });
 
   it("looks at one agent only when it is asked to", async () => {
@@ -155,6 +60,13 @@ describe("verify", () => {
     expect(problems.at(-1)).toMatch(/^And \d+ more\.$/);
   });
 
+  it("finds large content that was handed over with another's hash: a commit takes its word for it", async () => {
+    const file = { ...wrote("big", "x".repeat(65 * 1024)), sha256: sha256("y") };
+    const lease = await store.claim("foo");
+    await store.commit(lease, 10, { ...NOTHING, events: stamped(11, said("")), files: [file] });
+    expect((await store.verify()).problems).toEqual([expect.stringMatching(/history of big of foo.*does not match/)]);
+  });
+
   it("reads an event that was made unreadable as damage, with the place", async () => {
     tamper(`UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`);
     const damage = { code: "GOALD_STORE_DAMAGED", message: expect.stringContaining("event 4 of foo") };
@@ -165,10 +77,42 @@ describe("verify", () => {
   });
 
   it("lets a damaged snapshot be passed over for the one before, and keeps two", async () => {
-    expect((await store.load("foo", 1)).snapshot).toEqual({ seq: 9, state: { seq: 9 } });
+    const loaded = async () => (await store.load("foo", STATE_VERSION)).snapshot;
+    expect(await loaded()).toMatchObject({ seq: 9, state: { name: "Foo" } });
     tamper(`UPDATE snapshot SET data = '{"seq":8}' WHERE seq = 9`);
-    expect((await store.load("foo", 1)).snapshot).toEqual({ seq: 6, state: { seq: 6 } });
+    expect(await loaded()).toMatchObject({ seq: 6 });
     tamper(`UPDATE snapshot SET data = '' WHERE seq = 6`);
-    expect(await store.load("foo", 1)).toMatchObject({ snapshot: null, events: { length: 10 } });
+    expect(await store.load("foo", STATE_VERSION)).toMatchObject({ snapshot: null, events: { length: 10 } });
   });
+
+  it.each<[what: string, how: string]>([
+    ["another end of the log", `UPDATE event SET sha = '' WHERE ${FOO} AND seq = 10; DELETE FROM eventless`],
+    ["a log cut short, head and all", `DELETE FROM event WHERE ${FOO} AND seq = 10; UPDATE agent SET head = 9`],
+    ["a head of another log", `UPDATE agent SET head_sha = (SELECT head_sha FROM agent WHERE id = 'bar')`],
+  ])("is not needed to notice %s: an agent is not loaded from it", async (_what, how) => {
+    tamper(how);
+    await expect(store.load("foo", STATE_VERSION)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+  });
+
+  it.each<[what: string, how: string]>([
+    ["epoch", "epoch = 0"],
+    ["name", "name = 'Bob'"],
+    ["folder", "folder = 'baz'"],
+    ["folder outside", "folder = '/etc'"],
+  ])("is not needed to notice another %s: the agent is not claimed", async (_what, how) => {
+    tamper(`UPDATE agent SET ${how} WHERE id = 'foo'`);
+    await expect(store.claim("foo")).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+    expect((await store.verify()).problems).not.toEqual([]);
+  });
+
+  it.each(["../../etc", "/etc", "foo/../../x/agents/foo", "", ".", "..", "a\\agents\\foo", "foo/", "agents/foo"])(
+    "refuses to hand out the folder %j",
+    async (folder) => {
+      tamper(`UPDATE agent SET folder = '${folder}' WHERE id = 'foo'`);
+      const damage = { code: "GOALD_STORE_DAMAGED", message: expect.stringContaining("workspace/") };
+      await expect(store.agent("foo")).rejects.toMatchObject(damage);
+      await expect(store.agents()).rejects.toMatchObject(damage);
+      expect((await store.verify()).problems.join()).toContain("does not lie in workspace/");
+    },
+  );
 });

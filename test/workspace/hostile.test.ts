@@ -1,8 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
-  chmod,
   link,
-  lstat,
   mkdir,
   mkdtemp,
   open,
@@ -194,55 +192,5 @@ describe("a folder that is swapped for a link between check and use", () => {
     swapping = false;
     await swapper.catch(() => undefined);
     expect(await readdir(join(home, "outside"))).toEqual(["secret.txt"]);
-  });
-});
-
-describe("a file that a write leaves", () => {
-  it("may be read by all and written by its owner, less what the umask takes", async () => {
-    const workspace = openLocalWorkspace(folder);
-    await workspace.write("w.txt", "");
-    await workspace.append("a.txt", "");
-    const mask = process.umask();
-    for (const name of ["w.txt", "a.txt"]) expect((await lstat(at(name))).mode & 0o777).toBe(0o644 & ~mask);
-  });
-
-  it("has the place of a torn one: leftovers are removed at the next write, and no other file", async () => {
-    await writeFile(at(".goald-00112233445566aa.tmp"), "torn");
-    await writeFile(at(".goald-notes.tmp"), "a person's");
-    const workspace = openLocalWorkspace(folder);
-    await expect(workspace.read(".goald-00112233445566aa.tmp")).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
-    await workspace.write("a.txt", "whole");
-    expect((await readdir(folder)).sort()).toEqual([".goald-notes.tmp", "a.txt"]);
-  });
-
-  it("is whole whichever of many writers came last", async () => {
-    const workspace = openLocalWorkspace(folder);
-    const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
-    await Promise.all(texts.map((text) => workspace.write("a.txt", text)));
-    expect(texts).toContain(await readFile(at("a.txt"), "utf8"));
-    expect(await readdir(folder)).toEqual(["a.txt"]);
-  });
-
-  it("is refused in words when the system does not permit it", async () => {
-    await mkdir(at("locked"));
-    await writeFile(at("locked/a.txt"), "old");
-    await chmod(at("locked"), 0o500);
-    const write = openLocalWorkspace(folder).write("locked/a.txt", "new");
-    const outcome = await write.then(
-      () => "written",
-      (error: { code: string }) => error.code,
-    );
-    await chmod(at("locked"), 0o700);
-    // A superuser is permitted everything.
-    expect(outcome).toBe(process.getuid?.() === 0 ? "written" : "GOALD_FILE");
-  });
-
-  it("too large to be taken into memory is read in parts only", async () => {
-    await using big = await open(at("big.bin"), "w");
-    await big.truncate(65 * 1024 * 1024);
-    const workspace = openLocalWorkspace(folder);
-    await expect(workspace.read("big.bin")).rejects.toMatchObject({ code: "GOALD_FILE_TOO_LARGE" });
-    await expect(workspace.preserve("big.bin")).rejects.toMatchObject({ code: "GOALD_FILE_TOO_LARGE" });
-    expect(await workspace.read("big.bin", { offset: 64 * 1024 * 1024, length: 3 })).toHaveLength(3);
   });
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FileChange, OpenWorkspace } from "#core/ports.ts";
+import type { OpenWorkspace } from "#core/ports.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Anchor } from "#workspace/resolve-path.ts";
 import { workspaceContract } from "../contracts/workspace.ts";
@@ -14,8 +14,12 @@ for (const anchor of ["descriptor", "real-path"] satisfies Anchor[])
     const home = await mkdtemp(join(tmpdir(), "goald-workspace-"));
     const folder = join(home, "workspace", "foo");
     return {
-      open: (onChange, own = false) =>
-        own ? openLocalWorkspace(folder, onChange, { own, anchor }) : withAnchor(folder, onChange, anchor),
+      open: (onChange, own = false, lastVersion = undefined) => {
+        const options = lastVersion ? { lastVersion } : {};
+        // The default is what the port promises; the other way is asked for.
+        if (anchor === "descriptor" && !own) return asPort(folder, onChange, options);
+        return openLocalWorkspace(folder, onChange, { own, anchor, ...options });
+      },
       close: () => rm(home, { recursive: true }),
     };
   });
@@ -23,11 +27,8 @@ for (const anchor of ["descriptor", "real-path"] satisfies Anchor[])
 workspaceContract("the fake", async () => {
   const files: Files = new Map();
   return {
-    open: (onChange, own = false) => new MemoryWorkspace({ files, own, onChange }),
+    open: (onChange, own = false, lastVersion = undefined) =>
+      new MemoryWorkspace({ files, own, onChange, lastVersion }),
     close: async () => undefined,
   };
 });
-
-/** The default is what the port promises; the other way is asked for. */
-const withAnchor = (folder: string, onChange: ((change: FileChange) => void) | undefined, anchor: Anchor) =>
-  anchor === "descriptor" ? asPort(folder, onChange) : openLocalWorkspace(folder, onChange, { anchor });

@@ -1,0 +1,204 @@
+/**
+ * verify-agent.ts -- whether all that the store says of one agent follows from its log.
+ *
+ * The chain is recomputed event by event, with the rows that came with each commit; the log is folded again up to each
+ * snapshot; the agent's own row is compared with the first event, its parent and its seal. It goes by pages and
+ * lets others run in between; what may change meanwhile is read first, in one transaction.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import type { RecordedEvent } from "#core/event.ts";
+import { evolve } from "#core/evolve.ts";
+import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { isBlobRef } from "#core/text.ts";
+import { upcast } from "#core/upcast.ts";
+import { canonicalJson, chainLink, chainStart, sha256 } from "./chain.ts";
+import { digestOf } from "./commit-rows.ts";
+import { prepare } from "./connection.ts";
+import type { EventRecord } from "./rows.ts";
+import { isFolderOf, sealOf } from "./seal.ts";
+import { folderOf } from "./slug.ts";
+import { type Facts, type RowsOf, readFacts, rowsOf } from "./verify-facts.ts";
+
+const PAGE = 500;
+
+export interface Findings {
+  readonly problems: string[];
+  /** Which blobs are referred to, and the first place that does. */
+  readonly references: Map<string, string>;
+}
+
+/** Returns how many events there are. */
+export async function checkAgent(database: DatabaseSync, agentNo: number, findings: Findings): Promise<number> {
+  const facts = readFacts(database, agentNo, findings.problems);
+  const read = prepare<EventRecord & { readonly rowsSha: string | null }>(
+    database,
+    `SELECT seq, data, rows_sha AS rowsSha, sha FROM event
+     WHERE agent_no = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${PAGE}`,
+  );
+  const log = new LogCheck(facts, rowsOf(database, facts), findings);
+  const { head } = facts.agent;
+  for (let page = read.all(agentNo, 0, head); page.length > 0; page = read.all(agentNo, log.seq, head)) {
+    for (const record of page) log.take(record);
+    await setImmediate();
+  }
+  log.end();
+  checkOwnRow(facts, log, findings.problems);
+  return log.events;
+}
+
+class LogCheck {
+  events = 0;
+  /** Of the event that was taken last. */
+  seq = 0;
+  created: Partial<RecordedEvent> | undefined;
+  lastAt: unknown;
+  /** The highest that an event names. */
+  epoch = 0;
+  readonly #facts: Facts;
+  readonly #rowsOf: RowsOf;
+  readonly #problems: string[];
+  readonly #references: Map<string, string>;
+  readonly #snapshots: Map<number, Facts["snapshots"][number]>;
+  #sha: string;
+  /** Up to which event the rows have been checked. */
+  #rowsUpTo = 0;
+  #nextEventless = 0;
+  /** Undefined as soon as it cannot be known any more. */
+  #state: AgentState | undefined = initialState;
+
+  constructor(facts: Facts, rows: RowsOf, { problems, references }: Findings) {
+    this.#facts = facts;
+    this.#rowsOf = rows;
+    this.#problems = problems;
+    this.#references = references;
+    this.#sha = chainStart(facts.agent.id);
+    this.#snapshots = new Map(facts.snapshots.map((snapshot) => [snapshot.seq, snapshot]));
+  }
+
+  /** After a gap the chain cannot be followed; it is taken up again from what the next event claims. */
+  take(record: EventRecord & { readonly rowsSha: string | null }): void {
+    const { seq, data, rowsSha, sha } = record;
+    const { id } = this.#facts.agent;
+    const place = `event ${seq} of ${id}`;
+    const follows = seq === this.seq + 1 && chainLink(this.#sha, data, rowsSha) === sha;
+    if (seq !== this.seq + 1) this.#problems.push(`Expected event ${this.seq + 1} of ${id}, found ${seq}.`);
+    else if (!follows)
+      this.#problems.push(
+        `Expected ${place} as it was written, found it changed: its hash does not follow from the log.`,
+      );
+    const event = this.#parse(record, place);
+    if (event) collectBlobs(event, place, this.#references);
+    this.#fold(follows ? event : undefined);
+    this.#checkSnapshot(seq);
+    if (rowsSha !== null) this.#checkRows(seq, rowsSha);
+    this.events++;
+    this.seq = seq;
+    this.#sha = this.#afterEventless(seq, sha);
+  }
+
+  end(): void {
+    const { id, head, headSha } = this.#facts.agent;
+    this.#checkRows(head, null);
+    if (this.seq !== head) this.#problems.push(`Expected the log of ${id} to end at ${head}, found ${this.seq}.`);
+    else if (this.#sha !== headSha)
+      this.#problems.push(`Expected event ${head} of ${id} with the hash that the agent remembers, found another.`);
+  }
+
+  #parse({ seq, data }: EventRecord, place: string): Partial<RecordedEvent> | undefined {
+    let event: (Partial<RecordedEvent> & { readonly epoch?: unknown }) | null;
+    try {
+      event = JSON.parse(data);
+    } catch {
+      this.#problems.push(`Expected ${place} to be JSON, found ${JSON.stringify(data.slice(0, 40))}.`);
+      return undefined;
+    }
+    if (event?.seq !== seq)
+      this.#problems.push(`Expected ${place} to carry its number, found ${JSON.stringify(event?.seq)}.`);
+    if (seq === 1) this.created = event ?? undefined;
+    if (typeof event?.epoch === "number") this.epoch = Math.max(this.epoch, event.epoch);
+    this.lastAt = event?.at;
+    return event ?? undefined;
+  }
+
+  /** As far as there are snapshots to compare with. */
+  #fold(event: Partial<RecordedEvent> | undefined): void {
+    if (this.#snapshots.size === 0) return;
+    try {
+      this.#state = this.#state && event && evolve(this.#state, upcast(event));
+    } catch {
+      // An event that this goald cannot read, or that was changed: said elsewhere, when it matters.
+      this.#state = undefined;
+    }
+  }
+
+  #checkSnapshot(seq: number): void {
+    const snapshot = this.#snapshots.get(seq);
+    if (!snapshot) return;
+    const { id } = this.#facts.agent;
+    if (sha256(snapshot.data) !== snapshot.sha)
+      this.#problems.push(`The snapshot at ${seq} of ${id} does not match its hash.`);
+    // One of another version is never used, and one after damage cannot be compared.
+    else if (snapshot.version === STATE_VERSION && this.#state && snapshot.data !== JSON.stringify(this.#state))
+      if (canonicalJson(JSON.parse(snapshot.data)) !== canonicalJson(this.#state))
+        this.#problems.push(`The snapshot at ${seq} of ${id} is not what its log folds to.`);
+  }
+
+  /** `expected`: the digest that the chain covers; null when there must be no more rows. */
+  #checkRows(seq: number, expected: string | null): void {
+    const from = this.#rowsUpTo + 1;
+    this.#rowsUpTo = seq;
+    if (digestOf(this.#rowsOf(seq)) === expected) return;
+    const events = from >= seq ? `event ${seq}` : `the events ${from} to ${seq}`;
+    this.#problems.push(
+      `Expected the memories, versions of files and consumed messages that came with ${events} of ${this.#facts.agent.id} as they were written, found them changed.`,
+    );
+  }
+
+  /** The chain goes on over the commits that came after this event and appended none. */
+  #afterEventless(seq: number, from: string): string {
+    const { eventless, agent } = this.#facts;
+    let sha = from;
+    for (let next = eventless[this.#nextEventless]; next && next.seq <= seq; next = eventless[this.#nextEventless]) {
+      if (chainLink(sha, next.keys) !== next.sha)
+        this.#problems.push(
+          `Expected the messages consumed after event ${seq} of ${agent.id} as they were, found others.`,
+        );
+      sha = next.sha;
+      this.#nextEventless++;
+    }
+    return sha;
+  }
+}
+
+function collectBlobs(value: unknown, place: string, references: Map<string, string>): void {
+  if (typeof value !== "object" || value === null) return;
+  if (isBlobRef(value)) {
+    if (!references.has(value.blob)) references.set(value.blob, place);
+    return;
+  }
+  for (const member of Object.values(value)) collectBlobs(member, place, references);
+}
+
+// ---------------------------------------------------------------- the agent's own row
+
+function checkOwnRow({ agent, parentFolder }: Facts, log: LogCheck, problems: string[]): void {
+  const { id, folder, epoch } = agent;
+  const expect = (what: string, expected: unknown, found: unknown): void => {
+    if (found === expected) return;
+    problems.push(`Expected ${what} of ${id} to be ${JSON.stringify(expected)}, found ${JSON.stringify(found)}.`);
+  };
+  if (log.created?.type === "agent-created") {
+    expect("the name", log.created.name, agent.name);
+    expect("the time of creation", log.created.at, agent.createdAt);
+  }
+  if (log.lastAt !== undefined) expect("the time of the last change", log.lastAt, agent.updatedAt);
+  expect("the folder", folderOf(id, parentFolder), folder);
+  if (!isFolderOf(id, folder))
+    problems.push(`The folder ${JSON.stringify(folder)} of ${id} does not lie in workspace/.`);
+  if (epoch < log.epoch) problems.push(`Expected an epoch of ${id} of ${log.epoch} at least, found ${epoch}.`);
+  if (sealOf(agent) !== agent.seal)
+    problems.push(
+      `Expected the name, folder, parent, creation and epoch of ${id} as they were written, found them changed.`,
+    );
+}

@@ -1,0 +1,304 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
+const SIX = ["a", "b", "c", "d", "e", "f"].flatMap((goal) => ["--goal", goal]);
+const LONG = "x".repeat(2_001);
+
+/** One home with an agent that has finished: whatever goes wrong afterwards, it stays as it is. */
+let goald: Goald;
+let server: OpenAIServer;
+beforeAll(async () => {
+  server = await startOpenAIServer({ reply: numberedModel(ledger(1)), embeddings: null });
+  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+  endedWith(0, await goald.run(["run", "--name", "Earlier", "--goal", "g", "--continuous"]));
+});
+afterAll(async () => {
+  await server.close();
+  await goald[Symbol.asyncDispose]();
+});
+
+/** Words for a person: no stack, no class of error, nothing on standard output. */
+function expectWords({ stdout, stderr }: Ended): void {
+  expect(stdout).toBe("");
+  expect(stderr).not.toMatch(/^\s+at |node:internal|Error:|undefined|\[object/m);
+}
+
+async function expectNothingLost(): Promise<void> {
+  const [listed, verified] = await Promise.all([goald.run(["ps", "--json"]), goald.run(["verify", "--json"])]);
+  const { agents } = JSON.parse(listed.stdout) as { agents: { id: string; state: string }[] };
+  expect(agents).toEqual([expect.objectContaining({ id: "earlier", state: "completed" })]);
+  expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
+  expect(await goald.read("workspace/earlier/ledger.txt")).toBe(ledgerText(1));
+}
+
+describe("a call that cannot be meant", () => {
+  it.each<[title: string, args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
+    [
+      "an unknown flag, with the one that was meant",
+      ["run", "--nam", "x"],
+      2,
+      /unknown option '--nam'/,
+      /Did you mean --name\?/,
+    ],
+    ["an unknown flag far from any", ["ps", "--zzzzzz"], 2, /unknown option '--zzzzzz'/, /goald --help/],
+    ["an unknown verb, with the one that was meant", ["rnu"], 2, /unknown command 'rnu'/, /Did you mean run\?/],
+    ["a verb without its agent", ["show"], 2, /missing required argument 'agent'/, /goald --help/],
+    ["an argument too many", ["ps", "foo"], 2, /too many arguments/, /goald --help/],
+    ["six goals", [...RUN.slice(0, 5), ...SIX, "--continuous"], 2, /up to 5 goals, got 6/, /^$/],
+    ["no goal at all", ["run", "--name", "T", "--continuous"], 2, /at least one goal, got none/, /^$/],
+    ["an empty goal", ["run", "--goal", " ", "--continuous"], 2, /Goal 1 must not be empty/, /^$/],
+    [
+      "a goal of thousands of characters",
+      ["run", "--goal", LONG, "--continuous"],
+      2,
+      /up to 2,000 characters, got 2,001/,
+      /^$/,
+    ],
+    [
+      "a name that moves the cursor",
+      ["run", "--name", "\x1b[2JFoo", "--goal", "g", "-c"],
+      2,
+      /name must be one line/,
+      /^$/,
+    ],
+    [
+      "a limit that is no number",
+      ["run", "--goal", "g", "-c", "-l", "many"],
+      2,
+      /'many' is invalid. Expected a whole number from 1/,
+      /goald --help/,
+    ],
+    [
+      "a limit of nothing",
+      ["run", "--goal", "g", "-c", "-l", "0"],
+      2,
+      /Expected a whole number from 1/,
+      /goald --help/,
+    ],
+    [
+      "a limit without --continuous",
+      ["run", "--goal", "g", "-l", "5"],
+      2,
+      /--continuous-limit goes with --continuous/,
+      /Add --continuous/,
+    ],
+    [
+      "no terminal and no --continuous",
+      ["run", "--goal", "g"],
+      2,
+      /no terminal to ask on before each command/,
+      /Add --continuous/,
+    ],
+    ["nobody to ask for a goal", ["run", "--continuous"], 2, /no goal was given, and there is no terminal/, /--goal/],
+    [
+      "a resume that nobody can say yes to",
+      ["resume", "--continuous-limit", "5"],
+      2,
+      /goes with --continuous/,
+      /Add --continuous/,
+    ],
+    ["nothing to resume", ["resume"], 3, /no unfinished agent/, /goald ps/],
+    ["an agent that is not there", ["show", "nobody"], 3, /found none called "nobody"/, /There are: earlier\./],
+    [
+      "an agent that is not there, to resume",
+      ["resume", "nobody", "-c"],
+      3,
+      /found none called "nobody"/,
+      /There are: earlier\./,
+    ],
+    [
+      "a file that is not there",
+      ["run", "--from", "nowhere.yaml", "-c"],
+      3,
+      /There is no file nowhere\.yaml/,
+      /ai_name: Foo/,
+    ],
+    ["a folder as the agent file", ["run", "--from", ".", "-c"], 2, /\. cannot be read: it is a folder/, /^$/],
+    ["a home of no name", ["--home", "", "ps"], 2, /Expected --home to name a folder, got ""/, /^$/],
+    ["a model's name with a blank", [...RUN, "--model", "two words"], 2, /models\.smart|--model/, /^/],
+  ])("is told: %s", async (_title, args, code, message, hint) => {
+    const [plain, json] = await Promise.all([goald.run(args), goald.run([...args, "--json"])]);
+    expectWords(plain);
+    expectWords(json);
+    expect([plain.code, json.code]).toEqual([code, code]);
+    const error = errorOf(json);
+    expect(error).toEqual({
+      code: expect.stringMatching(/^GOALD_[A-Z_]+$/),
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+    expect(plain.stderr).toMatch(message);
+    expect(plain.stderr.startsWith("goald: ")).toBe(true);
+    if (error.hint) expect(plain.stderr).toContain(error.hint.split("\n")[0]);
+  });
+
+  it("leaves what was there before", expectNothingLost);
+
+  it("costs no question to the model", () => expect(server.chats).toHaveLength(2));
+});
+
+describe("an agent file", () => {
+  it.each<[title: string, yaml: string, code: number, message: RegExp]>([
+    ["that is no YAML", "ai_name: [Foo\nai_role: x", 2, /agent\.yaml, line \d+: this is not the YAML of an agent/],
+    ["that is a list", "- a\n- b\n", 2, /expected ai_name, ai_role, ai_goals, got a list/],
+    ["that is empty", "", 2, /expected ai_name, ai_role, ai_goals, got nothing/],
+    ["without goals", "ai_name: Foo\nai_role: r\n", 2, /ai_goals is missing/],
+    ["with a word misspelt", "ai_nam: Foo\nai_role: r\nai_goals: [g]\n", 2, /ai_name is missing \(there is "ai_nam"\)/],
+    ["with goals that are no list", "ai_name: Foo\nai_role: r\nai_goals: g\n", 2, /line 3: ai_goals must be a list/],
+    [
+      "with a goal that is a number",
+      "ai_name: Foo\nai_role: r\nai_goals: [7]\n",
+      2,
+      /goal 1 must be a text, got the number 7/,
+    ],
+    [
+      "with six goals",
+      "ai_name: Foo\nai_role: r\nai_goals: [a, b, c, d, e, f]\n",
+      2,
+      /holds 6 goals; an agent has up to 5/,
+    ],
+    ["with aliases that unfold", "ai_name: &a Foo\nai_role: *a\nai_goals: [g]\n", 2, /aliases .* are not allowed/],
+    [
+      "with a colour in its name",
+      'ai_name: "\\e[31mFoo"\nai_role: r\nai_goals: [g]\n',
+      2,
+      /name must be one line without control/,
+    ],
+    ["with a key in it by mistake", "sk-planted-9Kd8sJ2lQq\n", 2, /expected ai_name, ai_role, ai_goals/],
+  ])("%s is refused with the place and an example", async (_title, yaml, code, message) => {
+    await writeFile(join(goald.cwd, "agent.yaml"), yaml);
+    const ended = await goald.run(["run", "--from", "agent.yaml", "--continuous"]);
+    expectWords(ended);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(message);
+    expect(ended.stderr).not.toContain("sk-planted");
+  });
+
+  it("leaves what was there before", expectNothingLost);
+
+  it("that is right runs, and what has no effect in it is said", async () => {
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await writeFile(
+      join(other.cwd, "agent.yaml"),
+      "ai_name: Foo\nai_role: r\nai_goals:\n- g\napi_budget: 1.5\nai_color: red\n",
+    );
+    const ended = await other.run(["run", "--from", "agent.yaml", "--continuous", "--json"]);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stderr).toContain("agent.yaml: api_budget is ignored");
+    expect(ended.stderr).toContain('agent.yaml: "ai_color" is not part of an agent');
+    expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", agent: "foo", exitCode: 0 });
+  });
+});
+
+describe("settings that are wrong", () => {
+  it.each<[title: string, env: Record<string, string>, message: RegExp]>([
+    [
+      "a step limit that is a word",
+      { GOALD_UNATTENDED_STEPS: "lots" },
+      /GOALD_UNATTENDED_STEPS.*whole number from 1 to 1,000,000.*lots/,
+    ],
+    ["an address that is none", { OPENAI_BASE_URL: "localhost:11434" }, /OPENAI_BASE_URL.*http or https address/],
+    ["an address with a key in it", { OPENAI_BASE_URL: "http://me:hunter2hunter2@127.0.0.1/v1" }, /OPENAI_BASE_URL/],
+    ["a mode that there is not", { GOALD_APPROVE: "sometimes" }, /GOALD_APPROVE.*always, risky, never/],
+  ])("are told by name: %s", async (_title, env, message) => {
+    const ended = await goald.run(RUN, { env });
+    expectWords(ended);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(message);
+  });
+
+  it.each([
+    ["broken JSON", '{ "recall": '],
+    ["a name that is no setting", '{ "recal": { "count": 3 } }'],
+    ["a value of another kind", '{ "recall": { "count": "three" } }'],
+  ])("in goald.json are told with the file: %s", async (_title, text) => {
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await other.write("config/goald.json", text);
+    const ended = await other.run(RUN);
+    expectWords(ended);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain(join(other.home, "config", "goald.json"));
+  });
+
+  it("no key and no server: what to write where, and the demo (exit 5)", async () => {
+    const ended = await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } });
+    expectWords(ended);
+    expect(ended.code).toBe(5);
+    expect(ended.stderr).toContain("no key and no model server");
+    expect(ended.stderr).toContain(`OPENAI_API_KEY=… into ${goald.home}/.env`);
+    expect(ended.stderr).toContain("goald demo");
+  });
+
+  it("leave what was there before", expectNothingLost);
+});
+
+describe("a command or words of one's own that cannot be used", () => {
+  it.each([
+    ["a command that is no module", "commands/broken.ts", "export default {", 2, /broken\.ts/],
+    ["a command without a schema", "commands/empty.ts", "export default { name: 'empty' };", 2, /empty/],
+    [
+      "a command that throws when it is loaded",
+      "commands/thrower.ts",
+      "throw new Error('boom');",
+      2,
+      /thrower\.ts.*boom/s,
+    ],
+    ["a template with a name that there is not", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
+  ])("is told with the file: %s", async (_title, path, text, code, message) => {
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await other.write(path, text);
+    const ended = await other.run([...RUN, "--json"]);
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(message);
+    // It was found before anything was created.
+    expect(JSON.parse((await other.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+  });
+});
+
+describe("a home that cannot be used", () => {
+  it("is told: a file lies in its place", async () => {
+    const file = join(goald.cwd, "a-file");
+    await writeFile(file, "not a folder");
+    const ended = await goald.run(["--home", file, ...RUN]);
+    expectWords(ended);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(file);
+    expect(ended.stderr).toContain("--home FOLDER");
+    expect(await goald.run(["--home", file, ...RUN, "--json"]).then(errorOf)).toMatchObject({
+      code: "GOALD_HOME_UNWRITABLE",
+    });
+  });
+
+  it("is told: nothing may be written there", async () => {
+    const folder = join(goald.cwd, "read-only");
+    await mkdir(folder, { mode: 0o555 });
+    const ended = await goald.run(["--home", folder, ...RUN], { shell: WITHOUT_PRIVILEGES });
+    expectWords(ended);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/cannot be used: you have no permission/);
+  });
+
+  it("is told: it cannot be made where it should lie", async () => {
+    const ended = await goald.run(["--home", "/proc/nowhere/home", ...RUN]);
+    expectWords(ended);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/cannot be used: folders cannot be made there/);
+  });
+
+  it.each(["ps", "verify", "demo"])("is told by %s, too", async (verb) => {
+    const file = join(goald.cwd, "a-file");
+    const ended = await goald.run(["--home", file, verb]);
+    expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
+    expect(ended.code).toBe(1);
+  });
+});
+
+/** Root may write anywhere; without its capabilities it is a user like others. */
+const WITHOUT_PRIVILEGES =
+  process.getuid?.() === 0 ? 'exec setpriv --bounding-set=-all --inh-caps=-all "$@"' : 'exec "$@"';

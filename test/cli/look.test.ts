@@ -1,0 +1,300 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
+import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { append, highestTask, ledger, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const jsonOf = (ended: Ended): unknown => JSON.parse(endedWith(0, ended).stdout);
+const run = (name: string): readonly string[] => ["run", "--name", name, "--role", "r", "--goal", "g", "--continuous"];
+
+describe("a home without agents", () => {
+  it("is told as such by every verb that looks, and stays as it was: nothing is created", async () => {
+    await using goald = await makeGoald();
+    expect(endedWith(0, await goald.run(["ps"])).stdout).toBe(
+      `No agents in ${goald.home} yet. Set one up: goald run\n`,
+    );
+    expect(jsonOf(await goald.run(["ps", "--json"]))).toEqual({ agents: [] });
+    expect(endedWith(0, await goald.run(["verify"])).stdout).toBe("0 agents, 0 events: sound.\n");
+    expect(jsonOf(await goald.run(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
+    for (const verb of ["show", "events", "files", "verify"]) {
+      const missing = endedWith(3, await goald.run([verb, "foo"]));
+      expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Set one up: goald run\n');
+    }
+    expect(await goald.read(".goald/goald.db")).toBeUndefined();
+  });
+});
+
+describe("a home with agents", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  beforeAll(async () => {
+    const calls = [
+      write("notes/a.md", "first"),
+      append("more\n", "b.txt"),
+      write("notes/a.md", "second"),
+      { name: "delete_file", args: { file: "b.txt" } },
+    ];
+    server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    endedWith(0, await goald.run(run("Foo Bar")));
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it("lists one in columns: where it stands, what it took, and where its work lies", async () => {
+    const [head, row, ...rest] = endedWith(0, await goald.run(["ps"]))
+      .stdout.trimEnd()
+      .split("\n");
+    expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +CHANGED +WORKSPACE$/);
+    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\d{4}-\S+Z +\/.*\/workspace\/foo-bar$/);
+    expect(rest).toEqual([]);
+  });
+
+  it("lists one as JSON, with the same facts as fields", async () => {
+    expect(jsonOf(await goald.run(["ps", "--json"]))).toEqual({
+      agents: [
+        {
+          id: "foo-bar",
+          name: "Foo Bar",
+          state: "completed",
+          reason: null,
+          step: 5,
+          tokens: expect.any(Number),
+          createdAt: expect.stringMatching(/Z$/),
+          changedAt: expect.stringMatching(/Z$/),
+          workspace: join(goald.home, "workspace", "foo-bar"),
+        },
+      ],
+    });
+  });
+
+  it("shows one by id or by name: goals, state, the last thought, the files that are there", async () => {
+    const shown = endedWith(0, await goald.run(["show", "foo-bar"])).stdout;
+    expect(shown).toMatch(
+      /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nThought: {4}Now: task_complete\.\n/,
+    );
+    expect(shown).toContain(`Workspace:  ${goald.home}/workspace/foo-bar\n  notes/a.md (6 bytes, step 3)\n`);
+    expect(shown).not.toContain("b.txt");
+    expect(endedWith(0, await goald.run(["show", "FOO BAR"])).stdout).toBe(shown);
+    expect(jsonOf(await goald.run(["show", "foo-bar", "--json"]))).toMatchObject({
+      id: "foo-bar",
+      role: "r",
+      goals: ["g"],
+      settings: { approve: "never", stepLimit: 100 },
+      usage: { modelCalls: 5, inputTokens: 500 },
+      files: [{ path: "notes/a.md", operation: "write", step: 3, bytes: 6 }],
+    });
+  });
+
+  it("tells of each file what wrote it last, and with --json every version and what came before", async () => {
+    const told = endedWith(0, await goald.run(["files", "foo-bar"]))
+      .stdout.trimEnd()
+      .split("\n");
+    expect(told[0]).toBe(`Workspace: ${goald.home}/workspace/foo-bar`);
+    expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +AT$/);
+    expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +\S+Z$/);
+    expect(told).toHaveLength(3);
+    const { files, versions } = jsonOf(await goald.run(["files", "foo-bar", "--json"])) as Record<
+      string,
+      { path: string; operation: string; step: number }[]
+    >;
+    expect(files?.map(({ path }) => path)).toEqual(["notes/a.md"]);
+    expect(versions?.map(({ path, step }) => [path, step])).toEqual(
+      expect.arrayContaining([
+        ["notes/a.md", 1],
+        ["b.txt", 2],
+        ["notes/a.md", 3],
+        ["b.txt", 4],
+      ]),
+    );
+  });
+
+  it("gives the log an event a line, from the beginning or after a number", async () => {
+    const whole = linesOf(endedWith(0, await goald.run(["events", "foo-bar", "--json"])));
+    expect(whole.map(problemsOfEvent).filter(Boolean)).toEqual([]);
+    expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, at) => at + 1));
+    const after = whole.length - 4;
+    expect(linesOf(await goald.run(["events", "foo-bar", "--json", "--after", String(after)]))).toEqual(
+      whole.slice(after),
+    );
+    expect(linesOf(await goald.run(["events", "foo-bar", "--json", "--after", "999999"]))).toEqual([]);
+    const plain = endedWith(0, await goald.run(["events", "foo-bar"]))
+      .stdout.trimEnd()
+      .split("\n");
+    expect(plain.map((line) => /^(\d+) {2}\S+Z {2}([\w-]+) {2}\{/.exec(line)?.slice(1))).toEqual(
+      whole.map(({ seq, type }) => [String(seq), type]),
+    );
+    expect(Math.max(...plain.map((line) => line.length))).toBeLessThan(240);
+  });
+
+  it("tells three apart, two of them with one name", async () => {
+    endedWith(0, await goald.run(run("Foo Bar")));
+    endedWith(6, await goald.run([...run("Ünï 漢字"), "--continuous-limit", "1"]));
+    const { agents } = jsonOf(await goald.run(["ps", "--json"])) as { agents: { id: string; state: string }[] };
+    expect(agents.map(({ id, state }) => [id, state])).toEqual([
+      ["foo-bar", "completed"],
+      ["foo-bar-2", "completed"],
+      ["uni-漢字", "paused: step-limit"],
+    ]);
+    expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/^3 agents, \d+ events: sound\.\n$/);
+    expect(endedWith(0, await goald.run(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
+    expect(jsonOf(await goald.run(["verify", "--json"]))).toMatchObject({ agents: 3, problems: [] });
+    expect(endedWith(3, await goald.run(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
+    // By name: the newest of that name.
+    expect(jsonOf(await goald.run(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
+    expect(endedWith(0, await goald.run(["show", "ünï 漢字"])).stdout).toContain(
+      "State:      paused: step-limit (The limit of 1 steps is reached.)",
+    );
+  });
+});
+
+describe("while a run is under way", () => {
+  it("everything can be looked at, from the first step to the last, and the run goes on", async () => {
+    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+    const think = numberedModel(ledger(3));
+    await using server = await startOpenAIServer({
+      reply: async (request) => {
+        if (highestTask(request) === 2) await hold;
+        return think(request);
+      },
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const running = goald.start([...run("T"), "--json"]);
+    await running.see('"callId":"m3"');
+    const looks = await Promise.all(
+      [["ps"], ["show", "t"], ["files", "t"], ["events", "t"], ["verify"]].map((verb) =>
+        goald.run([...verb, "--json"]),
+      ),
+    );
+    const [listed, shown, files, events, verified] = looks.map((look) => linesOf(endedWith(0, look)));
+    expect(listed).toMatchObject([{ agents: [{ id: "t", state: "running", step: 3 }] }]);
+    expect(shown).toMatchObject([{ state: "running", files: [{ path: "ledger.txt", step: 2, bytes: 14 }] }]);
+    expect(files).toMatchObject([{ files: [{ path: "ledger.txt" }] }]);
+    expect(events?.at(-1)).toMatchObject({ type: "model-asked", step: 3 });
+    expect(verified).toMatchObject([{ agents: 1, problems: [] }]);
+    release();
+    endedWith(0, await running.ended);
+  });
+});
+
+describe("the demo", () => {
+  it.concurrent.each([
+    ["goald demo", ["demo"]],
+    ["goald start without a terminal, as npm start", ["start"]],
+    ["plain goald without a terminal", []],
+  ])(
+    "by %s plays a recorded agent, with files that are real, and says at the end what comes next",
+    async (_title, args) => {
+      // The machine's own settings have no say in it.
+      await using goald = await makeGoald({
+        OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
+        OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
+      });
+      const { stdout, stderr } = endedWith(0, await goald.run(args));
+      expect(stderr).toBe("");
+      expect(stdout.split("\n")[0]).toContain("the model's side is a recording");
+      const written = await goald.read("workspace/foo/recommended_strings.txt");
+      expect(written).toContain("1. Solinco Tour Bite");
+      expect(await goald.read("workspace/foo/notes.md")).toContain("Natural gut");
+      expect(stdout).toContain("Reply not usable:");
+      expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
+      expect(stdout).toMatch(/\n12 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
+      expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
+        /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
+      );
+      expect(stdout).not.toContain("sk-planted");
+      expect(JSON.parse((await goald.run(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
+    },
+  );
+
+  it.concurrent("is events and a result for programs", async () => {
+    await using goald = await makeGoald();
+    const lines = linesOf(endedWith(0, await goald.run(["demo", "--json"])));
+    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
+    expect(problemsOfResult(lines.at(-1))).toBe("");
+  });
+
+  it.concurrent("is not led astray by limits that are meant for one's own agents", async () => {
+    await using goald = await makeGoald({
+      GOALD_MAX_BAD_REPLIES: "1",
+      GOALD_RECALL_COUNT: "0",
+      SMART_TOKEN_LIMIT: "4000",
+      GOALD_APPROVE: "always",
+    });
+    endedWith(0, await goald.run(["demo"]));
+  });
+
+  it.concurrent("can be played again in the same home, beside what is there", async () => {
+    await using goald = await makeGoald();
+    endedWith(0, await goald.run(["demo"]));
+    endedWith(0, await goald.run(["demo"]));
+    expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(
+      await goald.read("workspace/foo/recommended_strings.txt"),
+    );
+  });
+});
+
+describe("text of a model that would take over the terminal", () => {
+  const EVIL = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\x07e\bf\rg\u202eh\x1bPq#0\x1b\\i\x7fj";
+  /** What a terminal obeys: everything below the blank but tab and newline, DEL, C1, and what turns the writing. */
+  const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+  let goald: Goald;
+  let server: OpenAIServer;
+  let ended: Ended;
+  beforeAll(async () => {
+    const think = (step: number): string => {
+      if (step === 0) return replyWith(write("evil.txt", EVIL), EVIL);
+      if (step === 1) return replyWith({ name: "read_file", args: { file: "evil.txt" } }, EVIL);
+      if (step === 2) return `Prose ${EVIL}`;
+      return replyWith({ name: "task_complete", args: { reason: EVIL } }, EVIL);
+    };
+    server = await startOpenAIServer({ reply: (_request, index) => think(index), embeddings: null });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    ended = endedWith(0, await goald.run(run("T")));
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it("is shown as plain text while it runs, with all of its letters", () => {
+    expect(ended.stdout + ended.stderr).not.toMatch(OBEYED);
+    expect(ended.stdout).toMatch(/Thoughts: abcdef\s+ghij\n/);
+    expect(ended.stdout).toContain("Completed: abcdef");
+  });
+
+  it.each([[["ps"]], [["show", "t"]], [["events", "t"]], [["files", "t"]], [["resume", "t"]]])(
+    "is shown as plain text by %j",
+    async (args) => {
+      const { stdout, stderr } = endedWith(0, await goald.run(args));
+      expect(stdout + stderr).not.toMatch(OBEYED);
+    },
+  );
+
+  it.each([[["ps", "--json"]], [["show", "t", "--json"]], [["events", "t", "--json"]], [["resume", "t", "--json"]]])(
+    "does nothing to a terminal that shows the output of %j, either",
+    async (args) => {
+      expect(endedWith(0, await goald.run(args)).stdout).not.toMatch(OBEYED);
+    },
+  );
+
+  it("is whole for a program: JSON gives back every character", async () => {
+    const lines = linesOf(await goald.run(["events", "t", "--json"]));
+    const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
+    expect(requested.call.args.text).toBe(EVIL);
+    expect(await goald.read("workspace/t/evil.txt")).toBe(EVIL);
+  });
+
+  it("never reaches the model again as control characters", () => {
+    for (const { messages } of server.chats)
+      for (const { content } of messages.slice(1)) expect(content.replaceAll("\\u", "")).not.toMatch(OBEYED);
+  });
+
+  it("does not get into the log file", async () => {
+    expect((await goald.read(".goald/log/goald.log"))?.replaceAll("\n", "")).not.toMatch(OBEYED);
+  });
+});

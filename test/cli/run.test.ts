@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
+import { type Ended, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const KEY = "sk-planted-8Hq2vX5tLm9";
+const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
+const RUN = ["run", ...AGENT, "--continuous", "--json"];
+
+describe("goald run against any server that speaks chat completions", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  beforeAll(async () => {
+    goald = await makeGoald();
+    server = await startOpenAIServer({ reply: numberedModel(ledger(2)), apiKey: KEY });
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ["OPENAI_BASE_URL and OPENAI_API_KEY", () => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY }), ""],
+    [
+      "OPENAI_API_BASE_URL, AutoGPT's name",
+      () => ({ OPENAI_API_BASE_URL: `${server.baseUrl}/`, OPENAI_API_KEY: KEY }),
+      "",
+    ],
+    ["the home's .env alone", () => ({}), (url: string) => `OPENAI_BASE_URL=${url}\nOPENAI_API_KEY='${KEY}'\n`],
+    [
+      "the environment before the home's .env",
+      () => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY }),
+      () => "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-another-one-123\n",
+    ],
+  ] as const)("drives the loop to task_complete, set up by %s", async (_title, env, envFile) => {
+    await goald.write(".env", typeof envFile === "string" ? envFile : envFile(server.baseUrl));
+    const ended = await goald.run(RUN, { env: env() });
+    expect(ended).toMatchObject({ code: 0, signal: null });
+    const result = linesOf(ended).at(-1) ?? {};
+    expect(problemsOfResult(result)).toBe("");
+    expect(result).toMatchObject({
+      outcome: "completed",
+      reason: "All 2 tasks are done.",
+      step: 3,
+      modelCalls: 3,
+      exitCode: 0,
+    });
+    expect(await goald.read(`workspace/${String(result.agent)}/ledger.txt`)).toBe(ledgerText(2));
+    expect(ended.stdout + ended.stderr).not.toContain(KEY);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("needs no key for a server of one's own", async () => {
+    await using open = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
+    await using other = await makeGoald({ OPENAI_BASE_URL: open.baseUrl });
+    expect(await other.run(RUN)).toMatchObject({ code: 0 });
+    expect(open.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
+    expect(open.violations).toEqual([]);
+  });
+});
+
+describe.each([
+  ["with the server's embeddings", undefined],
+  ["on a server without embeddings", null],
+] as const)("a run of 25 steps %s", (_title, embeddings) => {
+  const STEPS = 25;
+  const calls = Array.from({ length: STEPS - 1 }, (_, at) =>
+    at % 3 === 0
+      ? write(`notes-${at}.md`, `Finding ${at * 71} about clay, grass and rain ${at}.\n`)
+      : append(`line ${at}\n`),
+  );
+  let goald: Goald;
+  let server: OpenAIServer;
+  let ended: Ended;
+  beforeAll(async () => {
+    server = await startOpenAIServer({
+      reply: numberedModel(calls),
+      ...(embeddings === null ? { embeddings } : {}),
+    });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "x" });
+    ended = await goald.run(RUN);
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it("reaches its end by requests that a strict server has nothing against", () => {
+    expect(ended).toMatchObject({ code: 0 });
+    expect(server.chats).toHaveLength(STEPS);
+    expect(server.violations).toEqual([]);
+  });
+
+  it("says once where memory works when the server cannot help, and nothing else besides the workspace", () => {
+    const said = ended.stderr.trim().split("\n");
+    expect(said[0]).toBe(`T (t) works in ${goald.home}/workspace/t`);
+    expect(said.slice(1)).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
+  });
+
+  it("says on standard output nothing but events, one valid JSON object a line, and last the result", () => {
+    const lines = linesOf(ended);
+    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
+    expect(problemsOfResult(lines.at(-1))).toBe("");
+    const numbers = lines.slice(0, -1).map(({ seq }) => seq);
+    expect(numbers).toEqual(numbers.map((_, at) => Number(numbers[0]) + at));
+    expect(lines.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS);
+  });
+
+  it("would show a line that is no event: the schema refuses what lacks a number or has a field too many", () => {
+    const [first] = linesOf(ended);
+    expect(problemsOfEvent(first)).toBe("");
+    const { seq: _seq, ...numberless } = first ?? {};
+    expect(problemsOfEvent(numberless)).toContain("seq");
+    expect(problemsOfEvent({ ...first, extra: 1 })).toContain("additional properties");
+    expect(problemsOfEvent({ ...first, type: "agent-fired" })).toContain("agent-fired");
+    expect(problemsOfResult(first)).not.toBe("");
+  });
+
+  it("is the same log afterwards: goald events --json gives the very lines again", async () => {
+    const again = linesOf(await goald.run(["events", "t", "--json"]));
+    const shown = linesOf(ended).slice(0, -1);
+    expect(again.slice(again.length - shown.length)).toEqual(shown);
+  });
+
+  it("has the system message's sections in order, and says the same in every request", () => {
+    const system = server.chats.map(({ messages }) => messages[0]);
+    expect(new Set(system.map((message) => JSON.stringify(message))).size).toBe(1);
+    expect(system[0]?.role).toBe("system");
+    const content = system[0]?.content ?? "";
+    expect(content.startsWith("You are T, r")).toBe(true);
+    const sections = [
+      "You are T",
+      "GOALS:",
+      "Constraints:",
+      "Commands:",
+      "Resources:",
+      "Performance Evaluation:",
+      "Response Format:",
+    ];
+    const places = sections.map((section) => content.indexOf(section));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(content).toContain("GOALS:\n1. g\n");
+  });
+
+  it("shows the last nine messages once there are more, oldest first, and one request after them", () => {
+    for (const [index, { messages }] of server.chats.entries()) {
+      expect(messages.map(({ role }) => role).filter((role) => role === "system")).toHaveLength(1);
+      expect(messages.at(-1)?.role).toBe("user");
+      expect(messages.at(-1)?.content).toMatch(/^It is now \d{4}-/);
+      // Each step leaves a reply and a result.
+      expect(messages.length - 2).toBe(Math.min(9, 2 * index));
+      const steps = messages
+        .slice(1, -1)
+        .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean)));
+      expect(steps).toEqual([...steps].sort((a, b) => a - b));
+      if (index > 0) expect(steps.at(-1)).toBe(index);
+    }
+  });
+
+  it("recalls ten events once there are ten, none twice and none of a step that the prompt shows", () => {
+    for (const [index, { messages }] of server.chats.entries()) {
+      const rows = recallsIn(messages.at(-1)?.content ?? "");
+      const shown = new Set(
+        messages
+          .slice(1, -1)
+          .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean))),
+      );
+      expect(rows.filter(({ step }) => shown.has(step))).toEqual([]);
+      expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+      expect(rows).toHaveLength(Math.min(10, index - shown.size));
+    }
+    expect(recallsIn(server.chats.at(-1)?.messages.at(-1)?.content ?? "")).toHaveLength(10);
+  });
+
+  it("records in each model-asked event what the prompt showed", () => {
+    const asked = linesOf(ended).filter(({ type }) => type === "model-asked");
+    const shown = server.chats.map(({ messages }) => recallsIn(messages.at(-1)?.content ?? "").map(({ id }) => id));
+    expect(asked.map(({ recallIds }) => recallIds)).toEqual(shown);
+  });
+});
+
+interface RecallRow {
+  readonly id: string;
+  readonly step: number;
+}
+const recallsIn = (content: string): readonly RecallRow[] =>
+  [...content.matchAll(/^\[([^|\]]+) \| step (\d+) \|/gm)].map((match) => ({
+    id: match[1] as string,
+    step: Number(match[2]),
+  }));

@@ -1,0 +1,409 @@
+import { stat } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const KEY = "sk-planted-6Tz1bV8mKe4";
+const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
+const NEW_AGENT = ["run", "--name", "T", "--goal", "g"];
+
+/** A home with a model that appends lines, and what is asked held back until `release`. */
+async function atTerminal(tasks: number, isHeld = false) {
+  const think = numberedModel(ledger(tasks));
+  const held = Promise.withResolvers<void>();
+  if (!isHeld) held.resolve();
+  const server = await startOpenAIServer({
+    reply: async (request) => {
+      await held.promise;
+      return think(request);
+    },
+    embeddings: null,
+  });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  return {
+    goald,
+    server,
+    release: held.resolve,
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await server.close();
+    },
+  };
+}
+
+/** As a person reads it: without colours, with plain line ends. */
+const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
+const typesOf = async (goald: Goald): Promise<readonly string[]> => (await lookInto(goald)).log.map(({ type }) => type);
+
+describe("the set-up on a terminal", () => {
+  it.concurrent("asks for name, role and goals in turn, then shows each command before it runs", async () => {
+    await using home = await atTerminal(1);
+    const { goald, server } = home;
+    const terminal = goald.openTerminal(["run"]);
+    await terminal.answer("AI name [Goald]: ", "Foo");
+    await terminal.answer("Foo is [", "a counter of lines");
+    await terminal.answer("Goal 1: ", "Count to one");
+    await terminal.answer("Goal 2: ", "Stop");
+    await terminal.answer("Goal 3: ", "");
+    await terminal.see(`works in ${goald.home}/workspace/foo`);
+    await terminal.see("Thoughts:");
+    await terminal.see("append_to_file");
+    await terminal.see("Run it? ");
+    // It is shown and asked about, and nothing has happened yet.
+    expect(await goald.read("workspace/foo/ledger.txt")).toBeUndefined();
+    terminal.type("y\r");
+    await terminal.see("Result");
+    await terminal.answer("Run it? ", "y");
+    const ended = endedWith(0, await terminal.ended);
+    expect(await goald.read("workspace/foo/ledger.txt")).toBe(ledgerText(1));
+    const system = server.chats[0]?.messages[0]?.content ?? "";
+    expect(system).toContain("You are Foo, a counter of lines");
+    expect(system).toContain("1. Count to one\n2. Stop\n");
+    expect(ended.stdout).toContain("\x1b[");
+    expect(readable(terminal)).toMatch(/2 steps, 200 tokens in and \d+ out\.\nWorkspace: \/.*\/workspace\/foo\n$/);
+  });
+
+  it.concurrent("takes Enter for every default, an agent with goals of its own", async () => {
+    await using home = await atTerminal(0);
+    const terminal = home.goald.openTerminal([]);
+    await terminal.answer("AI name [Goald]: ", "");
+    await terminal.answer("Goald is [", "");
+    await terminal.answer("Goal 1: ", "");
+    await terminal.see("Then it gets these:");
+    await terminal.answer("Run it? ", "y");
+    endedWith(0, await terminal.ended);
+    expect(home.server.chats[0]?.messages[0]?.content).toMatch(/GOALS:\n1\. .+\n2\. .+\n3\. /);
+  });
+
+  it.concurrent("creates nothing when the person leaves in the middle of it (exit 130)", async () => {
+    await using home = await atTerminal(1);
+    const terminal = home.goald.openTerminal(["run"]);
+    await terminal.answer("AI name [Goald]: ", "Foo");
+    await terminal.see("Foo is [");
+    terminal.type("\x03");
+    endedWith(130, await terminal.ended);
+    expect(JSON.parse((await home.goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(home.server.requests).toEqual([]);
+  });
+
+  it.concurrent("offers to go on with the last agent that is not finished; n sets up a new one", async () => {
+    await using home = await atTerminal(1);
+    const { goald } = home;
+    const first = goald.openTerminal(NEW_AGENT);
+    await first.answer("Run it? ", "n");
+    endedWith(11, await first.ended);
+    const second = goald.openTerminal(["run"]);
+    await second.see("Your last agent is not finished yet: T, ");
+    await second.answer("Go on with it? (y/n) ", "n");
+    await second.see("AI name [Goald]: ");
+    second.type("\x04");
+    endedWith(130, await second.ended);
+    const third = goald.openTerminal(["run"]);
+    await third.answer("Go on with it? (y/n) ", "y");
+    await third.answer("Run it? ", "y -9");
+    endedWith(0, await third.ended);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toMatchObject({
+      agents: [{ id: "t", state: "completed" }],
+    });
+  });
+});
+
+describe("a person who is asked about each command", () => {
+  it.concurrent("says y, or y -N for several, and is asked again after those", async () => {
+    await using home = await atTerminal(5);
+    const { goald } = home;
+    const terminal = goald.openTerminal(NEW_AGENT);
+    await terminal.answer("Run it? ", "y");
+    await terminal.answer("Run it? ", "y -3");
+    await terminal.see("Task 5 of 5");
+    await terminal.see("Run it? ");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+    terminal.type("Y -2\r");
+    endedWith(0, await terminal.ended);
+    expect(readable(terminal).match(/Run it\?/g)).toHaveLength(3);
+    const { log } = await lookInto(goald);
+    expect(log.filter((event) => event.type === "command-approved").map((event) => event.by)).toEqual([
+      "person",
+      "person",
+      "earlier-approval",
+      "earlier-approval",
+      "person",
+      "earlier-approval",
+    ]);
+  });
+
+  it.concurrent("is asked again when the answer is none, and nothing runs meanwhile", async () => {
+    await using home = await atTerminal(1);
+    const terminal = home.goald.openTerminal(NEW_AGENT);
+    await terminal.answer("Run it? ", "");
+    await terminal.answer("Run it? ", "y -0");
+    await terminal.see("Nothing was run.");
+    await terminal.see("Run it? ");
+    expect(await typesOf(home.goald)).not.toContain("command-started");
+    terminal.type("n\r");
+    endedWith(11, await terminal.ended);
+  });
+
+  it.concurrent("says what to do instead: the command does not run, and the words reach the model's next request", async () => {
+    await using home = await atTerminal(2);
+    const { goald, server } = home;
+    const terminal = goald.openTerminal(NEW_AGENT);
+    await terminal.answer("Run it? ", "Write \x1b[31mplease\x1b[0m into another file");
+    await terminal.see("Not run; your words:");
+    await terminal.answer("Run it? ", "n");
+    endedWith(11, await terminal.ended);
+    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
+    expect(server.chats).toHaveLength(2);
+    const words = server.chats[1]?.messages.find(({ content }) => content.includes("was not run"));
+    expect(words?.role).toBe("user");
+    expect(words?.content).toMatch(/<words-\w+>\n?Write please into another file\n?<\/words-\w+>/);
+  });
+
+  it.concurrent("says n: the agent stops (exit 11), and a resume shows and asks about the same command, at no cost", async () => {
+    await using home = await atTerminal(2);
+    const { goald, server } = home;
+    const first = goald.openTerminal(NEW_AGENT);
+    await first.answer("Run it? ", "y");
+    await first.see("Task 2 of 2");
+    await first.answer("Run it? ", "n");
+    const stopped = endedWith(11, await first.ended);
+    expect(stopped.stdout).toContain("Go on with: goald resume t");
+    expect(server.chats).toHaveLength(2);
+    const second = goald.openTerminal(["resume"]);
+    await second.see("Task 2 of 2");
+    await second.see('append_to_file {"file":"ledger.txt","text":"line 2\\n"}');
+    await second.see("Run it? ");
+    expect(server.chats).toHaveLength(2);
+    second.type("y -2\r");
+    endedWith(0, await second.ended);
+    expect(server.chats).toHaveLength(3);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  });
+
+  it.concurrent("may be replaced by --continuous at a resume", async () => {
+    await using home = await atTerminal(2);
+    const { goald } = home;
+    const terminal = goald.openTerminal(NEW_AGENT);
+    await terminal.answer("Run it? ", "n");
+    endedWith(11, await terminal.ended);
+    expect(endedWith(2, await goald.run(["resume", "t"])).stderr).toContain("no terminal to ask on");
+    endedWith(0, await goald.run(["resume", "t", "--continuous"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  });
+});
+
+describe("Ctrl-C", () => {
+  it.concurrent.each<[title: string, args: readonly string[]]>([
+    ["when commands are asked about", NEW_AGENT],
+    ["in continuous mode", [...NEW_AGENT, "--continuous"]],
+  ])("once during a slow model call finishes the step and stops (exit 130), %s", async (_title, args) => {
+    await using home = await atTerminal(3, true);
+    const { goald, server } = home;
+    const terminal = goald.openTerminal(args);
+    await terminal.see("Step 1");
+    terminal.type("\x03");
+    await terminal.see("Finishing this step. Again to stop at once.");
+    home.release();
+    const ended = endedWith(130, await terminal.ended);
+    expect(ended.stdout).toContain("Go on with: goald resume t");
+    expect(server.chats).toHaveLength(1);
+    const types = await typesOf(goald);
+    expect(types).toContain("model-replied");
+    expect(types.at(-1)).toBe("agent-paused");
+    // What was paid for is not paid for again.
+    endedWith(0, await goald.run(["resume", "--continuous"]));
+    expect(server.chats).toHaveLength(4);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("twice stops at once (exit 130); a resume asks the model again and goes on", async () => {
+    await using home = await atTerminal(2, true);
+    const { goald } = home;
+    const terminal = goald.openTerminal([...NEW_AGENT, "--continuous"]);
+    await terminal.see("Step 1");
+    terminal.type("\x03");
+    await terminal.see("Finishing this step");
+    terminal.type("\x03");
+    endedWith(130, await terminal.ended);
+    expect((await typesOf(goald)).at(-1)).toBe("model-asked");
+    home.release();
+    endedWith(0, await goald.run(["resume", "--continuous"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  });
+
+  it.concurrent("at the question stops there, and nothing of the command has run (exit 130)", async () => {
+    await using home = await atTerminal(1);
+    const terminal = home.goald.openTerminal(NEW_AGENT);
+    await terminal.see("Run it? ");
+    terminal.type("y\x03");
+    endedWith(130, await terminal.ended);
+    expect(await typesOf(home.goald)).not.toContain("command-started");
+  });
+
+  it.concurrent("as SIGTERM from outside ends a question that waits (exit 130), and the command can be asked about again", async () => {
+    await using home = await atTerminal(1);
+    const { goald } = home;
+    const terminal = goald.openTerminal(NEW_AGENT);
+    await terminal.see("Run it? ");
+    const { pid } = JSON.parse((await goald.read(".goald/daemon.json")) ?? "{}") as { pid: number };
+    process.kill(pid, "SIGTERM");
+    endedWith(130, await terminal.ended);
+    const again = goald.openTerminal(["resume"]);
+    await again.see("append_to_file");
+    await again.answer("Run it? ", "y -2");
+    endedWith(0, await again.ended);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+  });
+
+  it.concurrent("as SIGTERM from outside finishes the step of a run without a terminal, too", async () => {
+    await using home = await atTerminal(2, true);
+    const { goald } = home;
+    const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
+    await running.see('"model-asked"');
+    running.kill("SIGTERM");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    home.release();
+    const ended = endedWith(130, await running.ended);
+    expect(ended.stderr).toContain("Finishing this step.");
+    expect(JSON.parse(ended.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      type: "result",
+      outcome: "person",
+      exitCode: 130,
+    });
+  });
+});
+
+describe("without a key, on a terminal", () => {
+  const noServer = { OPENAI_BASE_URL: undefined };
+
+  it.concurrent("the ways are offered and none is taken unasked; the demo plays the demo", async () => {
+    await using goald = await makeGoald();
+    const terminal = goald.openTerminal(NEW_AGENT);
+    await terminal.see("There is no model to talk to yet. You can:");
+    await terminal.see("1  paste an OpenAI key");
+    await terminal.see("watch the demo");
+    await terminal.answer("Your choice (1 to ", "");
+    await terminal.see("Type a number from 1 to ");
+    const count = /Type a number from 1 to (\d+)/.exec(readable(terminal))?.[1] ?? "";
+    await terminal.answer("Your choice (1 to ", count);
+    await terminal.see("the model's side is a recording");
+    endedWith(0, await terminal.ended);
+    expect(await goald.read("workspace/foo/recommended_strings.txt")).toContain("Solinco Tour Bite");
+  });
+
+  it.concurrent("a key that is pasted is used for OpenAI's server, and neither shown nor kept unless a yes says so", async () => {
+    await using home = await atTerminal(0);
+    const { goald, server } = home;
+    const options = { imports: [RELAY], env: { ...noServer, RELAY_OPENAI_TO: server.baseUrl } };
+    const ask = async (keep: string): Promise<Terminal> => {
+      const terminal = goald.openTerminal([...NEW_AGENT, "--continuous"], options);
+      await terminal.answer("Your choice (1 to ", "1");
+      await terminal.answer("Your key (it is not shown): ", "short");
+      await terminal.see("That is not a key");
+      await terminal.answer("Your choice (1 to ", "1");
+      await terminal.answer("Your key (it is not shown): ", KEY);
+      await terminal.answer("Keep it in this home's .env", keep);
+      expect(endedWith(0, await terminal.ended).stdout).not.toContain(KEY);
+      return terminal;
+    };
+    await ask("n");
+    expect(await goald.read(".env")).toBeUndefined();
+    await ask("y");
+    expect(await goald.read(".env")).toBe(`OPENAI_API_KEY=${KEY}\n`);
+    expect((await stat(join(goald.home, ".env"))).mode & 0o777).toBe(0o600);
+    // From now on nothing is asked any more.
+    endedWith(0, await goald.run([...NEW_AGENT, "--continuous"], options));
+    const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
+    expect([...keys]).toEqual([`Bearer ${KEY}`]);
+    expect(await goald.read(".goald/log/goald.log")).not.toContain(KEY);
+  });
+
+  it.concurrent("a server that is found on a usual port is offered, not used unasked, and used when chosen", async () => {
+    await using home = await atTerminal(1);
+    const { goald, server } = home;
+    const relay = await listenOnUsualPort(server);
+    // On a machine where every usual port is taken, whatever listens there is its owner's business.
+    if (!relay) return;
+    try {
+      const first = goald.openTerminal(NEW_AGENT, { env: noServer });
+      await first.see(`on this machine, http://127.0.0.1:${relay.port}/v1`);
+      await first.see("Your choice (1 to ");
+      expect(server.requests.map(({ path }) => path).every((path) => path === "/v1/models")).toBe(true);
+      expect(server.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
+      first.type("\x03");
+      endedWith(130, await first.ended);
+      expect(server.chats).toEqual([]);
+      const second = goald.openTerminal([...NEW_AGENT, "--continuous"], { env: noServer });
+      await second.see("Your choice (1 to ");
+      const number = new RegExp(`(\\d+)  use [^\\n]*:${relay.port}/v1`).exec(readable(second))?.[1] ?? "";
+      second.type(`${number}\r`);
+      endedWith(0, await second.ended);
+      expect(server.chats[0]?.model).toBe("test-model");
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+    } finally {
+      await relay.close();
+    }
+  });
+});
+
+/** Hands requests on to the test's server, from the first usual port that is free; undefined when none is. */
+async function listenOnUsualPort(target: OpenAIServer) {
+  for (const port of [11434, 1234, 8080, 8000]) {
+    const relay = createServer(async (incoming, outgoing) => {
+      const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming));
+      const { authorization, "content-type": type = "application/json" } = incoming.headers;
+      const headers = { "content-type": type, ...(authorization ? { authorization } : {}) };
+      const { method = "GET", url } = incoming;
+      const answer = await fetch(`http://127.0.0.1:${target.port}${url}`, {
+        method,
+        headers,
+        ...(method === "GET" ? {} : { body }),
+      });
+      outgoing.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    });
+    if (await listens(relay, port)) {
+      const close = () =>
+        new Promise<void>((resolve) => {
+          relay.close(() => resolve());
+          relay.closeAllConnections();
+        });
+      return { port, close };
+    }
+  }
+  return undefined;
+}
+
+const listens = (server: Server, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
+  });
+
+describe("colour", () => {
+  it.concurrent.each<[title: string, args: readonly string[], env: Record<string, string>]>([
+    ["NO_COLOR", [], { NO_COLOR: "1" }],
+    ["--no-color", ["--no-color"], {}],
+    ["TERM=dumb", [], { TERM: "dumb" }],
+    ["PLAIN_OUTPUT", [], { PLAIN_OUTPUT: "true" }],
+  ])("is left out for %s", async (_title, args, env) => {
+    await using home = await atTerminal(1);
+    const terminal = home.goald.openTerminal([...NEW_AGENT, "--continuous", ...args], { env });
+    const ended = endedWith(0, await terminal.ended);
+    expect(ended.stdout).toContain("Thoughts:");
+    expect(ended.stdout).not.toContain("\x1b");
+  });
+
+  it.concurrent("is there otherwise, and never in a pipe", async () => {
+    await using home = await atTerminal(1);
+    const terminal = home.goald.openTerminal([...NEW_AGENT, "--continuous"]);
+    expect(endedWith(0, await terminal.ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
+    expect(endedWith(0, await home.goald.run([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
+  });
+});

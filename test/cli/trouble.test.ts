@@ -1,0 +1,339 @@
+import { readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { type Ended, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const KEY = "sk-planted-3Jd7wQ0nRx5";
+const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
+const MEGABYTE = 1024 * 1024;
+
+/** A home whose model fails in some way, and then thinks better of it. */
+async function troubled(first: (index: number) => Answer | undefined, env: Record<string, string> = {}) {
+  const think = numberedModel(ledger(2));
+  let isOver = false;
+  const server = await startOpenAIServer({
+    reply: (request, index) => (isOver ? undefined : first(index)) ?? think(request),
+    embeddings: null,
+  });
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY, ...env });
+  return {
+    server,
+    goald,
+    mend: () => {
+      isOver = true;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await goald[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const resultOf = (ended: Ended): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
+
+async function expectSound(goald: Goald): Promise<void> {
+  expect((await lookInto(goald)).problems).toEqual([]);
+}
+
+const PROSE = "Certainly! I would begin by looking around, and then see what there is to do. ".repeat(3);
+
+describe("a model that is no use", () => {
+  it.concurrent.each<
+    [title: string, answer: Answer, env: Record<string, string>, code: number, outcome: string, reason: RegExp]
+  >([
+    ["answers prose for ever", PROSE, {}, 10, "bad-replies", /^3 replies in a row could not be read as one command/],
+    ["answers nothing but blanks", "   ", {}, 10, "bad-replies", /3 replies in a row/],
+    [
+      "asks for commands that there are not",
+      replyWith({ name: "launch_rocket", args: {} }),
+      {},
+      10,
+      "bad-replies",
+      /3 replies/,
+    ],
+    ["sends replies of 2 MB", "x".repeat(2 * MEGABYTE + 1), {}, 10, "bad-replies", /3 replies in a row/],
+    ["sends a reply of 9 MB", "x".repeat(9 * MEGABYTE), {}, 10, "model-refused", /A reply should be far shorter/],
+    [
+      "refuses the key",
+      { status: 401, body: { error: { message: `Incorrect API key provided: ${KEY}.` } } },
+      {},
+      5,
+      "key-refused",
+      /refused the key: check OPENAI_API_KEY/,
+    ],
+    [
+      "has no money left",
+      { status: 429, body: { error: { message: "You exceeded your current quota", code: "insufficient_quota" } } },
+      {},
+      5,
+      "key-refused",
+      /no money or quota left/,
+    ],
+    [
+      "does not know the model",
+      { status: 404, body: { error: { message: "no such model", code: "model_not_found" } } },
+      {},
+      10,
+      "model-refused",
+      /Set SMART_LLM to a model that it offers: test-model/,
+    ],
+    [
+      "breaks off in the middle of a reply",
+      { fault: "cut" },
+      { GOALD_MAX_MODEL_FAILURES: "1" },
+      10,
+      "model-unreachable",
+      /did not answer/,
+    ],
+    [
+      "sends half a reply with status 200",
+      { text: "{}", finishReason: null },
+      { GOALD_MAX_MODEL_FAILURES: "1" },
+      10,
+      "model-unreachable",
+      /did not answer/,
+    ],
+    [
+      "says nothing at all",
+      { fault: "stall" },
+      { GOALD_MAX_MODEL_FAILURES: "1", GOALD_MODEL_TIMEOUT_MS: "2000" },
+      10,
+      "model-unreachable",
+      /did not answer/,
+    ],
+  ])(
+    "and %s pauses the agent with the reason, and a resume goes on when it is better",
+    async (_title, answer, env, code, outcome, reason) => {
+      await using home = await troubled(() => answer, env);
+      const { goald, server } = home;
+      const failed = endedWith(code, await goald.run([...RUN, "--json"]));
+      expect(resultOf(failed)).toMatchObject({
+        type: "result",
+        outcome,
+        reason: expect.stringMatching(reason),
+        exitCode: code,
+      });
+      expect(failed.stderr).not.toMatch(/^\s+at |node:internal/m);
+      expect(failed.stdout.length).toBeLessThan(MEGABYTE);
+      const asked = server.chats.length;
+      home.mend();
+      const resumed = endedWith(0, await goald.run(["resume", "--json"]));
+      expect(resultOf(resumed)).toMatchObject({ outcome: "completed" });
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+      expect(server.chats.length - asked).toBe(3);
+      await expectSound(goald);
+      // Whatever was said on the way, the key was not.
+      const log = await goald.read(".goald/log/goald.log");
+      const events = JSON.stringify((await lookInto(goald)).log);
+      expect(failed.stdout + failed.stderr + resumed.stdout + events + log).not.toContain(KEY);
+    },
+  );
+
+  it.concurrent("is told a person in the same words, with what to do next", async () => {
+    await using home = await troubled(() => PROSE);
+    const failed = endedWith(10, await home.goald.run(RUN));
+    expect(failed.stdout).toContain("Reply not usable:");
+    expect(failed.stdout).toContain("Paused: 3 replies in a row could not be read as one command in JSON.");
+    expect(failed.stdout.trimEnd().endsWith("Go on with: goald resume t")).toBe(true);
+    expect(failed.stdout).toContain(`Workspace: ${home.goald.home}/workspace/t`);
+    const shown = await home.goald.run(["show", "t"]);
+    expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
+  });
+
+  it.concurrent("and cannot be reached at all is told with its address (exit 10)", async () => {
+    await using server = await startOpenAIServer();
+    const { baseUrl } = server;
+    await server.close();
+    await using goald = await makeGoald({ OPENAI_BASE_URL: baseUrl, GOALD_MAX_MODEL_FAILURES: "1" });
+    const failed = endedWith(10, await goald.run([...RUN, "--json"]));
+    expect(resultOf(failed)).toMatchObject({ outcome: "model-unreachable" });
+    expect(failed.stdout).toContain(baseUrl);
+    expect(failed.stdout).toMatch(/Is it running, and is OPENAI_BASE_URL right\?/);
+  });
+
+  it.concurrent("recovers by itself from replies that cannot be read, as long as they are not three in a row", async () => {
+    await using home = await troubled((index) => (index % 2 === 0 && index < 6 ? PROSE : undefined));
+    expect(resultOf(endedWith(0, await home.goald.run([...RUN, "--json"])))).toMatchObject({ outcome: "completed" });
+  });
+});
+
+describe("a limit of steps", () => {
+  it.concurrent("pauses the agent (exit 6), names itself, and a resume goes on from there", async () => {
+    await using home = await troubled(() => undefined);
+    const { goald, server } = home;
+    const limited = endedWith(6, await goald.run([...RUN, "--continuous-limit", "1", "--json"]));
+    expect(resultOf(limited)).toMatchObject({
+      outcome: "step-limit",
+      reason: "The limit of 1 steps is reached.",
+      step: 1,
+      exitCode: 6,
+    });
+    expect(server.chats).toHaveLength(1);
+    const again = endedWith(6, await goald.run(["resume", "--continuous", "--continuous-limit", "1", "--json"]));
+    expect(resultOf(again)).toMatchObject({ step: 2 });
+    expect(resultOf(endedWith(0, await goald.run(["resume", "--json"])))).toMatchObject({
+      outcome: "completed",
+      step: 3,
+    });
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect(server.chats).toHaveLength(3);
+  });
+
+  it.concurrent("holds for an unattended run that names none", async () => {
+    await using home = await troubled(() => replyWith({ name: "do_nothing", args: {} }), {
+      GOALD_UNATTENDED_STEPS: "4",
+    });
+    const limited = endedWith(6, await home.goald.run([...RUN, "--json"]));
+    expect(resultOf(limited)).toMatchObject({ outcome: "step-limit", step: 4 });
+  });
+
+  it.concurrent("leaves a finished agent as it is: resume says so and asks nothing", async () => {
+    await using home = await troubled(() => undefined);
+    const { goald, server } = home;
+    endedWith(0, await goald.run(RUN));
+    const asked = server.chats.length;
+    const again = endedWith(0, await goald.run(["resume", "t"]));
+    expect(again.stdout).toBe("T (t) has finished already: All 2 tasks are done.\nIts files: goald files t\n");
+    expect(resultOf(await goald.run(["resume", "t", "--json"]))).toMatchObject({
+      type: "result",
+      outcome: "completed",
+      exitCode: 0,
+    });
+    expect(server.chats).toHaveLength(asked);
+  });
+});
+
+describe("a second goald in the same home", () => {
+  it.concurrent("is turned away with the first one's process (exit 7), and the first one ends well", async () => {
+    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+    const think = numberedModel(ledger(2));
+    await using server = await startOpenAIServer({
+      reply: async (request) => {
+        await hold;
+        return think(request);
+      },
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const first = goald.start([...RUN, "--json"]);
+    await first.see('"model-asked"');
+    const [second, resumed, demo] = await Promise.all([
+      goald.run([...RUN, "--json"]),
+      goald.run(["resume", "t", "--json"]),
+      goald.run(["demo"]),
+    ]);
+    for (const refused of [second, resumed]) {
+      endedWith(7, refused);
+      expect(errorOf(refused)).toMatchObject({
+        code: "GOALD_ALREADY_RUNNING",
+        message: expect.stringMatching(/process \d+ \(goald /),
+      });
+    }
+    expect(endedWith(7, demo).stderr).toMatch(/^goald: The agents of this home are run by process/);
+    // To look needs no lock.
+    const looks = await Promise.all(
+      [["ps"], ["show", "t"], ["events", "t"], ["files", "t"], ["verify"]].map((args) => goald.run(args)),
+    );
+    for (const look of looks) endedWith(0, look);
+    expect(looks[0]?.stdout).toContain("running");
+    release();
+    endedWith(0, await first.ended);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    const agents = JSON.parse((await goald.run(["ps", "--json"])).stdout) as { agents: unknown[] };
+    expect(agents.agents).toHaveLength(1);
+  });
+});
+
+describe("a disk that is full", () => {
+  /** The kernel refuses what goes beyond, in the middle of a write, as a full disk does. */
+  const limited = (kilobytes: number): string => `ulimit -f ${kilobytes * 2}; exec "$@"`;
+  const calls = Array.from({ length: 12 }, (_, at) => append(`line ${at + 1} ${"x".repeat(8_000)}\n`));
+  const whole = calls.map(({ args }) => args.text).join("");
+
+  it.concurrent.each([[200], [300], [500], [1_000]])(
+    "after %i KB stops the run with words and loses nothing; with room again it comes to its end",
+    async (kilobytes) => {
+      await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+      await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+      const stopped = await goald.run([...RUN, "--json"], { shell: limited(kilobytes) });
+      expect(stopped.stderr).not.toMatch(/^\s+at |node:internal|Suppressed/m);
+      endedWith(1, stopped);
+      const problem = stopped.stderr.trim().split("\n").at(-1) ?? "";
+      expect(errorOf({ stderr: problem })).toMatchObject({
+        code: "GOALD_STORE_FULL",
+        hint: expect.stringContaining("resume"),
+      });
+      await expectSound(goald);
+      const { log } = await lookInto(goald);
+      endedWith(0, await goald.run([...(log.length > 0 ? ["resume", "t"] : RUN), "--json"]));
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(whole);
+      await expectSound(goald);
+    },
+  );
+
+  it.concurrent("of which there is nothing at all is told before anything is asked", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const stopped = endedWith(1, await goald.run(RUN, { shell: limited(0) }));
+    expect(stopped.stderr).toMatch(/^goald: /);
+    expect(stopped.stderr).not.toMatch(/^\s+at |node:internal/m);
+    expect(server.chats).toEqual([]);
+  });
+});
+
+describe("a store that is damaged", () => {
+  it.concurrent.each<[title: string, damage: (database: string) => Promise<void>]>([
+    ["overwritten from its beginning", (database) => writeFile(database, "this is no database at all ".repeat(500))],
+    ["cut in half", async (database) => truncate(database, (await stat(database)).size / 2)],
+    [
+      "scribbled over in the middle",
+      async (database) => {
+        const bytes = await readFile(database);
+        await writeFile(database, bytes.fill(0x5a, 8_192));
+      },
+    ],
+  ])("is told as such by every verb, and is left as it is: %s", async (_title, damage) => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    endedWith(0, await goald.run(RUN));
+    const database = join(goald.home, ".goald", "goald.db");
+    await damage(database);
+    const before = await readFile(database);
+    for (const args of [["ps"], ["show", "t"], RUN, ["resume", "t", "--continuous"]]) {
+      const ended = endedWith(1, await goald.run([...args, "--json"]));
+      expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
+      expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
+        code: "GOALD_STORE_DAMAGED",
+        hint: expect.stringMatching(/backup|verify/),
+      });
+    }
+    endedWith(1, await goald.run(["verify"]));
+    // But for SQLite's counter of openings, in the file's header.
+    expect(Buffer.compare((await readFile(database)).subarray(100), before.subarray(100))).toBe(0);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+});
+
+describe("a reader that has seen enough", () => {
+  it.concurrent.each([[["events", "t"]], [["events", "t", "--json"]], [["ps"]]])("ends %j quietly", async (args) => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(30)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    endedWith(0, await goald.run(RUN));
+    const ended = await goald.run(args, { shell: '{ "$@"; echo "exit $?" >&2; } | head -n 1' });
+    expect(ended.stderr).toBe("exit 0\n");
+    expect(ended.stdout.split("\n")).toHaveLength(2);
+  });
+
+  it.concurrent("ends a run, which can be resumed", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(5)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const ended = await goald.run([...RUN, "--json"], { shell: '{ "$@"; echo "exit $?" >&2; } | head -n 1' });
+    expect(ended.stderr).toContain("exit 0\n");
+    expect(ended.stderr).not.toMatch(/^\s+at |EPIPE/m);
+    endedWith(0, await goald.run(["resume", "t"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(5));
+    await expectSound(goald);
+  });
+});

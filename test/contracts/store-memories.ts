@@ -1,0 +1,72 @@
+/** The part of the store contract that is about memory rows and their vectors. See store.ts. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Store } from "#core/ports.ts";
+import { AT, finished } from "../helpers/events.ts";
+import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
+
+export function memoryContract(name: string, make: () => Promise<Store>): void {
+  describe(`${name} keeps the store contract: memory`, () => {
+    let store: Store;
+    beforeEach(async () => {
+      store = await make();
+      await store.create(SPEC, "key-1", AT);
+      const events = stamped(2, said("2"), said("3"), finished(1));
+      const staged = ["x", "y"].map((text) => ({ kind: "memory", text, importance: 1, memoryKind: "fact" }) as const);
+      const lease = await store.claim("foo");
+      await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3), memoryOf(4)], staged });
+    });
+    afterEach(() => store.close());
+
+    it("reads in pages that do not part the memories of one event", async () => {
+      const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
+      expect(await page(0)).toEqual(["memory 2", "memory 3"]);
+      expect(await page(3)).toEqual(["memory 4", "x", "y"]);
+      expect(await page(4)).toEqual([]);
+      const ids = (await store.memories("foo", 0, 99)).map(({ id }) => id);
+      expect(new Set(ids).size).toBe(5);
+      expect(ids.slice(0, 3)).toEqual(["foo/2", "foo/3", "foo/4"]);
+    });
+
+    it("keeps vectors bit by bit, and replaces those of another embedder", async () => {
+      const vector = Float32Array.of(0.1, -0, 3.4e38, 1e-45, Number.NaN);
+      const view = new Float32Array([9, ...vector, 9]).subarray(1, 6);
+      await store.saveVectors("foo", "old@2", [{ id: "foo/3", vector: Float32Array.of(1, 2) }]);
+      await store.saveVectors("foo", "new@5", [
+        { id: "foo/2", vector: view },
+        { id: "foo/3", vector },
+      ]);
+      const rows = await store.memories("foo", 0, 2);
+      expect(rows.map((row) => [row.embedder, [...(row.vector ?? [])]])).toEqual([
+        ["new@5", [...vector]],
+        ["new@5", [...vector]],
+      ]);
+      expect(Object.is(rows[0]?.vector?.[1], -0)).toBe(true);
+    });
+
+    it("keeps each vector with the memory that it names, those that were staged too", async () => {
+      const rows = await store.memories("foo", 3, 9);
+      expect(rows.map(({ id }) => id)).toEqual(["foo/4", "foo/4.1", "foo/4.2"]);
+      const vectors = rows.map(({ id }, index) => ({ id, vector: Float32Array.of(index) }));
+      await store.saveVectors("foo", "e@1", vectors.slice(1));
+      const kept = (await store.memories("foo", 3, 9)).map(({ text, vector }) => [text, vector?.[0]]);
+      expect(kept).toEqual([
+        ["memory 4", undefined],
+        ["x", 1],
+        ["y", 2],
+      ]);
+    });
+
+    it.each(["foo/1", "foo/4.3", "foo/99", "foo/4.0", "foo/04", "bar/4", "foo/", "foo", "4", "foo/4 "])(
+      "keeps no vector at all when one is for %j, which is no memory here",
+      async (id) => {
+        const vector = Float32Array.of(1);
+        const saving = store.saveVectors("foo", "e@1", [
+          { id: "foo/2", vector },
+          { id, vector },
+        ]);
+        await expect(saving).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+        expect((await store.memories("foo", 0, 1))[0]?.vector).toBeNull();
+      },
+    );
+  });
+}

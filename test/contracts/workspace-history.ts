@@ -1,0 +1,128 @@
+/** The part of the workspace contract that is about the file history: what is told, and what is kept before it is lost. */
+import { createHash } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { FileChange, FileVersion, LastVersion, Workspace } from "#core/ports.ts";
+import type { WorkspaceUnderTest } from "./workspace.ts";
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+type Told = readonly [operation: string, path: string, bytes: number, content: string | null];
+
+export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
+  describe(`${name} keeps the workspace contract: history`, () => {
+    let under: WorkspaceUnderTest;
+    let changes: FileChange[];
+    let asked: string[];
+    const known = new Map<string, Pick<FileVersion, "operation" | "bytes" | "sha256">>();
+    const lastVersion: LastVersion = async (path) => {
+      asked.push(path);
+      return known.get(path);
+    };
+    /** As after a restart: it knows of the folder what the history says. */
+    const openAgain = (): Workspace => under.open((change) => changes.push(change), false, lastVersion);
+    const told = (): Told[] =>
+      changes.map(({ operation, path, bytes, content }) => [
+        operation,
+        path,
+        bytes,
+        content && new TextDecoder().decode(content),
+      ]);
+    beforeEach(async () => {
+      under = await make();
+      changes = [];
+      asked = [];
+      known.clear();
+      await under.open().write("a.txt", "abc");
+    });
+    afterEach(() => under.close());
+
+    it.each<[title: string, last: [FileVersion["operation"], number, string | null] | null, kept: boolean]>([
+      ["never heard of it", null, true],
+      ["has the same size", ["write", 3, "abc"], false],
+      ["has the size after an append", ["append", 3, "c"], false],
+      ["has another size", ["write", 2, "ab"], true],
+      ["has it deleted", ["delete", 0, null], true],
+    ])("keeps what a piece is added to when the history %s", async (_title, last, kept) => {
+      if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
+      await openAgain().append("./a.txt", "d");
+      const piece: Told = ["append", "a.txt", 4, "d"];
+      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
+      expect(asked).toEqual(["a.txt"]);
+    });
+
+    it("keeps nothing before a piece is added to nothing, whatever was there once", async () => {
+      known.set("b.txt", { operation: "write", bytes: 9, sha256: sha256("nine char") });
+      const workspace = openAgain();
+      await workspace.append("b.txt", "new");
+      await workspace.append("b.txt", "er");
+      expect(told()).toEqual([
+        ["append", "b.txt", 3, "new"],
+        ["append", "b.txt", 5, "er"],
+      ]);
+    });
+
+    it.each<[title: string, last: [FileVersion["operation"], number, string | null] | null, kept: boolean]>([
+      ["never heard of it", null, true],
+      ["has the same", ["write", 3, "abc"], false],
+      ["found the same", ["found", 3, "abc"], false],
+      ["has it as the one piece of a new file", ["append", 3, "abc"], false],
+      ["has it as the last piece of a longer file", ["append", 6, "abc"], true],
+      ["has another of that size", ["write", 3, "xyz"], true],
+      ["has it deleted", ["delete", 0, null], true],
+    ])("preserves a file once: when the history %s", async (_title, last, kept) => {
+      if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
+      const workspace = openAgain();
+      for (const path of ["a.txt", "./a.txt"])
+        expect(await workspace.preserve(path)).toEqual({ bytes: 3, sha256: sha256("abc") });
+      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
+    });
+
+    it("preserves nothing where nothing is, and everything when it cannot ask what the history has", async () => {
+      const workspace = under.open((change) => changes.push(change));
+      for (const path of ["none.txt", "no/such.txt"]) expect(await workspace.preserve(path)).toBeUndefined();
+      for (let round = 0; round < 2; round += 1)
+        expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("abc") });
+      await workspace.append("a.txt", "d");
+      expect(told()).toEqual([
+        ["found", "a.txt", 3, "abc"],
+        ["found", "a.txt", 3, "abc"],
+        ["append", "a.txt", 4, "d"],
+      ]);
+      expect(changes[0]?.sha256).toBe(sha256("abc"));
+    });
+
+    it("knows what it told itself before the history does", async () => {
+      const workspace = openAgain();
+      await workspace.write("a.txt", "one");
+      await workspace.append("a.txt", "two");
+      await workspace.preserve("a.txt");
+      await workspace.remove("a.txt");
+      await workspace.append("a.txt", "three");
+      expect(told().map(([operation, , bytes]) => [operation, bytes])).toEqual([
+        ["write", 3],
+        ["append", 6],
+        ["found", 6],
+        ["delete", 0],
+        ["append", 5],
+      ]);
+    });
+
+    it("tells of a file that was there and is gone, when it is asked to", async () => {
+      const workspace = openAgain();
+      expect(await workspace.remove("no/such.txt")).toBe(false);
+      expect(await workspace.remove("./none.txt")).toBe(false);
+      expect(told()).toEqual([]);
+      expect(await workspace.remove("./none.txt", { wasThere: true })).toBe(false);
+      expect(await workspace.remove("no/./such.txt", { wasThere: true })).toBe(false);
+      expect(await workspace.remove("a.txt", { wasThere: true })).toBe(true);
+      expect(told()).toEqual([
+        ["delete", "none.txt", 0, null],
+        ["delete", "no/such.txt", 0, null],
+        ["delete", "a.txt", 0, null],
+      ]);
+      await expect(workspace.remove("_goald/x", { wasThere: true })).rejects.toMatchObject({
+        code: "GOALD_PATH_REFUSED",
+      });
+      expect(changes).toHaveLength(3);
+    });
+  });
+}

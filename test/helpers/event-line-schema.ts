@@ -1,0 +1,131 @@
+/**
+ * event-line-schema.ts -- what a program may rely on in the NDJSON of `goald run --json` and `goald events --json`.
+ *
+ * One closed schema per type of event, and one for the last line of a run. A field that is new, gone or of another
+ * kind is a change of the interface, and shows here first.
+ */
+import { Ajv, type ValidateFunction } from "ajv";
+
+const string = { type: "string" } as const;
+const count = { type: "integer", minimum: 0 } as const;
+const positive = { type: "integer", minimum: 1 } as const;
+const bool = { type: "boolean" } as const;
+const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
+const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
+const strings = { type: "array", items: string } as const;
+const approve = { enum: ["always", "risky", "never"] } as const;
+const stepLimit = { anyOf: [positive, { type: "null" }] } as const;
+/** Text, or where the whole of a long one lies. */
+const text = {
+  anyOf: [string, closed({ blob: { type: "string", pattern: "^[0-9a-f]{64}$" }, bytes: positive, head: string })],
+} as const;
+const usage = closed({ inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool });
+const call = closed({ name: { type: "string", minLength: 1 }, args: { type: "object" } });
+const observation = closed(
+  {
+    status: { enum: ["ok", "failed", "denied", "cancelled", "unknown"] },
+    text,
+    source: { enum: ["goald", "workspace", "person", "web", "agent", "model"] },
+    artifacts: strings,
+  },
+  { code: string },
+);
+const annotations = closed(
+  { readOnly: bool, destructive: bool, idempotent: bool, openWorld: bool },
+  { restorable: bool },
+);
+
+type Properties = Readonly<Record<string, object>>;
+interface Shape {
+  readonly required: Properties;
+  readonly optional?: Properties;
+}
+const ofStep = { step: positive };
+const ofModelCall = { step: positive, callId: { type: "string", pattern: "^m\\d+$" } };
+const ofCall = { step: positive, callId: { type: "string", pattern: "^c\\d+$" }, call };
+
+const EVENTS: Readonly<Record<string, Shape>> = {
+  "agent-created": { required: { name: string, role: string, goals: strings, approve, stepLimit } },
+  "settings-changed": { required: {}, optional: { approve, stepLimit } },
+  "model-asked": {
+    required: {
+      ...ofModelCall,
+      attempt: positive,
+      epoch: positive,
+      model: string,
+      mode: { const: "plain" },
+      requestHash: { type: "string", pattern: "^[0-9a-f]{64}$" },
+      recallIds: strings,
+      reservedTokens: positive,
+    },
+  },
+  "model-replied": { required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count } },
+  "model-failed": { required: { ...ofModelCall, code: string, message: string, retryAt: timeOrNull } },
+  "reply-rejected": { required: { ...ofStep, problems: { ...strings, minItems: 1 } } },
+  "command-requested": { required: { ...ofCall, thought: string, repaired: bool } },
+  "command-approved": { required: { ...ofCall, by: { enum: ["policy", "person", "earlier-approval"] } } },
+  "command-denied": { required: { ...ofCall, by: { enum: ["policy", "person"] }, reason: string } },
+  "approval-asked": { required: { ...ofCall, reason: string } },
+  "command-started": {
+    required: {
+      ...ofCall,
+      attempt: positive,
+      epoch: positive,
+      effect: { enum: ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"] },
+      annotations,
+    },
+    optional: { prepared: {} },
+  },
+  "command-waiting": {
+    required: { ...ofCall, waitFor: { enum: ["time", "approval", "person", "agent"] }, until: timeOrNull },
+  },
+  "command-finished": {
+    required: { ...ofCall, observation, durationMs: count },
+    optional: { reconciled: { const: true }, closesTurn: { const: true } },
+  },
+  "approvals-granted": { required: { count: positive } },
+  "message-received": { required: { from: string, text } },
+  "agent-paused": { required: { code: string, reason: string } },
+  "agent-resumed": { required: {} },
+  "turn-finished": { required: { outcome: { const: "completed" }, reason: string } },
+};
+
+const RESULT = closed({
+  type: { const: "result" },
+  agent: string,
+  outcome: string,
+  reason: string,
+  step: count,
+  modelCalls: count,
+  tokens: closed({ input: count, output: count, cached: count, estimated: bool }),
+  workspace: { type: "string", pattern: "^/" },
+  exitCode: count,
+});
+
+const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false });
+const isResult = ajv.compile(RESULT);
+const validators = new Map<string, ValidateFunction>(
+  Object.entries(EVENTS).map(([type, { required, optional }]) => {
+    const stamp = { v: { const: 1 }, seq: positive, at: time, frame: count, type: { const: type } };
+    return [type, ajv.compile(closed({ ...stamp, ...required }, optional))];
+  }),
+);
+
+/** What is wrong with one event, in words; empty when nothing is. */
+export function problemsOfEvent(line: unknown): string {
+  const type = typeof line === "object" && line !== null && "type" in line ? String(line.type) : "";
+  const isEvent = validators.get(type);
+  return isEvent ? problemsBy(isEvent, line) : `There is no event of type ${JSON.stringify(type)}.`;
+}
+
+/** The same for the last line of a run. */
+export const problemsOfResult = (line: unknown): string => problemsBy(isResult, line);
+
+const problemsBy = (validate: ValidateFunction, line: unknown): string =>
+  validate(line) ? "" : `${ajv.errorsText(validate.errors)} in ${JSON.stringify(line)}`;
+
+/** An object with exactly these properties. */
+function closed(required: Properties, optional: Properties = {}) {
+  const properties = { ...required, ...optional };
+  return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;
+}

@@ -1,0 +1,257 @@
+/**
+ * goald.ts -- the real binary, `node src/goald.js …`, in a home, a user's home and a folder of its own.
+ *
+ * Nothing of the machine's environment comes in but PATH: no keys, no other home, no other configuration.
+ * A program may be run through a shell (limits, pipes), killed, or put on a terminal, which is
+ * util-linux's `script`; there a test types when it has seen the prompt.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RecordedEvent } from "#core/event.ts";
+import { openSqliteReader } from "#store/sqlite-store.ts";
+
+const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
+/** A program that says nothing new for so long has hung, and is ended. Less than a test's own time limit. */
+const PATIENCE_MS = 20_000;
+
+export interface StartOptions {
+  /** Added to the clean environment; undefined takes a variable out of it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Written to standard input, which is then closed. */
+  readonly input?: string;
+  /** Modules that Node loads first. */
+  readonly imports?: readonly string[];
+  /** A shell script in whose place "$@" is the command. */
+  readonly shell?: string;
+  /** Another copy of goald.js. */
+  readonly binary?: string;
+}
+
+export interface Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** null when a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process under way. */
+export interface Running {
+  readonly stdout: string;
+  readonly ended: Promise<Ended>;
+  /** Resolves when `text` stands in standard output. */
+  see(text: string): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** A process on a terminal of its own: what it shows has carriage returns and colours. */
+export interface Terminal {
+  /** All that was shown so far. */
+  readonly shown: string;
+  readonly ended: Promise<Ended>;
+  type(text: string): void;
+  /** Waits until `text` has come after what was seen before. */
+  see(text: string): Promise<void>;
+  /** Waits for the prompt, then types the line. */
+  answer(prompt: string, line: string): Promise<void>;
+}
+
+export interface Goald extends AsyncDisposable {
+  readonly home: string;
+  readonly userHome: string;
+  /** Where it is started; no home lies above it. */
+  readonly cwd: string;
+  run(args: readonly string[], options?: StartOptions): Promise<Ended>;
+  start(args: readonly string[], options?: StartOptions): Running;
+  openTerminal(args: readonly string[], options?: StartOptions): Terminal;
+  /** A file below the home, or undefined. */
+  read(path: string): Promise<string | undefined>;
+  /** Writes a file below the home. */
+  write(path: string, text: string, mode?: number): Promise<void>;
+}
+
+/** `env`: for everything that is started in it. */
+export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
+  const folder = await mkdtemp(join(tmpdir(), "goald-cli-"));
+  const [home, userHome, cwd] = [join(folder, "home"), join(folder, "user"), join(folder, "cwd")];
+  await Promise.all([mkdir(userHome), mkdir(cwd)]);
+  const clean = {
+    PATH: process.env.PATH,
+    HOME: userHome,
+    XDG_CONFIG_HOME: join(userHome, ".config"),
+    TMPDIR: tmpdir(),
+    LANG: "C.UTF-8",
+    GOALD_HOME: home,
+    ...env,
+  };
+  const alive = new Set<ChildProcessWithoutNullStreams>();
+
+  function open(command: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
+    const [program = "", ...args] = command;
+    const variables = { ...clean, ...options.env };
+    const environment = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
+    // A group of its own: what is left of a test is ended as a whole.
+    const child = spawn(program, args, { cwd: options.cwd ?? cwd, env: environment, stdio: "pipe", detached: true });
+    alive.add(child);
+    child.on("close", () => alive.delete(child));
+    child.stdin.on("error", () => undefined);
+    return child;
+  }
+
+  function start(args: readonly string[], options: StartOptions = {}): Running {
+    const output = watch(open(commandOf(args, options), options));
+    output.child.stdin.end(options.input ?? "");
+    return {
+      get stdout() {
+        return output.text.stdout;
+      },
+      ended: output.ended,
+      see: (text) => output.until(() => output.text.stdout.includes(text), text),
+      kill: (signal) => output.child.kill(signal),
+    };
+  }
+
+  function openTerminal(args: readonly string[], options: StartOptions = {}): Terminal {
+    const command = commandOf(args, options).map(quote).join(" ");
+    const env = { TERM: "xterm-256color", SHELL: "/bin/sh", ...options.env };
+    const output = watch(open(["script", "-qec", command, "/dev/null"], { ...options, env }));
+    let seen = 0;
+    const see = async (text: string): Promise<void> => {
+      await output.until(() => output.text.stdout.indexOf(text, seen) >= 0, text);
+      seen = output.text.stdout.indexOf(text, seen) + text.length;
+    };
+    const type = (text: string): void => {
+      output.child.stdin.write(text);
+    };
+    return {
+      get shown() {
+        return output.text.stdout;
+      },
+      ended: output.ended,
+      type,
+      see,
+      answer: async (prompt, line) => {
+        await see(prompt);
+        type(`${line}\r`);
+      },
+    };
+  }
+
+  return {
+    home,
+    userHome,
+    cwd,
+    start,
+    openTerminal,
+    run: (args, options) => start(args, options).ended,
+    read: (path) => readFile(join(home, path), "utf8").catch(() => undefined),
+    write: async (path, text, mode = 0o600) => {
+      await mkdir(dirname(join(home, path)), { recursive: true });
+      await writeFile(join(home, path), text, { mode });
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const child of alive) endGroup(child);
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** Each line of standard output as JSON. Throws for a line that is none. */
+export const linesOf = ({ stdout }: Pick<Ended, "stdout">): readonly Record<string, unknown>[] =>
+  stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** The same, when it ended with that exit code; else throws, with all that it said. */
+export function endedWith(code: number, ended: Ended): Ended {
+  if (ended.code === code) return ended;
+  const end = ended.code === null ? `by ${ended.signal}` : `with ${ended.code}`;
+  throw new Error(`Expected it to end with ${code}, it ended ${end}:\n${ended.stderr}\n${ended.stdout.slice(-2_000)}`);
+}
+
+/** What `goald events` and `goald verify` read, without the price of two more processes. No agent: no events. */
+export async function lookInto(
+  { home }: Pick<Goald, "home">,
+  agent = "t",
+): Promise<{ readonly log: readonly RecordedEvent[]; readonly problems: readonly string[] }> {
+  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
+  try {
+    const { problems } = await reader.verify();
+    return { log: (await reader.agent(agent)) ? await reader.read(agent, 0, 10_000) : [], problems };
+  } finally {
+    await reader.close();
+  }
+}
+
+/** What --json says on standard error when something is wrong. */
+export const errorOf = ({ stderr }: Pick<Ended, "stderr">): { code: string; message: string; hint: string } =>
+  (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error;
+
+function commandOf(args: readonly string[], { imports = [], shell, binary = BINARY }: StartOptions): readonly string[] {
+  const hooks = imports.flatMap((file) => ["--import", file]);
+  const command = [process.execPath, ...hooks, binary, ...args];
+  return shell === undefined ? command : ["sh", "-c", shell, "sh", ...command];
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+interface Output {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly text: { stdout: string; stderr: string };
+  readonly ended: Promise<Ended>;
+  /** Looks again whenever something has come; rejects when the process ends before. */
+  until(isThere: () => boolean, what: string): Promise<void>;
+}
+
+function watch(child: ChildProcessWithoutNullStreams): Output {
+  const text = { stdout: "", stderr: "" };
+  let wake = (): void => {};
+  let end: Ended | undefined;
+  const onSilence = (): void => {
+    text.stderr += `[ended by the test: silent for ${PATIENCE_MS} ms]`;
+    endGroup(child);
+  };
+  let silence = setTimeout(onSilence, PATIENCE_MS);
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (more: string) => {
+      clearTimeout(silence);
+      silence = setTimeout(onSilence, PATIENCE_MS);
+      text[name] += more;
+      wake();
+    });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(silence);
+      end = { ...text, code, signal };
+      resolve(end);
+      wake();
+    });
+  });
+  async function until(isThere: () => boolean, what: string): Promise<void> {
+    while (!isThere()) {
+      if (end)
+        throw new Error(
+          `It ended with ${end.code ?? end.signal} without ${JSON.stringify(what)}. It had shown:\n${text.stdout}\n${text.stderr}`,
+        );
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+  return { child, text, ended, until };
+}
+
+function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}

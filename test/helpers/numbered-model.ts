@@ -1,0 +1,47 @@
+/**
+ * numbered-model.ts -- a model that works through a list of commands and knows nothing but what the prompt shows.
+ *
+ * It goes on after the highest numbered task of its own that it sees, so the same prompt gets the same reply,
+ * as often as it is asked: exactly what a program that is killed and started again relies on.
+ */
+import type { CommandCall } from "#core/event.ts";
+import type { ChatRequest } from "./openai-answers.ts";
+
+const SUBJECTS = ["strings", "rackets", "grips", "shoes", "balls", "courts", "coaches", "towels"] as const;
+const VERBS = ["compare", "measure", "describe", "rank", "price", "photograph", "repair"] as const;
+
+/** `calls`, then task_complete. */
+export const numberedModel =
+  (calls: readonly CommandCall[]) =>
+  (request: ChatRequest): string => {
+    const next = highestTask(request) + 1;
+    const call = calls[next - 1] ?? { name: "task_complete", args: { reason: `All ${calls.length} tasks are done.` } };
+    return replyWith(call, `Task ${next} of ${calls.length}: I ${about(next)} with ${call.name}.`);
+  };
+
+/** No two tasks in the same words: near-duplicates are not recalled twice. */
+const about = (task: number): string =>
+  `${VERBS[task % VERBS.length]} the ${SUBJECTS[task % SUBJECTS.length]} of chapter ${task * 37}`;
+
+export function highestTask({ messages }: ChatRequest): number {
+  const own = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
+  return Math.max(0, ...[...own.join("\n").matchAll(/Task (\d+) of/g)].map((match) => Number(match[1])));
+}
+
+export const replyWith = (command: CommandCall, text = "I go on."): string =>
+  JSON.stringify({
+    thoughts: { text, reasoning: "It is next.", plan: "- go on", criticism: "none", speak: `Now: ${command.name}.` },
+    command,
+  });
+
+export const append = (text: string, file = "ledger.txt"): CommandCall => ({
+  name: "append_to_file",
+  args: { file, text },
+});
+export const write = (file: string, text: string): CommandCall => ({ name: "write_to_file", args: { file, text } });
+
+/** Lines 1 to `count`, one append each. */
+export const ledger = (count: number): readonly CommandCall[] =>
+  Array.from({ length: count }, (_, at) => append(`line ${at + 1}\n`));
+export const ledgerText = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");

@@ -1,0 +1,198 @@
+/**
+ * Whatever goald and a person do to files, and wherever a crash comes between, each version in the history can be
+ * made again from rows and blobs alone, and is what lay on the disk when it was told.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Command, CommandContext } from "#core/command.ts";
+import type { FileChange, LastVersion, Lease, OpenWorkspace, Store } from "#core/ports.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import appendToFile from "../../commands/append_to_file.ts";
+import deleteFile from "../../commands/delete_file.ts";
+import writeToFile from "../../commands/write_to_file.ts";
+import { contextOf } from "../commands/context.ts";
+import { NOTHING, SPEC, stamped } from "../contracts/store-builders.ts";
+import { AT, finished } from "../helpers/events.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
+import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
+import { restoreFile } from "../helpers/restore-file.ts";
+
+/** A store, a folder, and a person who changes files without telling. */
+interface House {
+  readonly store: Store;
+  readonly open: OpenWorkspace;
+  read(path: string): string | null;
+  put(path: string, text: string | null): void;
+}
+
+const COMMANDS = { write: writeToFile, append: appendToFile, delete: deleteFile };
+interface Step {
+  readonly kind: keyof typeof COMMANDS | "person writes" | "person deletes";
+  readonly path: string;
+  readonly text: string;
+  /** After the effect and before its result is kept; then the call is looked at again. */
+  readonly crash: boolean;
+}
+const steps = fc.array(
+  fc.record<Step>({
+    kind: fc.constantFrom("write", "append", "append", "delete", "person writes", "person deletes"),
+    path: fc.constantFrom("a.txt", "b/c.txt"),
+    text: fc.string({ maxLength: 20, unit: "binary" }),
+    crash: fc.boolean(),
+  }),
+  { maxLength: 20 },
+);
+
+/** What lay at a path when a change of it was told. */
+interface Seen {
+  readonly change: FileChange;
+  readonly content: string | null;
+}
+
+class Life {
+  readonly kept: Seen[] = [];
+  readonly #house: House;
+  readonly #lease: Lease;
+  readonly #lastVersion: LastVersion | undefined;
+  #head = 1;
+  #edits = 0;
+
+  constructor(house: House, lease: Lease, lastVersion: LastVersion | undefined) {
+    this.#house = house;
+    this.#lease = lease;
+    this.#lastVersion = lastVersion;
+  }
+
+  async take({ kind, path, text, crash }: Step): Promise<void> {
+    if (kind === "person deletes") this.#house.put(path, null);
+    // Of a size that no version has: an edit of the same size before an append is not noticed, as ports.ts says.
+    else if (kind === "person writes") this.#house.put(path, `${++this.#edits} `.padEnd(this.#edits * 10_000, "."));
+    else await this.#call(COMMANDS[kind] as unknown as Command, { file: path, text: text.toWellFormed() }, crash);
+  }
+
+  /** As the daemon does it: prepared, kept, run, kept; a crash loses what came of the first run. */
+  async #call(command: Command, args: object, crash: boolean): Promise<void> {
+    const prepared = await this.#during(
+      (context) => command.prepare?.(args as never, context) ?? Promise.resolve(null),
+    );
+    const run = (lost: boolean) => this.#during((context) => command.run(args as never, context, prepared), { lost });
+    await run(crash);
+    if (!crash) return;
+    if (command.probe) {
+      const probe = (context: CommandContext) => command.probe?.(args as never, context, prepared);
+      if ((await this.#during(async (context) => probe(context))) !== "not-done") return;
+    }
+    await this.#during((context) => command.prepare?.(args as never, context) ?? Promise.resolve(null));
+    await run(false);
+  }
+
+  async #during<T>(act: (context: CommandContext) => Promise<T>, { lost = false } = {}): Promise<T> {
+    const seen: Seen[] = [];
+    const onChange = (change: FileChange): void => {
+      seen.push({ change, content: this.#house.read(change.path) });
+    };
+    const options = this.#lastVersion ? { lastVersion: this.#lastVersion } : {};
+    const result = await act(contextOf(this.#house.open("", onChange, options)));
+    if (!lost) await this.#keep(seen);
+    return result;
+  }
+
+  async #keep(seen: readonly Seen[]): Promise<void> {
+    const step = ++this.#head;
+    const of = { step, callId: `c${step}` };
+    const files = seen.map(({ change }) => ({ ...change, ...of }));
+    await this.#house.store.commit(this.#lease, step - 1, { ...NOTHING, events: stamped(step, finished(step)), files });
+    this.kept.push(...seen);
+  }
+}
+
+async function restoreAll(house: House, kept: readonly Seen[]): Promise<void> {
+  const rows = await house.store.files("foo");
+  expect(rows.map(({ operation, path }) => [operation, path])).toEqual(
+    kept.map(({ change: { operation, path } }) => [operation, path]),
+  );
+  for (const [index, { change, content }] of kept.entries()) {
+    const versions = rows.slice(0, index + 1).filter(({ path }) => path === change.path);
+    const restored = await restoreFile(versions, house.store);
+    expect(restored && Buffer.from(restored).toString()).toBe(content);
+  }
+}
+
+let folder: string;
+let houses = 0;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "goald-restore-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function realHouse(): Promise<House> {
+  const home = join(folder, `${++houses}`);
+  const workspace = join(home, "workspace", "foo");
+  const at = (path: string): string => join(workspace, path);
+  const store = await openSqliteStore(join(home, ".goald", "goald.db"));
+  await openLocalWorkspace(workspace).write("b/keep", "");
+  return {
+    store,
+    open: (_folder, onChange, options) => openLocalWorkspace(workspace, onChange, options),
+    read: (path) => readOrNull(at(path)),
+    put: (path, text) => (text === null ? rmSync(at(path), { force: true }) : writeFileSync(at(path), text)),
+  };
+}
+
+async function fakeHouse(): Promise<House> {
+  const files = new Map<string, Uint8Array>();
+  return {
+    store: new MemoryStore(),
+    open: (_folder, onChange, options) => new MemoryWorkspace({ files, onChange, ...options }),
+    read: (path) => (files.get(path) && Buffer.from(files.get(path) ?? []).toString()) ?? null,
+    put: (path, text) => (text === null ? files.delete(path) : files.set(path, Buffer.from(text))),
+  };
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+async function liveThrough(house: House, steps: readonly Step[], asks = true): Promise<void> {
+  const { store } = house;
+  await store.create(SPEC, "k", AT);
+  const lastVersion = (path: string) => store.lastFileVersion("foo", path);
+  const life = new Life(house, await store.claim("foo"), asks ? lastVersion : undefined);
+  try {
+    for (const step of steps) await life.take(step);
+    await restoreAll(house, life.kept);
+    expect((await store.verify()).problems).toEqual([]);
+  } finally {
+    await store.close();
+  }
+}
+
+describe.each([
+  ["a real folder and store", realHouse, 25],
+  ["the fakes", fakeHouse, 100],
+] as const)("every version of every file, with %s", (_name, make, numRuns) => {
+  it("can be restored from the history alone, whatever happened to it", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => liveThrough(await make(), taken)),
+      { numRuns },
+    );
+  });
+
+  it("cannot be when nobody says what the history has (control)", async () => {
+    const step = { path: "a.txt", text: "piece", crash: false };
+    const edited: Step[] = [
+      { ...step, kind: "person writes" },
+      { ...step, kind: "append" },
+    ];
+    await liveThrough(await make(), edited);
+    await expect(liveThrough(await make(), edited, false)).rejects.toThrow("the history holds");
+  });
+});
