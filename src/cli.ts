@@ -11,7 +11,7 @@ import { readVersion } from "./shipped.ts";
 
 /** Runs one command line and resolves to its exit code; never rejects. */
 export async function main(args: readonly string[]): Promise<number> {
-  quietOnClosedPipe();
+  watchOutput();
   let code: number = EXIT.ok;
   const program = buildProgram((verb) => {
     return async (...given: unknown[]) => {
@@ -164,10 +164,13 @@ function describeError(code: ErrorCode, message: string, hint: string, json: boo
   return `goald: ${message}\n${hint ? `  ${hint.replaceAll("\n", "\n  ")}\n` : ""}`;
 }
 
-/** `goald events foo | head` ends quietly when head has seen enough. */
-function quietOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr])
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EPIPE") process.exit(EXIT.ok);
-    });
+/** `goald events foo | head` ends quietly when head has seen enough; a full disk behind `> file` does not. */
+function watchOutput(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(EXIT.ok);
+    console.error(`goald: Standard output could not be written: ${error.message}.`);
+    process.exit(EXIT.error);
+  });
+  // Talk that nobody hears any more stops nothing.
+  process.stderr.on("error", () => {});
 }

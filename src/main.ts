@@ -116,6 +116,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
   const lease = await store.claim(row.id);
+  const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
   const prepare = createPrepare({
     agentId: row.id,
     folder,
@@ -129,8 +130,8 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     contextTokens: Math.min(window, settings.promptTokens + settings.replyTokens),
     replyTokens: Math.min(settings.replyTokens, Math.floor(window / 4)),
     readReply,
-    openWorkspace: openLocalWorkspace,
-    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true }),
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: systemClock,
     signal: options.signal,

@@ -73,7 +73,7 @@ export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}
     const home = await findHome({
       flag: options.home,
       env: process.env,
-      cwd: process.cwd(),
+      cwd: currentFolder(),
       checkout: CHECKOUT,
       userHome: homedir(),
       configHome: process.env.XDG_CONFIG_HOME,
@@ -90,6 +90,17 @@ export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}
     // A terminal that is still being read keeps the process alive.
     talk.close();
     throw error;
+  }
+}
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new GoaldError("GOALD_USAGE", "The folder that goald was started in is not there any more.", {
+      hint: "Go to another one, such as: cd ~",
+      cause,
+    });
   }
 }
 

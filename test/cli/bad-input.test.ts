@@ -237,6 +237,31 @@ describe("settings that are wrong", () => {
   it("leave what was there before", expectNothingLost);
 });
 
+describe("the place where goald is started", () => {
+  it("is told when it is gone", async () => {
+    const ended = await goald.run(["ps"], {
+      shell: 'folder=$(mktemp -d) && cd "$folder" && rmdir "$folder"; exec "$@"',
+    });
+    expectWords(endedWith(2, ended));
+    expect(ended.stderr).toContain("is not there any more.\n  Go to another one");
+  });
+
+  it.each([[["ps", "--json"]], [["events", "earlier"]], [["show", "earlier"]]])(
+    "may lead the output of %j to a full disk: that is no success",
+    async (args) => {
+      const ended = endedWith(1, await goald.run(args, { shell: 'exec "$@" > /dev/full' }));
+      expect(ended.stderr).toMatch(/^goald: Standard output could not be written: ENOSPC/);
+      expect(ended.stderr).not.toMatch(/^\s+at /m);
+    },
+  );
+
+  it("may be without any of the three streams", async () => {
+    const ended = endedWith(0, await goald.run(["ps"], { shell: 'exec "$@" <&- 2>&-' }));
+    expect(ended.stdout).toContain("earlier");
+    endedWith(0, await goald.run(["ps"], { shell: 'exec "$@" >&-' }));
+  });
+});
+
 describe("a command or words of one's own that cannot be used", () => {
   it.each([
     ["a command that is no module", "commands/broken.ts", "export default {", 2, /broken\.ts/],

@@ -46,9 +46,11 @@ async function killAndResume(
   calls: readonly CommandCall[],
   files: readonly string[],
   [at, when]: Point,
+  ownFiles: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  for (const [path, text] of Object.entries(ownFiles)) await goald.write(path, text);
   const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
   const askedBefore = server.chats.length;
   const { log: before } = await lookInto(goald);
@@ -131,6 +133,27 @@ describe.each([
     async (_when, _commit, index) => expectWhole((await outcomes[index]) as Outcome, files),
     60_000,
   );
+});
+
+describe("a command that promises more than it keeps", () => {
+  it("can be seen to act twice: the count of effects is no matter of luck", async () => {
+    const calls = ledger(STEPS);
+    // It calls itself idempotent, and adds a line whenever it runs.
+    const careless = `export default {
+      name: "append_to_file", label: "Append", summary: "Adds text.", effect: "idempotent",
+      args: { type: "object", required: ["file", "text"], properties: {
+        file: { type: "string", description: "path" }, text: { type: "string", description: "text" } } },
+      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+      async run({ file, text }, { workspace }) {
+        await workspace.append(file, text);
+        return { status: "ok", text: "Added.", source: "goald", artifacts: [file] };
+      },
+    };`;
+    const outcome = await killAndResume(calls, ["ledger.txt"], [6, "before"], {
+      "commands/append_to_file.ts": careless,
+    });
+    expect(outcome.files["ledger.txt"]).toBe(`line 1\n${ledgerText(STEPS)}`);
+  });
 });
 
 describe("a run in which one process after the other is killed", () => {

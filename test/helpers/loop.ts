@@ -76,6 +76,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
 
   async function run(change: RunChange = {}): Promise<AgentState> {
     const lease = await store.claim(row.id);
+    const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
     const prepare = createPrepare({
       agentId: row.id,
       folder: "/nowhere",
@@ -89,8 +90,8 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       contextTokens: options.contextTokens ?? 32_000,
       replyTokens: 1_000,
       readReply,
-      openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
-      openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),
+      openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
+      openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
       signal: new AbortController().signal,
