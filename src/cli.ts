@@ -167,7 +167,12 @@ function describeError(code: ErrorCode, message: string, hint: string, json: boo
 /** `goald events foo | head` ends quietly when head has seen enough; a full disk behind `> file` does not. */
 function watchOutput(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(EXIT.ok);
+    // A run finishes its step and stops; a verb that only looks has been read far enough.
+    if (error.code === "EPIPE") {
+      if (process.listenerCount("SIGPIPE") === 0) process.exit(EXIT.ok);
+      process.emit("SIGPIPE");
+      return;
+    }
     console.error(`goald: Standard output could not be written: ${error.message}.`);
     process.exit(EXIT.error);
   });

@@ -2,7 +2,7 @@
  * secrets.ts -- which values must never be shown: the input of the redactor.
  *
  * Keys of settings, and whatever the environment or `.env` calls a key, token, secret or password:
- * commands and plugins have theirs there. Better one value too many than one too few.
+ * commands and plugins have theirs there. Better one value too many than one too few, but no plain word.
  */
 import type { Environment } from "./env-file.ts";
 import { type Settings, valueAt } from "./settings.ts";
@@ -12,8 +12,8 @@ const SECRET_NAME = /(?:^|_)(?:\w*KEY|TOKEN|AUTH|PAT|PASS|PASSPHRASE|CREDENTIALS
 /** Our own settings are known: what is not marked secret is none, whatever its name. */
 const PUBLIC_NAMES = new Set(SETTINGS.filter((row) => !row.secret).flatMap((row) => row.environment));
 
-/** Taking out every "false" would hide more than it protects. */
-const WORD = /^(?:true|false|none|null|default|disabled|enabled)$/i;
+/** A plain word or a short number (`DB_PASSWORD=example`): taking it out of every text would take the texts apart. */
+const WORD = /^(?:\p{L}+|\d{1,7}|.{1,5})$/u;
 
 export function secretsOf(settings: Settings, ...environments: readonly Environment[]): readonly string[] {
   const values = SETTINGS.filter((row) => row.secret).map((row) => valueAt(settings, row.name));

@@ -17,6 +17,8 @@ export interface LineInput {
   askSecret(question: string, signal?: AbortSignal): Promise<string | undefined>;
   /** True when the last question was left by Ctrl-C. */
   readonly interrupted: boolean;
+  /** Forgets lines that were typed ahead: for a question whose answer must come after what it is about was shown. */
+  dropTypedAhead(): void;
   /** Gives the terminal back as it was. A question that waits is left. */
   close(): void;
 }
@@ -87,6 +89,10 @@ class QueuedLines implements LineInput {
 
   askSecret(question: string, signal?: AbortSignal): Promise<string | undefined> {
     return this.#ask(question, true, signal);
+  }
+
+  dropTypedAhead(): void {
+    this.#queue.length = 0;
   }
 
   close(): void {

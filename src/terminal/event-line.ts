@@ -5,12 +5,14 @@
  * log, and for every event of a call also the call itself, so that no reader has to join.
  */
 import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { AgentState } from "#core/state.ts";
 
 export type EventLine = RecordedEvent & { readonly call?: CommandCall };
 
-/** Remembers the calls of the events that it has seen; feed it a log from its beginning. */
-export function createEventLines(): (event: RecordedEvent) => EventLine {
+/** Remembers the calls of the events that it has seen; `begun`: those that are open where it starts to read a log. */
+export function createEventLines(begun: AgentState["open"] = {}): (event: RecordedEvent) => EventLine {
   const calls = new Map<string, CommandCall>();
+  for (const [callId, open] of Object.entries(begun)) if (open.kind === "command") calls.set(callId, open.call);
   return (event) => {
     if (!("callId" in event)) return event;
     if (event.type === "command-requested") calls.set(event.callId, event.call);

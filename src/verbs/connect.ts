@@ -4,30 +4,32 @@
  * A server found on this machine is offered, never used unasked.
  */
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import { DEFAULT_BASE_URL, type Settings } from "#config/settings.ts";
+import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { chooseConnection, saveKey } from "#terminal/connect.ts";
+import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { findServers } from "../main.ts";
 import { demoVerb } from "./demo.ts";
 import type { House } from "./house.ts";
 import type { RunOptions } from "./run.ts";
 
 export type Connection =
-  | { readonly kind: "settings"; readonly settings: Settings }
+  | { readonly kind: "house"; readonly house: House }
   /** The person chose something else than running the agent. */
   | { readonly kind: "done"; readonly exitCode: number };
 
 export async function connected(house: House, options: RunOptions): Promise<Connection> {
   const { settings, talk, home } = house;
   // A server of one's own may want no key; OpenAI's always does.
-  if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
-    return { kind: "settings", settings };
+  if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL) return { kind: "house", house };
   if (!talk.interactive) throw noKey(home.envFile);
   const choice = await chooseConnection(talk.input(), (line) => talk.say(line), await findServers());
   const load = async (flags: SettingFlags): Promise<Connection> => {
     const model = options.model === undefined ? {} : { "models.smart": options.model };
-    const { settings: chosen } = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
-    return { kind: "settings", settings: chosen };
+    const loaded = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
+    // A key that was pasted just now is as secret as one from a file.
+    const nets = { redact: createRedactor(loaded.secrets), scrub: createValueRedactor(loaded.secrets) };
+    return { kind: "house", house: { ...house, ...nets, settings: loaded.settings } };
   };
   switch (choice.kind) {
     case "key":

@@ -47,10 +47,12 @@ export async function hostAgent(
       scrub: house.scrub,
       signal: hard,
     });
-    show = presenter(house, host);
+    const onOpened = (state: AgentState): void => {
+      show = presenter(house, host, state);
+    };
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
-    if (ask) await showWaiting(host, row, show);
-    const state = await runForeground(agent.lease, { ...agent.parts, interrupt, ...(ask ? { ask } : {}) });
+    if (ask) await showWaiting(host, row, createShow(house, host));
+    const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, ...(ask ? { ask } : {}) });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd(row, agent.folder, state, exitCode, house);
     return { state, exitCode };
@@ -73,11 +75,15 @@ async function showWaiting({ store }: Host, row: AgentRow, show: (event: Recorde
 /** Behind a command that waits there are only pauses and resumptions. */
 const WAITING_TAIL = 200;
 
-function presenter({ talk, redact, colour }: House, { catalogue }: Host): (event: RecordedEvent) => void {
-  if (talk.json) {
-    const toLine = createEventLines();
-    return (event) => talk.data(redact(JSON.stringify(toLine(event))));
-  }
+/** `opened`: the agent as it stood before this run. */
+function presenter(house: House, host: Host, opened: AgentState): (event: RecordedEvent) => void {
+  const { talk, redact } = house;
+  if (!talk.json) return createShow(house, host);
+  const toLine = createEventLines(opened.open);
+  return (event) => talk.data(redact(JSON.stringify(toLine(event))));
+}
+
+function createShow({ talk, redact, colour }: House, { catalogue }: Host): (event: RecordedEvent) => void {
   return createShowRun({
     print: (line) => talk.data(redact(line)),
     colour,
@@ -158,11 +164,15 @@ function watchSignals({ talk }: House): { interrupt: AbortSignal; hard: AbortSig
     talk.say("\nFinishing this step. Again to stop at once.");
     soft.abort();
   };
+  // Nobody reads any more: like a Ctrl-C, but however often it is found out.
+  const onClosedPipe = (): void => soft.abort();
+  process.on("SIGPIPE", onClosedPipe);
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
   return {
     interrupt: soft.signal,
     hard: hard.signal,
     restore: () => {
+      process.off("SIGPIPE", onClosedPipe);
       for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
     },
   };

@@ -74,27 +74,29 @@ export async function resumeVerb(name: string | undefined, options: RunOptions):
 
 async function createAndRun(
   agent: Pick<AgentSpec, "name" | "role" | "goals">,
-  house: House,
+  visited: House,
   options: RunOptions,
 ): Promise<number> {
-  const connection = await connected(house, options);
+  const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
-  await using host = await openHost(house.home, connection.settings, await openHouseLog(house));
+  const { house } = connection;
+  await using host = await openHost(house.home, house.settings, await openHouseLog(house));
   const at = systemClock.now().toISOString();
   const { scrub } = house;
   const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
-  const spec: AgentSpec = { ...draft, ...newSettings(connection.settings, options, 0) };
+  const spec: AgentSpec = { ...draft, ...newSettings(house.settings, options, 0) };
   const row = await host.store.create(spec, `run/${process.pid}/${at}`, at);
   return (await hostAgent(host, row, house, askAt(house))).exitCode;
 }
 
-async function resumeAndRun(row: AgentRow, state: AgentState, house: House, options: RunOptions): Promise<number> {
-  const connection = await connected(house, options);
+async function resumeAndRun(row: AgentRow, state: AgentState, visited: House, options: RunOptions): Promise<number> {
+  const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
-  await using host = await openHost(house.home, connection.settings, await openHouseLog(house));
+  const { house } = connection;
+  await using host = await openHost(house.home, house.settings, await openHouseLog(house));
   const at = systemClock.now().toISOString();
   const key = `resume/${process.pid}/${at}`;
-  const settings = resumedSettings(state, connection.settings, options);
+  const settings = resumedSettings(state, house.settings, options);
   if (settings) await host.store.deliver(row.id, `${key}/settings`, { type: "settings", ...settings }, at);
   await host.store.deliver(row.id, key, { type: "resume" }, at);
   return (await hostAgent(host, row, house, askAt(house))).exitCode;
@@ -205,7 +207,11 @@ function askAt({ talk, settings }: House): ForegroundParts["ask"] {
   if (!talk.interactive) return undefined;
   const { yes, no } = settings.keys;
   const question = `Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `;
+  let isFirst = true;
   return async (_call, interrupt) => {
+    // What was typed on at the set-up may answer the first question; a second “y” must not approve what nobody has seen.
+    if (!isFirst) talk.input().dropTypedAhead();
+    isFirst = false;
     for (;;) {
       const line = await talk
         .input()

@@ -288,17 +288,27 @@ describe("what is told and what is hidden", () => {
     const { secrets } = await load({
       env: {
         OPENAI_API_KEY: "sk-one",
-        DATABASE_URL: "postgres://user:p%40ss@db.test/x",
+        DATABASE_URL: "postgres://user:p%40ssw0rd@db.test/x",
         SMART_TOKEN_LIMIT: "128000",
         AUTHORISE_COMMAND_KEY: "accept",
         HOME: "/home/person",
         OTHER_TOKEN: "false",
       },
-      file: "OPENAI_API_KEY=sk-two\nPINECONE_API_KEY=pc-three\nTW_ACCESS_TOKEN_SECRET=four\nGITHUB_PAT=five\nSD_WEBUI_AUTH=six:seven",
+      file: "OPENAI_API_KEY=sk-two\nPINECONE_API_KEY=pc-three\nTW_ACCESS_TOKEN_SECRET=four-44\nGITHUB_PAT=five-55\nSD_WEBUI_AUTH=six:seven",
       json: { openai: { apiKey: "sk-eight" } },
     });
     expect(secrets.toSorted()).toEqual(
-      ["sk-one", "p%40ss", "p@ss", "sk-two", "pc-three", "four", "five", "six:seven", "sk-eight"].toSorted(),
+      [
+        "sk-one",
+        "p%40ssw0rd",
+        "p@ssw0rd",
+        "sk-two",
+        "pc-three",
+        "four-44",
+        "five-55",
+        "six:seven",
+        "sk-eight",
+      ].toSorted(),
     );
   });
 });

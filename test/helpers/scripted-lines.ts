@@ -20,6 +20,7 @@ export function scriptedLines(lines: readonly string[]): ScriptedLines {
     interrupted: false,
     askLine: answer,
     askSecret: (question) => answer(`(secret) ${question}`),
+    dropTypedAhead: () => {},
     close: () => {},
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
 import { createEventLines } from "#terminal/event-line.ts";
 import { createShowRun } from "#terminal/show-run.ts";
 import { renderTable } from "#terminal/table.ts";
@@ -115,6 +116,14 @@ describe("an event line", () => {
       ["command-finished", "write_to_file"],
       ["model-asked", undefined],
     ]);
+  });
+});
+
+describe("an event line of a log that is read from the middle", () => {
+  it("carries the calls that were open there", () => {
+    const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
+    const toLine = createEventLines(replay(before).open);
+    expect(toLine(given.log(given.finished())[0] as RecordedEvent).call?.name).toBe("write_to_file");
   });
 });
 
