@@ -42,7 +42,8 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     if (!given && !house.talk.interactive) throw nobodyDescribed();
     requireSomebody(house, options.continuous === true || house.settings.approve === "never");
     if (given) return await createAndRun(given, house, options);
-    const last = await lastUnfinished(house);
+    const found = await lastAgent(house);
+    const last = found && !isFinished(found) ? found : undefined;
     const chosen = await setUpAgent(house.talk.input(), (line) => house.talk.say(line), last?.state);
     if (chosen.kind === "left") return EXIT.interrupted;
     if (chosen.kind === "go-on" && last) return await resumeAndRun(last.row, last.state, house, options);
@@ -58,13 +59,13 @@ export async function resumeVerb(name: string | undefined, options: RunOptions):
   checkLimit(options);
   const house = await openHouse(options, flagsOf(options));
   try {
-    const found = name === undefined ? await lastUnfinished(house) : await findState(name, house);
+    const found = name === undefined ? await lastAgent(house) : await findState(name, house);
     if (!found)
-      throw new GoaldError("GOALD_NOT_FOUND", "There is no unfinished agent to go on with.", {
+      throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to go on with.", {
         hint: "See them all: goald ps",
       });
     const { row, state } = found;
-    if (activeFrame(state).phase.kind === "resting") return alreadyFinished(row, state, house);
+    if (isFinished(found)) return alreadyFinished(row, state, house);
     requireSomebody(house, options.continuous === true || state.settings.approve === "never");
     return await resumeAndRun(row, state, house, options);
   } finally {
@@ -178,7 +179,12 @@ function requireSomebody(house: House, unattended: boolean): void {
 
 const flagsOf = ({ model }: RunOptions): SettingFlags => (model === undefined ? {} : { "models.smart": model });
 
-async function findState(name: string, house: House): Promise<{ row: AgentRow; state: AgentState }> {
+interface Found {
+  readonly row: AgentRow;
+  readonly state: AgentState;
+}
+
+async function findState(name: string, house: House): Promise<Found> {
   const reader = await openSqliteReader(house.home.database);
   try {
     const row = await findAgent(reader, name);
@@ -188,15 +194,20 @@ async function findState(name: string, house: House): Promise<{ row: AgentRow; s
   }
 }
 
-async function lastUnfinished(house: House): Promise<{ row: AgentRow; state: AgentState } | undefined> {
+const isFinished = ({ state }: Found): boolean => activeFrame(state).phase.kind === "resting";
+
+/** The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none. */
+async function lastAgent(house: House): Promise<Found | undefined> {
   const reader = await openSqliteReader(house.home.database);
   try {
     const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    let newest: Found | undefined;
     for (const row of rows) {
-      const state = await stateOf(reader, row);
-      if (activeFrame(state).phase.kind !== "resting") return { row, state };
+      const found = { row, state: await stateOf(reader, row) };
+      if (!isFinished(found)) return found;
+      newest ??= found;
     }
-    return undefined;
+    return newest;
   } finally {
     await reader.close();
   }
