@@ -6,6 +6,7 @@
  * A torn append (only the beginning of the text is there) counts as not done, and `run`
  * cuts it back before it writes. The cost does not depend on the size of the file.
  */
+import { hash } from "node:crypto";
 import { type CommandContext, defineCommand, type Probe, succeed } from "#core/command.ts";
 
 type Workspace = CommandContext["workspace"];
@@ -39,7 +40,10 @@ export default defineCommand({
 
   async run({ file, text }, { workspace }, prepared) {
     const before = prepared as Before;
-    if ((await compare(workspace, file, text, before)) === "torn") await workspace.truncate(file, before.bytes);
+    // Longer than it was: a torn piece of an earlier attempt, or somebody else's. As long as before: nothing of ours is there.
+    const isLonger = ((await workspace.stat(file))?.bytes ?? 0) > before.bytes;
+    if (isLonger && (await compare(workspace, file, text, before)) === "torn")
+      await workspace.truncate(file, before.bytes);
     await workspace.append(file, text);
     const after = await workspace.stat(file);
     const path = after?.path ?? file;
@@ -74,5 +78,5 @@ async function compare(workspace: Workspace, file: string, text: string, before:
 async function tailBefore(workspace: Workspace, file: string, end: number): Promise<string> {
   const offset = Math.max(0, end - TAIL_BYTES);
   const tail = await workspace.read(file, { offset, length: end - offset });
-  return Buffer.from(await crypto.subtle.digest("SHA-256", new Uint8Array(tail))).toString("hex");
+  return hash("sha256", tail, "hex");
 }

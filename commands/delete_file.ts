@@ -5,6 +5,7 @@
  * not there is what was wanted: no failure. Only what `prepare` saw is removed: what somebody put there
  * since, as between a crash and the second attempt, stays.
  */
+import { hash } from "node:crypto";
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
 
 type Workspace = CommandContext["workspace"];
@@ -46,6 +47,5 @@ export default defineCommand({
 });
 
 async function sha256Of(workspace: Workspace, path: string): Promise<string> {
-  const content = new Uint8Array(await workspace.read(path));
-  return Buffer.from(await crypto.subtle.digest("SHA-256", content)).toString("hex");
+  return hash("sha256", await workspace.read(path), "hex");
 }

@@ -4,6 +4,7 @@
  * The new content replaces the old one by a rename, so that running it twice equals
  * running it once; what lay there is kept in the file history before it is lost.
  */
+import { hash } from "node:crypto";
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({
@@ -30,20 +31,16 @@ export default defineCommand({
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
     const size = `${count(lineCount(text), "line")}, ${count(written?.bytes ?? 0, "byte")}`;
-    return succeed(`Wrote ${path} (${size}); ${await whatWasThere(prepared, text)}.`, { artifacts: [path] });
+    return succeed(`Wrote ${path} (${size}); ${whatWasThere(prepared, text)}.`, { artifacts: [path] });
   },
 });
 
-async function whatWasThere(prepared: unknown, text: string): Promise<string> {
+function whatWasThere(prepared: unknown, text: string): string {
   const before = prepared as { readonly bytes: number; readonly sha256: string } | null;
   if (before === null) return "the file is new";
-  if (before.bytes === Buffer.byteLength(text) && before.sha256 === (await sha256(text)))
+  if (before.bytes === Buffer.byteLength(text) && before.sha256 === hash("sha256", text, "hex"))
     return "it held exactly this text already";
   return `it replaced ${count(before.bytes, "byte")}`;
-}
-
-async function sha256(text: string): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toString("hex");
 }
 
 const count = (many: number, thing: string): string => `${many} ${thing}${many === 1 ? "" : "s"}`;

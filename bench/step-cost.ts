@@ -1,0 +1,71 @@
+/**
+ * step-cost.ts -- what a step of goald costs, how that grows with the agent's age, and how it compares with a bare loop.
+ *
+ *   node bench/step-cost.ts [rounds]
+ *
+ * One run: goald and the floor (step-cost/floor.ts) take turns, each in processes of its own, against a model
+ * server in another process that answers at once. So CPU, memory and bytes are those of the loop alone.
+ * Figures are medians of the rounds. A target that was missed is said, and is no failure of the bench.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Job, Report } from "./step-cost/meter.ts";
+import type { Seen } from "./step-cost/model-server.ts";
+import { type Run, showRuns } from "./step-cost/table.ts";
+
+const STEPS = [100, 500, 2000];
+const ROUNDS = Number(process.argv[2] ?? 3);
+
+const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
+const server = fork(join(import.meta.dirname, "step-cost/model-server.ts"));
+try {
+  const [port] = (await once(server, "message")) as [number];
+  // The first run of each fills the compile cache; goald's, with ten recalls in its last prompt, tells the sizes.
+  const sizes = await measure("goald", 20, port, { systemChars: 0, lastMessageChars: 0 });
+  await measure("floor", 20, port, sizes);
+  const runs: Run[] = [];
+  for (let round = 0; round < ROUNDS; round++)
+    for (const steps of STEPS)
+      for (const side of ["goald", "floor"] as const) runs.push(await measure(side, steps, port, sizes));
+  showRuns(runs, ROUNDS);
+} finally {
+  server.disconnect();
+  rmSync(root, { recursive: true, force: true });
+}
+
+type Sizes = Pick<Job, "systemChars" | "lastMessageChars">;
+
+async function measure(side: Run["side"], steps: number, port: number, sizes: Sizes): Promise<Run & Seen> {
+  const folder = mkdtempSync(join(root, `${side}-`));
+  const name = folder.slice(root.length + 1);
+  const { systemChars, lastMessageChars } = sizes;
+  const job: Job = { steps, baseUrl: `http://127.0.0.1:${port}/${name}/v1`, folder, systemChars, lastMessageChars };
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compile-cache") };
+  const startedAt = Date.now();
+  const child = fork(join(import.meta.dirname, `step-cost/${side}.ts`), [JSON.stringify(job)], { env });
+  const report = await answer<Report>(child, `${side} of ${steps} steps`);
+  server.send(name);
+  const seen = await answer<Seen>(server, "the model server");
+  if (seen.requests !== steps) throw new Error(`Expected ${steps} requests of ${side}, counted ${seen.requests}.`);
+  rmSync(folder, { recursive: true });
+  return { side, steps, startMs: seen.firstAt - startedAt, ...report, ...seen };
+}
+
+/** The next message; rejects when the process ends without one. */
+async function answer<T>(child: ChildProcess, who: string): Promise<T> {
+  const over = new AbortController();
+  const { signal } = over;
+  const ended = once(child, "exit", { signal }).then(([code]) => {
+    throw new Error(`Expected an answer of ${who}; it ended with ${code}.`);
+  });
+  ended.catch(() => undefined);
+  try {
+    const [message] = await Promise.race([once(child, "message", { signal }), ended]);
+    return message as T;
+  } finally {
+    over.abort();
+  }
+}

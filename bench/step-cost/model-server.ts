@@ -1,0 +1,86 @@
+/**
+ * model-server.ts -- the other end of the bench: a model server in a process of its own that answers at once.
+ *
+ * Each run has its own path, `/<run>/v1`, and gets reply after reply: thoughts of some 400 characters and one
+ * append of 60. The words differ from step to step, as they do in real life, and are the same in every
+ * run. It notes when a run's first request came and how big the requests were.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the server saw of one run. */
+export interface Seen {
+  requests: number;
+  /** Milliseconds since 1970. */
+  firstAt: number;
+  /** Of the first and the last message of the newest request. */
+  systemChars: number;
+  lastMessageChars: number;
+  requestBytes: number;
+}
+
+const WORDS = (
+  "harbour ledger copper violin meadow signal lantern budget garden orbit canvas pepper ladder mirror winter engine " +
+  "letter market needle oyster pencil quarry ribbon saddle temple turbine valley window yellow zipper anchor basket " +
+  "candle dragon ember forest glacier hammer island jacket kernel lemon magnet novel onion pocket river silver tunnel"
+).split(" ");
+
+const runs = new Map<string, Seen>();
+const server = createServer((incoming, outgoing) => {
+  const run = incoming.url?.split("/")[1] ?? "";
+  const seen = runs.get(run) ?? {
+    requests: 0,
+    firstAt: Date.now(),
+    systemChars: 0,
+    lastMessageChars: 0,
+    requestBytes: 0,
+  };
+  runs.set(run, seen);
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => {
+    const body = Buffer.concat(chunks);
+    seen.requests++;
+    seen.requestBytes = body.length;
+    const { messages } = JSON.parse(body.toString()) as { messages: { content: string }[] };
+    seen.systemChars = messages[0]?.content.length ?? 0;
+    seen.lastMessageChars = messages.at(-1)?.content.length ?? 0;
+    outgoing.setHeader("content-type", "application/json").end(completion(seen.requests));
+  });
+});
+
+process.on("message", (run: string) => process.send?.(runs.get(run)));
+process.on("disconnect", () => process.exit());
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+
+function completion(step: number): string {
+  const say = wordsFrom(step);
+  const content = JSON.stringify({
+    thoughts: {
+      text: `Step ${step}: ${say(14)}.`,
+      reasoning: `${say(13)}.`,
+      plan: `- ${say(6)}\n- ${say(6)}`,
+      criticism: `${say(6)}.`,
+      speak: `${say(7)}.`,
+    },
+    command: { name: "append_to_file", args: { file: "log.txt", text: `${step} ${say(9)}`.slice(0, 59).concat("\n") } },
+  });
+  return JSON.stringify({
+    id: `reply-${step}`,
+    object: "chat.completion",
+    created: 0,
+    model: "gpt-4.1",
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 3000, completion_tokens: 150, total_tokens: 3150 },
+  });
+}
+
+/** The same words for the same seed: a linear congruential generator (Numerical Recipes). */
+function wordsFrom(seed: number): (count: number) => string {
+  let value = seed;
+  return (count) =>
+    Array.from({ length: count }, () => {
+      value = (Math.imul(value, 1664525) + 1013904223) >>> 0;
+      return WORDS[Math.floor((value / 2 ** 32) * WORDS.length)];
+    }).join(" ");
+}

@@ -1,0 +1,98 @@
+/** table.ts -- the runs of the bench as a table of bare figures, and which targets they meet. */
+import { cpus } from "node:os";
+import type { Report, Sample } from "./meter.ts";
+
+export interface Run extends Report {
+  readonly side: "goald" | "floor";
+  readonly steps: number;
+  /** From the start of the process to its first request at the server. */
+  readonly startMs: number;
+  /** Of the last request. */
+  readonly requestBytes: number;
+}
+
+/** Steps between two samples; the first one holds loading and compiling too. */
+const WINDOWS = [
+  { title: "steps 1–100", from: 0, to: 100 },
+  { title: "steps 101–500", from: 100, to: 500 },
+  { title: "steps 501–2000", from: 500, to: 2000 },
+  { title: "steps 1901–2000", from: 1900, to: 2000 },
+] as const;
+
+const MAX_CPU_RATIO = 1.5;
+const MAX_RSS_RATIO = 1.3;
+/** What still counts as flat: twice as far as medians of three rounds differ on a quiet machine. */
+const MAX_GROWTH = 1.1;
+
+type Pick = (run: Run) => number;
+interface Row {
+  readonly title: string;
+  readonly goald: number;
+  readonly floor: number;
+  readonly digits: number;
+}
+
+export function showRuns(runs: readonly Run[], rounds: number): void {
+  const [processor] = cpus();
+  console.log(`Cost of a step, medians of ${rounds} rounds, both sides in turn.`);
+  console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
+  console.log("goald keeps V8's young generation small, as its command line does; the floor has Node's defaults.\n");
+  const row = (title: string, steps: number, pick: Pick, digits: number): Row => {
+    const of = (side: Run["side"]) => median(runs.filter((run) => run.side === side && run.steps === steps).map(pick));
+    return { title, goald: of("goald"), floor: of("floor"), digits };
+  };
+  const cpu = WINDOWS.map(({ title, from, to }) => row(`CPU ms per step, ${title}`, 2000, cpuOf(from, to), 2));
+  const rss = [500, 2000].map((steps) => row(`peak RSS MB at ${steps}`, steps, (run) => run.peakRssMb, 0));
+  const store = [500, 2000].map((n) => row(`store bytes per step at ${n}`, n, (run) => run.storeBytes / run.steps, 0));
+  showTable([
+    ...cpu,
+    ...[100, 500, 2000].map((steps) => row(`CPU s of the whole run of ${steps}`, steps, wholeCpu, 2)),
+    ...rss,
+    row("end RSS MB at 2000", 2000, (run) => run.endRssMb, 0),
+    ...store,
+    row("start to first request ms", 100, (run) => run.startMs, 0),
+    row("last request bytes at 2000", 2000, (run) => run.requestBytes, 0),
+  ]);
+  const [, early, late, last] = cpu;
+  const [storeEarly, storeLate] = store;
+  if (!early || !late || !last || !storeEarly || !storeLate) return;
+  showTargets([
+    ["CPU per step over the floor's, steps 101–500", early.goald / early.floor, MAX_CPU_RATIO],
+    ["CPU per step over the floor's, steps 501–2000", late.goald / late.floor, MAX_CPU_RATIO],
+    ["growth of goald's CPU per step, steps 1901–2000 over 101–500", last.goald / early.goald, MAX_GROWTH],
+    ...rss.map(({ title, goald, floor }) => [`${title} over the floor's`, goald / floor, MAX_RSS_RATIO] as const),
+    ["growth of goald's store bytes per step, 2000 over 500", storeLate.goald / storeEarly.goald, MAX_GROWTH],
+  ]);
+}
+
+function showTable(rows: readonly Row[]): void {
+  console.log(line("", "goald", "floor", "ratio"));
+  for (const { title, goald, floor, digits } of rows)
+    console.log(line(title, goald.toFixed(digits), floor.toFixed(digits), (goald / floor).toFixed(2)));
+}
+
+function showTargets(targets: readonly (readonly [title: string, measured: number, atMost: number])[]): void {
+  console.log(`\n${line("target", "measured", "at most", "")}`);
+  for (const [title, measured, atMost] of targets)
+    console.log(line(title, measured.toFixed(2), atMost.toFixed(2), measured <= atMost ? "met" : "MISSED"));
+}
+
+const line = (title: string, ...cells: readonly string[]): string =>
+  title.padEnd(62) + cells.map((cell) => cell.padStart(10)).join("");
+
+const cpuOf =
+  (from: number, to: number): Pick =>
+  ({ samples }) =>
+    (cpuAt(samples, to) - cpuAt(samples, from)) / (to - from);
+
+const wholeCpu: Pick = ({ samples }) => (samples.at(-1)?.cpuMs ?? Number.NaN) / 1000;
+
+const cpuAt = (samples: readonly Sample[], step: number): number =>
+  step === 0 ? 0 : (samples.find((sample) => sample.step === step)?.cpuMs ?? Number.NaN);
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [upper = Number.NaN, lower = upper] = [sorted[middle], sorted[middle - 1]];
+  return sorted.length % 2 === 1 ? upper : (lower + upper) / 2;
+}
