@@ -11,6 +11,7 @@ import { existsSync, readFileSync } from "node:fs";
 import * as module from "node:module";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
+import * as v8 from "node:v8";
 
 const REQUIRED = [24, 15];
 /** In the environment of a goald that was started by an older Node. */
@@ -27,6 +28,8 @@ else handOver();
 
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
+  // Young objects stay in the 2 MB that they begin with, instead of 32: a daemon of days is to be small (-35 % after 2,000 steps).
+  v8.setFlagsFromString("--semi-space-growth-factor=1");
   module.enableCompileCache();
   const main = await loadMain();
   if (main === undefined) return;

@@ -102,7 +102,6 @@ describe("a call that cannot be meant", () => {
       /goes with --continuous/,
       /Add --continuous/,
     ],
-    ["nothing to resume", ["resume"], 3, /no agent to go on with/, /goald ps/],
     ["an agent that is not there", ["show", "nobody"], 3, /found none called "nobody"/, /There are: earlier\./],
     [
       "an agent that is not there, to resume",

@@ -21,6 +21,7 @@ describe("a home without agents", () => {
       const missing = endedWith(3, await goald.run([verb, "foo"]));
       expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Set one up: goald run\n');
     }
+    expect(endedWith(3, await goald.run(["resume"])).stderr).toContain("There is no agent to go on with.");
     expect(await goald.read(".goald/goald.db")).toBeUndefined();
   });
 });

@@ -330,14 +330,22 @@ describe("a reader that has seen enough", () => {
     }
   });
 
-  it.concurrent("ends a run, which can be resumed", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel(ledger(5)), embeddings: null });
+  it.concurrent.each([[["--json"]], [[]]])("ends a run %j after its step, and a resume goes on", async (json) => {
+    const think = numberedModel(ledger(3));
+    await using server = await startOpenAIServer({
+      reply: (request) => ({ text: think(request), delayMs: 100 }),
+      embeddings: null,
+    });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    const ended = await goald.run([...RUN, "--json"], { shell: FIRST_LINE });
+    const ended = await goald.run([...RUN, ...json], { shell: FIRST_LINE });
     expect(ended.stderr).toContain("exit 0\n");
     expect(ended.stderr).not.toMatch(/^\s+at |EPIPE/m);
+    expect(server.chats).toHaveLength(1);
+    expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "person" });
     endedWith(0, await goald.run(["resume", "t"]));
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(5));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+    // The first step was not paid for again.
+    expect(server.chats).toHaveLength(4);
     await expectSound(goald);
   });
 });
