@@ -147,9 +147,14 @@ async function check(found: ReadonlyMap<SettingName, Found>): Promise<Settings> 
   return deepFreeze(settings) as unknown as Settings;
 }
 
+/** Addresses may carry a password before the @ or a key behind the question mark. */
+const withoutCredentials = (text: string): string => text.replace(/\/\/[^/@"]*@/g, "//…@").replace(/\?[^"]*/g, "?…");
+
 function sentence({ row, written, origin }: Found): string {
   const source = origin.layer === "flag" ? "command line" : origin.file || origin.layer;
-  const got = row.secret ? "a value that is not shown" : clean(clip(JSON.stringify(written) ?? "nothing", 120));
+  const got = row.secret
+    ? "a value that is not shown"
+    : clean(clip(withoutCredentials(JSON.stringify(written) ?? "nothing"), 120));
   return `${origin.name} (${source}) must be ${row.expected}, got ${got}.`;
 }
 

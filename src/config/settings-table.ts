@@ -49,7 +49,8 @@ function choice(...values: readonly string[]) {
   return { schema: { type: "string", enum: values }, expected: `one of ${values.join(", ")}` } as const;
 }
 const yesOrNo = { schema: { type: "boolean" }, expected: "true or false" } as const;
-const inWords = (value: number): string => value.toLocaleString("en-US");
+/** 1,000,000; `toLocaleString` would load the tables of all languages at every start. */
+const inWords = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
 
 const TABLE = [
   {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { loadSettings } from "#config/load.ts";
 import { secretsOf } from "#config/secrets.ts";
 import { readDefaults, type Settings } from "#config/settings.ts";
 
@@ -14,4 +15,15 @@ describe("a secret of the environment", () => {
   it.each(["sk-planted-0123", "correct horse battery", "hunter2", "12345678"])("is %s", (value) => {
     expect(secretsOf(settings, { DB_PASSWORD: value })).toEqual([value]);
   });
+});
+
+describe("a base URL that cannot be used", () => {
+  it.each(["ftp://user:hunter2-hunter2@host/v1", "ftp://host/v1?api-key=hunter2-hunter2"])(
+    "is shown without what may be secret in it: %s",
+    async (url) => {
+      await expect(loadSettings({ env: { OPENAI_BASE_URL: url } })).rejects.toThrow(
+        expect.objectContaining({ code: "GOALD_CONFIG", message: expect.not.stringContaining("hunter2") }),
+      );
+    },
+  );
 });
