@@ -3,6 +3,7 @@
  *
  * Each has one real implementation and one fake in test/helpers, and both pass one
  * contract suite in test/contracts. `core` and `daemon` know only these types.
+ * Longer than a file should be, so that the whole outside stands on one page: types and their contracts, no code.
  */
 import type { AgentSettings, Observation, RecordedEvent, Usage } from "./event.ts";
 
