@@ -21,7 +21,7 @@ const WINDOWS = [
 
 const MAX_CPU_RATIO = 1.5;
 const MAX_RSS_RATIO = 1.3;
-/** What still counts as flat: twice as far as medians of three rounds differ on a quiet machine. */
+/** What still counts as flat: our choice. */
 const MAX_GROWTH = 1.1;
 
 type Pick = (run: Run) => number;
