@@ -19,11 +19,10 @@ import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
-import { ExactIndex } from "#memory/exact-index.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { openLongTermMemory } from "#memory/recall.ts";
 import { rememberStep } from "#memory/remember.ts";
-import { contextWindowOf } from "#model/context-window.ts";
+import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
@@ -103,15 +102,10 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const { home, settings, store } = host;
   const { registry, words, readReply } = host.catalogue;
   const http = createHttp();
-  const memory = openLongTermMemory({
-    store,
-    embedder: chooseEmbedder(settings, http, options),
-    report: options.report,
-    // A server's embedder does not know how long its vectors are before its first answer; nothing is added until then.
-    openIndex: (dimensions) => new ExactIndex(Math.max(1, dimensions)),
-  });
-  const windows = await readShippedJson("config/models.json");
-  const window = contextWindowOf(settings.models.smart, windows as never, settings.contextTokens ?? undefined);
+  const embedder = chooseEmbedder(settings, http, options);
+  const memory = openLongTermMemory({ store, embedder, report: options.report });
+  const windows = (await readShippedJson("config/models.json")) as ContextWindows;
+  const window = contextWindowOf(settings.models.smart, windows, settings.contextTokens ?? undefined);
   const folder = join(home.workspaceFolder, row.folder);
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
@@ -149,7 +143,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
       scrub: options.scrub,
       onCommitted: options.onCommitted,
     },
-    [Symbol.asyncDispose]: () => (memory as RecallingMemory).flush(),
+    [Symbol.asyncDispose]: () => memory.flush(),
   };
 }
 

@@ -94,9 +94,10 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     return memory;
   }
 
+  /** A server's embedder has no dimensions before its first answer; until then nothing is added. */
   function openExact(dimensions: number): VectorIndex {
     scanMemory ??= openScanMemory();
-    return new ExactIndex(dimensions, scanMemory);
+    return new ExactIndex(Math.max(1, dimensions), scanMemory);
   }
 
   async function embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {

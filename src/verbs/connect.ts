@@ -7,10 +7,9 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { chooseConnection, saveKey } from "#terminal/connect.ts";
-import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { findServers } from "../main.ts";
 import { demoVerb } from "./demo.ts";
-import type { House } from "./house.ts";
+import { type House, netsFor } from "./house.ts";
 import type { RunOptions } from "./run.ts";
 
 export type Connection =
@@ -28,8 +27,7 @@ export async function connected(house: House, options: RunOptions): Promise<Conn
     const model = options.model === undefined ? {} : { "models.smart": options.model };
     const loaded = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
     // A key that was pasted just now is as secret as one from a file.
-    const nets = { redact: createRedactor(loaded.secrets), scrub: createValueRedactor(loaded.secrets) };
-    return { kind: "house", house: { ...house, ...nets, settings: loaded.settings } };
+    return { kind: "house", house: { ...house, ...netsFor(loaded.secrets), settings: loaded.settings } };
   };
   switch (choice.kind) {
     case "key":

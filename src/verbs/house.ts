@@ -85,13 +85,19 @@ export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
     for (const note of notes) console.error(clean(note));
     const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
-    return { home, settings, redact: createRedactor(secrets), scrub: createValueRedactor(secrets), talk, colour };
+    return { home, settings, ...netsFor(secrets), talk, colour };
   } catch (error) {
     // A terminal that is still being read keeps the process alive.
     talk.close();
     throw error;
   }
 }
+
+/** What keeps these secrets out of what is shown and out of what is kept. */
+export const netsFor = (secrets: readonly string[]): Pick<House, "redact" | "scrub"> => ({
+  redact: createRedactor(secrets),
+  scrub: createValueRedactor(secrets),
+});
 
 function currentFolder(): string {
   try {
