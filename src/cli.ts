@@ -4,9 +4,15 @@
  * Data goes to standard output, talk about trouble to standard error. Every verb takes --json;
  * the exit codes are those of core/errors.ts. The verbs are loaded when they are called.
  */
-import { Command, type CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, type CommanderError } from "commander";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import type { Bind } from "./cli/bind.ts";
+import { addDaemonVerbs } from "./cli/daemon-verbs.ts";
+import { addHomeVerbs } from "./cli/home-verbs.ts";
+import { addReadingVerbs } from "./cli/reading-verbs.ts";
+import { addRunVerbs } from "./cli/run-verbs.ts";
+import { addSteeringVerbs } from "./cli/steering-verbs.ts";
 import { readVersion } from "./shipped.ts";
 
 /** Runs one command line and resolves to its exit code; never rejects. */
@@ -36,10 +42,6 @@ function withVerb(args: readonly string[]): string[] {
   return args.some(isVerb) || asksAboutGoald ? [...args] : ["start", ...args];
 }
 
-type Options = Readonly<Record<string, unknown>>;
-type Verb = (args: readonly string[], options: Options) => Promise<number>;
-type Bind = (verb: Verb) => (...given: unknown[]) => Promise<void>;
-
 function buildProgram(bind: Bind, json: boolean): Command {
   const program = new Command("goald")
     .description(
@@ -68,26 +70,11 @@ function buildProgram(bind: Bind, json: boolean): Command {
     .description("on a terminal: set up an agent and run it; without one: the demo")
     .action(bind(async (_args, options) => (await import("./verbs/start.ts")).start(options)));
 
-  addRunOptions(
-    program
-      .command("run")
-      .argument("[goal]", "one more goal")
-      .description("set up a new agent, by questions or by flags, and run it here")
-      .addHelpText("before", RUN_EXAMPLES)
-      .option("--name <name>", "the agent's name")
-      .option("--role <role>", "what it is: “an assistant that …”")
-      .option("-g, --goal <goal>", "a goal; repeat it for up to five", collect, [])
-      .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file"),
-  ).action(bind(async ([goal], options) => (await import("./verbs/run.ts")).runVerb(goal, options)));
-
-  addRunOptions(
-    program
-      .command("resume")
-      .argument("[agent]", "id or name; default: the last one that is not finished")
-      .description("go on with an agent where its log ends, after a pause, a limit or a crash"),
-  ).action(bind(async ([agent], options) => (await import("./verbs/run.ts")).resumeVerb(agent, options)));
-
+  addRunVerbs(program, bind);
+  addSteeringVerbs(program, bind);
   addReadingVerbs(program, bind);
+  addDaemonVerbs(program, bind);
+  addHomeVerbs(program, bind);
 
   program
     .command("demo")
@@ -96,60 +83,8 @@ function buildProgram(bind: Bind, json: boolean): Command {
   return program;
 }
 
-const RUN_EXAMPLES = `Examples:
-  goald run
-  goald run --name Foo --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"
-  goald run --from agent.yaml --continuous --continuous-limit 50 --json
-`;
-
-function addRunOptions(command: Command): Command {
-  return command
-    .option("-c, --continuous", "run every command without asking")
-    .addOption(
-      new Option("-l, --continuous-limit <steps>", "stop after so many steps; with --continuous").argParser(
-        positiveInteger,
-      ),
-    )
-    .option("--model <name>", "the model to use, instead of SMART_LLM");
-}
-
-function addReadingVerbs(program: Command, bind: Bind): void {
-  program
-    .command("ps")
-    .description("list the agents of this home")
-    .action(bind(async (_args, options) => (await import("./verbs/read.ts")).ps(options)));
-  program
-    .command("show")
-    .argument("<agent>", "id or name")
-    .description("an agent's goals, state, cost and files")
-    .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).show(agent ?? "", options)));
-  program
-    .command("events")
-    .argument("<agent>", "id or name")
-    .description("an agent's log, one event a line")
-    .addOption(new Option("--after <seq>", "only events after this number").argParser(positiveInteger))
-    .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).events(agent ?? "", options)));
-  program
-    .command("files")
-    .argument("<agent>", "id or name")
-    .description("what an agent wrote, and in which step")
-    .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).files(agent ?? "", options)));
-  program
-    .command("verify")
-    .argument("[agent]", "id or name; default: all")
-    .description("check the hash chain and every reference of the store")
-    .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).verify(agent, options)));
-}
-
 const isCommanderError = (error: Error): error is CommanderError =>
   "code" in error && String(error.code).startsWith("commander.");
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-function positiveInteger(value: string): number {
-  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError("Expected a whole number from 1.");
-}
 
 function reportError(error: Error, json: boolean): number {
   const known = isGoaldError(error) ? error : new GoaldError("GOALD_INTERNAL", error.message, { cause: error });

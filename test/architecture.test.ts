@@ -44,6 +44,22 @@ const ROOMS: readonly Room[] = [
   room("src/daemon/*.ts", CORE, UTIL, "#prompt/.+", "#reply/.+", "#commands/.+", "node:crypto"),
   // A listener on loopback that plays a recorded model; no client.
   room("src/demo/*.ts", CORE, UTIL, FILES, "node:http", "node:crypto"),
+  // What a person or a program reads about agents: rows, states and events in, views out. Pure.
+  room("src/views/*.ts", CORE, UTIL, "#daemon/control\\.ts", "#reply/.+", "node:path", "diff"),
+  // The local API: HTTP around one `Control`. A listener on the unix socket, no client.
+  room("src/server/*.ts", CORE, UTIL, FILES, "#daemon/control\\.ts", "fastify"),
+  // The socket's client, and the daemon started when there is none. It reaches no network.
+  room(
+    "src/client/*.ts",
+    CORE,
+    UTIL,
+    FILES,
+    "#config/.+",
+    "#daemon/control\\.ts",
+    "#store/host-lock\\.ts",
+    "node:child_process",
+    "node:http",
+  ),
   // Verbs speak with the person; the composition root gives them the machinery.
   room(
     "src/verbs/*.ts",
@@ -52,12 +68,15 @@ const ROOMS: readonly Room[] = [
     FILES,
     "\\.\\./(main|shipped)\\.ts",
     "#config/.+",
-    "#daemon/foreground\\.ts",
+    "#client/.+",
+    "#daemon/(foreground|control)\\.ts",
     "#demo/.+",
+    "#views/.+",
     "#store/.+",
     "#terminal/.+",
   ),
-  room("src/cli.ts", CORE, UTIL, "\\./verbs/[\\w-]+\\.ts", "commander"),
+  room("src/cli/*.ts", CORE, "\\.\\./verbs/[\\w-]+\\.ts", "commander"),
+  room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "\\./verbs/[\\w-]+\\.ts", "commander"),
   room("src/shipped.ts", FILES),
 ];
 
@@ -96,7 +115,9 @@ describe("the laws of the house", () => {
         /(?<![.\w])fetch\(|globalThis\.fetch|node:https|node:net|node:tls|node:http2|"undici"|http\.(request|get)\(/,
       ),
     ).toEqual([]);
-    expect(matching(outside, /from "node:http"/)).toEqual(globSync("src/demo/replay-server.ts"));
+    expect(matching(outside, /from "node:http"/)).toEqual(
+      globSync(["src/client/socket.ts", "src/demo/replay-server.ts"]),
+    );
   });
 
   it("core has no clock, no randomness, no id and no environment", () => {

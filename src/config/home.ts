@@ -25,6 +25,8 @@ export interface Home {
   readonly privateFolder: string;
   readonly database: string;
   readonly lock: string;
+  /** Unix socket of the local API; where its path would be too long for one, it lies elsewhere (daemon.json says where). */
+  readonly socket: string;
   readonly logFolder: string;
 }
 
@@ -73,6 +75,7 @@ function homeAt(root: string, chosenBy: Home["chosenBy"]): Home {
     privateFolder,
     database: join(privateFolder, "goald.db"),
     lock: join(privateFolder, "lock.db"),
+    socket: join(privateFolder, "daemon.sock"),
     logFolder: join(privateFolder, "log"),
   });
 }

@@ -58,11 +58,30 @@ export interface AgentSettings {
   readonly approve: ApprovalMode;
   /** The step after which the agent pauses; null for none. */
   readonly stepLimit: number | null;
+  /** Tokens in and out, over the agent's life, after which it pauses; null for none. */
+  readonly tokenLimit: number | null;
+  /** US dollars over the agent's life; null for none. */
+  readonly budgetUsd: number | null;
+  /** ISO time at which it pauses; null for none. Nights in which nothing ran count too. */
+  readonly deadline: string | null;
+  /** null: the model of the settings. */
+  readonly model: string | null;
+  /** Runs without a terminal: a daemon goes on with it by itself, after a restart too. */
+  readonly background: boolean;
 }
+
+/** What an agent is created with; the rest has its default (state.ts). */
+export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;
 
 export type PauseCode =
   | "person"
+  | "stopped"
+  | "killed"
   | "step-limit"
+  | "token-limit"
+  | "budget"
+  | "time-limit"
+  | "loop"
   | "bad-replies"
   | "key-refused"
   | "model-refused"
@@ -84,8 +103,9 @@ export type EventBody =
       readonly name: string;
       readonly role: string;
       readonly goals: readonly string[];
-    } & AgentSettings)
+    } & GivenSettings)
   | ({ readonly type: "settings-changed" } & Partial<AgentSettings>)
+  | { readonly type: "goals-changed"; readonly goals: readonly string[] }
   // -- one step: the model is asked, answers, and its answer is read
   | ({
       readonly type: "model-asked";
@@ -99,12 +119,16 @@ export type EventBody =
       readonly recallIds: readonly string[];
       /** Counted against limits before the request leaves; the reply's usage replaces it. */
       readonly reservedTokens: number;
+      /** The same in US dollars; null when the model has no known price, absent in old logs. */
+      readonly reservedUsd?: number | null;
     } & OfCall)
   | ({
       readonly type: "model-replied";
       readonly text: Text;
       readonly finishReason: string;
       readonly usage: Usage;
+      /** What it cost in US dollars; null when the model has no known price, absent in old logs. */
+      readonly costUsd?: number | null;
       readonly durationMs: number;
     } & OfCall)
   | ({
@@ -136,6 +160,10 @@ export type EventBody =
       /** What the command's `prepare` returned: what `probe` needs to tell whether the effect happened. */
       readonly prepared: unknown;
     } & OfCall)
+  /** A later process found it begun and without an end: the one that ran it died. Once for each such process. */
+  | ({ readonly type: "call-interrupted"; readonly epoch: number } & OfCall)
+  /** The model asked for the same command with the same arguments so many times in a row. */
+  | ({ readonly type: "repetition-noticed"; readonly count: number } & OfCall)
   | ({ readonly type: "command-waiting"; readonly waitFor: WaitFor; readonly until: string | null } & OfCall)
   | ({
       readonly type: "command-finished";
@@ -151,6 +179,8 @@ export type EventBody =
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
   | { readonly type: "agent-paused"; readonly code: PauseCode; readonly reason: string }
   | { readonly type: "agent-resumed" }
+  /** More to do after the last turn was finished: new goals, or a person's words. */
+  | { readonly type: "turn-started"; readonly turn: number }
   | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string };
 
 /** An event before the writer has stamped it; the frame defaults to the root. */

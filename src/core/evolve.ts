@@ -4,7 +4,7 @@
  * Total and pure: every event on every state gives a state. It throws nothing, reads no
  * clock, makes no id. `state = events.reduce(evolve, initialState)`.
  */
-import type { EventOf, RecordedEvent } from "./event.ts";
+import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
 import {
   type AgentState,
   type Frame,
@@ -20,20 +20,20 @@ import { headOf } from "./text.ts";
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   switch (event.type) {
     case "agent-created": {
-      const { name, role, goals, approve, stepLimit } = event;
-      return { ...state, name, role, goals, settings: { approve, stepLimit } };
+      const { name, role, goals } = event;
+      return { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
     }
-    case "settings-changed": {
-      const { approve = state.settings.approve, stepLimit = state.settings.stepLimit } = event;
-      return { ...state, settings: { approve, stepLimit } };
-    }
+    case "settings-changed":
+      return { ...state, settings: settingsWith(state.settings, event) };
+    case "goals-changed":
+      return { ...state, goals: event.goals };
     case "model-asked": {
-      const { step, attempt, epoch, reservedTokens, callId } = event;
+      const { step, attempt, epoch, reservedTokens, reservedUsd = null, callId } = event;
       const asked = inPhase(state, event, { kind: "asking", callId });
       return {
         ...asked,
         step,
-        open: { ...state.open, [callId]: { kind: "model", step, attempt, epoch, reservedTokens } },
+        open: { ...state.open, [callId]: { kind: "model", step, attempt, epoch, reservedTokens, reservedUsd } },
       };
     }
     case "model-replied":
@@ -76,6 +76,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return commandDenied(state, event);
     case "command-started":
       return commandStarted(state, event);
+    case "call-interrupted":
+    case "repetition-noticed":
+      return state;
     case "command-waiting": {
       const { callId, waitFor, until } = event;
       return inPhase(state, event, { kind: "waiting", callId, waitFor, until });
@@ -97,6 +100,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
       return { ...state, paused: null, badReplies: 0, modelFailures: 0 };
+    case "turn-started":
+      return inPhase({ ...state, turn: event.turn }, event, { kind: "thinking" });
     case "turn-finished":
       return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
   }
@@ -107,6 +112,19 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   for (const event of events) state = evolve(state, event);
   return state;
 };
+
+function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
+  const {
+    approve = before.approve,
+    stepLimit = before.stepLimit,
+    tokenLimit = before.tokenLimit,
+    budgetUsd = before.budgetUsd,
+    deadline = before.deadline,
+    model = before.model,
+    background = before.background,
+  } = given;
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, background };
+}
 
 type At = { readonly seq: number; readonly frame: number };
 

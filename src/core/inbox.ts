@@ -36,13 +36,15 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
     case "approval":
       return receiveApproval(message, state);
     case "pause":
-      return state.paused ? [] : [{ type: "agent-paused", code: "person", reason: message.reason }];
+      return state.paused ? [] : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
     case "resume":
       return state.paused ? [{ type: "agent-resumed" }] : [];
     case "settings": {
       const { type: _type, ...settings } = message;
       return [{ type: "settings-changed", ...settings }];
     }
+    case "goals":
+      return [{ type: "goals-changed", goals: message.goals }];
     case "answer":
       return receiveAnswer(message, state);
   }

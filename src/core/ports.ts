@@ -5,7 +5,7 @@
  * contract suite in test/contracts. `core` and `daemon` know only these types.
  * Longer than a file should be, so that the whole outside stands on one page: types and their contracts, no code.
  */
-import type { AgentSettings, Observation, RecordedEvent, Usage } from "./event.ts";
+import type { AgentSettings, GivenSettings, Observation, RecordedEvent, Usage } from "./event.ts";
 
 export interface Clock {
   now(): Date;
@@ -15,7 +15,7 @@ export interface Clock {
 
 // ---------------------------------------------------------------- store
 
-export interface AgentSpec extends AgentSettings {
+export interface AgentSpec extends GivenSettings {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
@@ -56,9 +56,12 @@ export type InboxMessage =
       /** A person's words; with a denial they are the feedback that the model reads. */
       readonly text?: string;
     }
-  | { readonly type: "pause"; readonly reason: string }
+  /** The step under way is finished first. */
+  | { readonly type: "pause"; readonly reason: string; readonly code?: "person" | "stopped" }
   | { readonly type: "resume" }
   | ({ readonly type: "settings" } & Partial<AgentSettings>)
+  /** In place of those it has; of a finished agent they open the next turn. */
+  | { readonly type: "goals"; readonly goals: readonly string[] }
   /** The end of a command's wait: a child's answer, a person's reply. */
   | { readonly type: "answer"; readonly callId: string; readonly observation: Observation };
 
@@ -181,6 +184,8 @@ export interface Store {
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
   /** From anyone, at any time; false when this key was delivered before. Wakes the agent. */
   deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
+  /** Forgets an agent with all that belongs to it; its folder is not touched. Throws GOALD_NOT_FOUND. */
+  remove(agent: string): Promise<void>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
   blob(sha256: string): Promise<Uint8Array | undefined>;
   /** A page of memory rows with seq > `after`, oldest first. */

@@ -8,7 +8,7 @@ import type { AgentSettings, CommandCall, Observation, PauseCode, Usage, WaitFor
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
-export const STATE_VERSION = 1;
+export const STATE_VERSION = 2;
 
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -55,6 +55,7 @@ export type OpenCall =
       readonly attempt: number;
       readonly epoch: number;
       readonly reservedTokens: number;
+      readonly reservedUsd: number | null;
     }
   | {
       readonly kind: "command";
@@ -91,13 +92,29 @@ export interface AgentState {
   readonly badReplies: number;
   readonly modelFailures: number;
   readonly usage: Usage & { readonly modelCalls: number };
+  /** Reserved for calls whose end nobody saw, or that failed: it may have been charged. */
+  readonly lost: { readonly tokens: number; readonly usd: number };
+  /** Sum of the known costs of the replies. */
+  readonly costUsd: number;
+  /** The last command asked for, and how many times in a row with the same arguments. */
+  readonly repetition: { readonly call: CommandCall; readonly count: number } | null;
+  /** Processes that died while a command of this agent ran, since the last one that came to its end. */
+  readonly deaths: number;
 }
 
 export const initialState: AgentState = {
   name: "",
   role: "",
   goals: [],
-  settings: { approve: "always", stepLimit: null },
+  settings: {
+    approve: "always",
+    stepLimit: null,
+    tokenLimit: null,
+    budgetUsd: null,
+    deadline: null,
+    model: null,
+    background: false,
+  },
   turn: 1,
   step: 0,
   frames: [{ id: 0, phase: { kind: "thinking" }, window: [] }],
@@ -108,6 +125,10 @@ export const initialState: AgentState = {
   badReplies: 0,
   modelFailures: 0,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },
+  lost: { tokens: 0, usd: 0 },
+  costUsd: 0,
+  repetition: null,
+  deaths: 0,
 };
 
 /** The frame that moves next: the innermost one. */

@@ -93,9 +93,9 @@ export function openLog(database: DatabaseSync): Log {
 }
 
 export function createdEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {
-  const { approve, stepLimit } = spec;
+  const { name: _name, role: _role, goals: _goals, parent: _parent, ...settings } = spec;
   const name = wellFormed(spec.name);
   const role = wellFormed(spec.role);
   const goals = spec.goals.map(wellFormed);
-  return { v: EVENT_VERSION, seq: 1, at, frame: 0, type: "agent-created", name, role, goals, approve, stepLimit };
+  return { v: EVENT_VERSION, seq: 1, at, frame: 0, type: "agent-created", name, role, goals, ...settings };
 }

@@ -71,6 +71,14 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
       return [["dim", "", "Resumed."]];
     case "turn-finished":
       return [["green", "Completed:", event.reason]];
+    case "goals-changed":
+      return [["bold", "New goals:", event.goals.map((goal, index) => `${index + 1}. ${goal}`).join("\n")]];
+    case "turn-started":
+      return [["dim", "", `Turn ${event.turn}.`]];
+    case "repetition-noticed":
+      return [["yellow", "Repeated:", `The same command with the same arguments, ${event.count} times in a row.`]];
+    case "call-interrupted":
+      return [["dim", "", "The process that ran this died; going on from there."]];
     case "agent-created":
     case "settings-changed":
     case "command-approved":

@@ -119,6 +119,12 @@ function logEvent(log: Log, agent: string, event: RecordedEvent): void {
 
 const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   person: EXIT.waitsForHuman,
+  stopped: EXIT.waitsForHuman,
+  killed: EXIT.waitsForHuman,
+  "token-limit": EXIT.limit,
+  budget: EXIT.limit,
+  "time-limit": EXIT.limit,
+  loop: EXIT.notReached,
   "step-limit": EXIT.limit,
   "bad-replies": EXIT.notReached,
   "key-refused": EXIT.keyMissing,

@@ -8,7 +8,7 @@ import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import type { SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings, GivenSettings } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
@@ -139,7 +139,7 @@ async function agentFromFlags(
 }
 
 /** A run that asks about nothing has a step limit even when none was given. */
-function newSettings(settings: Settings, options: RunOptions, step: number): AgentSettings {
+function newSettings(settings: Settings, options: RunOptions, step: number): GivenSettings {
   const approve = options.continuous ? "never" : settings.approve;
   const limit = options.continuousLimit ?? (approve === "never" ? settings.limits.unattendedSteps : null);
   return { approve, stepLimit: limit === null ? null : step + limit };
