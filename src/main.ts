@@ -12,17 +12,19 @@ import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
 import type { Settings } from "#config/settings.ts";
 import type { Rules } from "#core/decide.ts";
+import { toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, Embedder, Lease, Store } from "#core/ports.ts";
+import type { AgentRow, Embedder, LanguageModel, Lease, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { openLongTermMemory } from "#memory/recall.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
+import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
@@ -38,14 +40,32 @@ import { ROOT_FOLDER, readShippedJson, readVersion } from "./shipped.ts";
 /** Who runs the agents of a home: the holder of its lock, with its store open for writing. */
 export interface Host extends AsyncDisposable {
   readonly home: Home;
-  readonly settings: Settings;
   readonly store: Store;
   readonly log: Log;
+  /** As read last: agents take them with their next life. */
+  readonly settings: Settings;
   readonly catalogue: Catalogue;
+  /** What all agents of the host use together, made when the first one asks. */
+  shared(report: (problem: string) => void): Shared;
+  /** Reads commands and words again, and takes these settings. Throws as `openHost` does, and changes nothing then. */
+  reload(settings: Settings): Promise<void>;
+}
+
+export interface HostOptions {
+  readonly role: "daemon" | "foreground";
+  /** Where the local API is served, if it is. */
+  readonly socket?: string;
+}
+
+interface Shared {
+  readonly http: Http;
+  readonly model: LanguageModel;
+  readonly gate: ModelGate;
+  readonly memory: RecallingMemory;
 }
 
 /** The commands and words of a home: a person's own may be wrong, so they are read before anything is created. */
-interface Catalogue {
+export interface Catalogue {
   readonly registry: Registry;
   readonly words: Words;
   readReply(text: string, finishReason: string): Reading;
@@ -55,25 +75,73 @@ interface Catalogue {
  * Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written,
  * GOALD_COMMAND_INVALID and GOALD_TEMPLATE for commands and words of the home that cannot be used.
  */
-export async function openHost(home: Home, settings: Settings, log: Log): Promise<Host> {
+export async function openHost(
+  home: Home,
+  settings: Settings,
+  log: Log,
+  options: HostOptions = { role: "foreground" },
+): Promise<Host> {
   await openHome(home, process.getuid?.());
   const catalogue = await loadCatalogue(home);
   const startedAt = systemClock.now().toISOString();
-  const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
+  const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt, ...options });
   try {
     const store = await openSqliteStore(home.database);
-    const close = async (): Promise<void> => {
-      await store.close();
-      lock.release();
-    };
-    return { home, settings, store, log, catalogue, [Symbol.asyncDispose]: close };
+    return hostOf(home, settings, log, catalogue, store, lock);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-async function loadCatalogue(home: Home): Promise<Catalogue> {
+function hostOf(
+  home: Home,
+  firstSettings: Settings,
+  log: Log,
+  firstCatalogue: Catalogue,
+  store: Store,
+  lock: HostLock,
+): Host {
+  let [settings, catalogue] = [firstSettings, firstCatalogue];
+  let shared: Shared | undefined;
+  return {
+    home,
+    store,
+    log,
+    get settings() {
+      return settings;
+    },
+    get catalogue() {
+      return catalogue;
+    },
+    shared: (report) => {
+      shared ??= openShared(settings, store, report);
+      return shared;
+    },
+    reload: async (newSettings) => {
+      catalogue = await loadCatalogue(home);
+      settings = newSettings;
+      await shared?.memory.flush();
+      shared = undefined;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await shared?.memory.flush().catch((thrown) => log.warn(toError(thrown).message));
+      await store.close();
+      lock.release();
+    },
+  };
+}
+
+function openShared(settings: Settings, store: Store, report: (problem: string) => void): Shared {
+  const http = createHttp();
+  const { concurrency, requestsPerMinute } = settings.daemon;
+  const gate = createModelGate({ concurrency, requestsPerMinute }, systemClock);
+  const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...temperatureOf(settings) }));
+  const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
+  return { http, gate, model, memory };
+}
+
+export async function loadCatalogue(home: Home): Promise<Catalogue> {
   const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = await readShippedJson("config/aliases.json");
@@ -101,9 +169,7 @@ export interface ComposeOptions {
 export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
   const { home, settings, store } = host;
   const { registry, words, readReply } = host.catalogue;
-  const http = createHttp();
-  const embedder = chooseEmbedder(settings, http, options);
-  const memory = openLongTermMemory({ store, embedder, report: options.report });
+  const { model, memory } = host.shared(options.report);
   const windows = (await readShippedJson("config/models.json")) as ContextWindows;
   const window = contextWindowOf(settings.models.smart, windows, settings.contextTokens ?? undefined);
   const folder = join(home.workspaceFolder, row.folder);
@@ -114,7 +180,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const prepare = createPrepare({
     agentId: row.id,
     folder,
-    model: createOpenAIModel({ ...serverOf(settings, http), ...temperatureOf(settings) }),
+    model,
     modelName: settings.models.smart,
     memory,
     recallCount: settings.recall.count,
@@ -167,7 +233,7 @@ function readableBy(registry: Registry, aliases: unknown): Parameters<typeof cre
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
-function chooseEmbedder(settings: Settings, http: Http, { report }: ComposeOptions): Embedder {
+function chooseEmbedder(settings: Settings, http: Http, report: (problem: string) => void): Embedder {
   const offline = openHashEmbedder();
   if (settings.embedder === "offline") return offline;
   const remote = createOpenAIEmbedder({ ...serverOf(settings, http), model: settings.models.embedding });

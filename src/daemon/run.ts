@@ -24,6 +24,8 @@ export interface RunParts extends JournalParts {
   remoteRecall(): boolean;
   /** Resolves when the time has come or a message has arrived; false when this host will not wait for it. */
   wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
+  /** Aborted when the host goes down: the step under way is finished, and no other begins. */
+  readonly draining?: AbortSignal;
 }
 
 /** Runs one agent until it rests, pauses, or waits for what this host will not wait for. */
@@ -32,6 +34,10 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   for (;;) {
     if (listens(journal.state)) await journal.receiveInbox();
     const move = decide(journal.state, parts.rules, parts.clock.now());
+    if (move.kind === "ask" && parts.draining?.aborted) {
+      await journal.commit("now");
+      return journal.state;
+    }
     switch (move.kind) {
       case "record":
         journal.record({ events: move.events });

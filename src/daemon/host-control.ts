@@ -1,0 +1,257 @@
+/**
+ * host-control.ts -- the `Control` of a real host: its store, its supervisor, and nothing of its own.
+ *
+ * Whatever is asked of an agent is a row in its inbox before it is anything else, so that a crash
+ * between the asking and the doing loses nothing.
+ */
+import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { type ErrorCode, GoaldError } from "#core/errors.ts";
+import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
+import { type AgentState, activeFrame, initialState, openCommand } from "#core/state.ts";
+import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
+import { findAgent, stateOf } from "#views/load-agent.ts";
+import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
+import type { Supervisor } from "./supervise.ts";
+
+export interface HostControlParts {
+  readonly store: Store;
+  readonly supervisor: Supervisor;
+  readonly clock: Clock;
+  readonly workspaceFolder: string;
+  stallAfterMs(): number;
+  /** Checks and trims name, role and goals; throws GOALD_USAGE. */
+  checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
+  status(agents: DaemonStatus["agents"]): DaemonStatus;
+  reload(): Promise<readonly string[]>;
+  shutdown(graceMs: number): void;
+  /** Removes an agent's folder from the disk. */
+  removeFolder(row: AgentRow): Promise<void>;
+}
+
+/** What an agent's log says, and its row. */
+interface Found {
+  readonly row: AgentRow;
+  readonly state: AgentState;
+}
+
+export function createHostControl(parts: HostControlParts): Control {
+  const { store, supervisor, clock } = parts;
+  /** Views of agents that nothing is under way of; valid as long as the log ends there. */
+  const views = new Map<string, { readonly head: number; readonly view: AgentView }>();
+
+  async function find(name: string): Promise<Found> {
+    const row = await findAgent(store, name);
+    return { row, state: await stateHere(row) };
+  }
+
+  async function stateHere(row: AgentRow): Promise<AgentState> {
+    const life = supervisor.lives.get(row.id);
+    return life?.state && life.head === row.head ? life.state : stateOf(store, row);
+  }
+
+  const factsOf = (row: AgentRow): ViewFacts => ({
+    workspaceFolder: parts.workspaceFolder,
+    hosted: supervisor.lives.has(row.id),
+    lastCommand: null,
+    stallAfterMs: parts.stallAfterMs(),
+    now: clock.now(),
+  });
+
+  async function view(row: AgentRow): Promise<AgentView> {
+    const kept = views.get(row.id);
+    if (kept?.head === row.head && !supervisor.lives.has(row.id)) return kept.view;
+    const made = viewAgent(row, await stateHere(row), factsOf(row));
+    if (supervisor.lives.has(row.id)) views.delete(row.id);
+    else views.set(row.id, { head: row.head, view: made });
+    return made;
+  }
+
+  /** An agent whose log cannot be read is listed as such, and hides no other. */
+  async function viewOrDamage(row: AgentRow): Promise<AgentView> {
+    try {
+      return await view(row);
+    } catch (thrown) {
+      const reason = Error.isError(thrown) ? thrown.message : String(thrown);
+      return { ...viewAgent(row, { ...initialState, name: row.name }, factsOf(row)), state: "damaged", reason };
+    }
+  }
+
+  async function agents(): Promise<readonly AgentView[]> {
+    const all: AgentView[] = [];
+    for (const row of await store.agents()) {
+      all.push(await viewOrDamage(row));
+      // Reading many logs must not hold up the agents.
+      if (!supervisor.lives.has(row.id)) await setImmediate();
+    }
+    return all;
+  }
+
+  async function deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
+    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+  }
+
+  async function done({ id }: AgentRow, note: string): Promise<Done> {
+    return { agent: await view(await findAgent(store, id)), note };
+  }
+
+  /** What the agent hears at once when it stands, and after the step when it is in one. */
+  async function tell(found: Found, message: InboxMessage, key?: string): Promise<void> {
+    await deliver(found.row.id, message, key);
+    if (runsHere(found)) supervisor.wake(found.row.id);
+  }
+
+  /** An agent of a terminal does not begin to run in a daemon because somebody speaks to it. */
+  const runsHere = ({ row, state }: Found): boolean => supervisor.lives.has(row.id) || state.settings.background;
+
+  async function create(agent: NewAgent): Promise<AgentView> {
+    const spec = { ...parts.checkAgent(agent), ...agent.settings, background: true };
+    const row = await store.create(spec, `create/${agent.key ?? randomUUID()}`, clock.now().toISOString());
+    supervisor.wake(row.id);
+    return view(row);
+  }
+
+  async function say(name: string, words: Parameters<Control["say"]>[1]): Promise<Done> {
+    const found = await find(name);
+    await tell(found, { type: "say", from: words.from, text: words.text }, words.key);
+    return done(found.row, heardNote(found, runsHere(found)));
+  }
+
+  async function setGoals(name: string, goals: readonly string[]): Promise<Done> {
+    const found = await find(name);
+    const checked = parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
+    await tell(found, { type: "goals", goals: checked.goals });
+    return done(found.row, heardNote(found, runsHere(found)));
+  }
+
+  async function pause(name: string, reason: string): Promise<Done> {
+    const { row, state } = await find(name);
+    if (isOver(state)) return done(row, "It stands already.");
+    if (!supervisor.lives.get(row.id)?.running) {
+      await supervisor.park(row.id, "person", reason);
+      return done(row, "");
+    }
+    await deliver(row.id, { type: "pause", reason });
+    supervisor.wake(row.id);
+    return done(row, "It finishes its step first.");
+  }
+
+  async function stop(name: string, graceMs: number): Promise<Done> {
+    const { row, state } = await find(name);
+    if (isOver(state)) return done(row, "It stands already.");
+    const life = supervisor.lives.get(row.id);
+    if (!life?.running) await supervisor.park(row.id, "stopped", STOPPED);
+    else {
+      await deliver(row.id, { type: "pause", code: "stopped", reason: STOPPED });
+      supervisor.wake(row.id);
+      const grace = new AbortController();
+      await Promise.race([life.settled(), clock.sleep(graceMs, grace.signal)]);
+      grace.abort();
+      const after = await find(row.id);
+      if (!isOver(after.state)) {
+        await supervisor.cutOff(row.id, "stopped", STOPPED);
+        return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
+      }
+    }
+    return done(row, "");
+  }
+
+  async function kill(name: string): Promise<Done> {
+    const { row, state } = await find(name);
+    if (isOver(state)) return done(row, "It stands already.");
+    await supervisor.cutOff(row.id, "killed", "Killed by a person.");
+    return done(row, "");
+  }
+
+  async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<Done> {
+    const { row, state } = await find(name);
+    if (activeFrame(state).phase.kind === "resting")
+      throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
+    const key = randomUUID();
+    await deliver(row.id, { type: "settings", ...settings, background: true }, `${key}/settings`);
+    await deliver(row.id, { type: "resume" }, key);
+    supervisor.wake(row.id);
+    return done(row, state.paused ? "" : "It was not paused.");
+  }
+
+  async function answer(name: string, given: Answer): Promise<Done> {
+    const found = await find(name);
+    const { row, state } = found;
+    const { phase } = activeFrame(state);
+    const waiting = phase.kind === "awaiting-approval" ? phase.callId : undefined;
+    if (waiting === undefined || (given.callId !== undefined && given.callId !== waiting))
+      throw conflict(`${row.id} has no command that waits for this answer.`, `Where it stands: goald show ${row.id}`);
+    const { verdict, count, text } = given;
+    const more = { ...(count === undefined ? {} : { count }), ...(text === undefined ? {} : { text }) };
+    await tell(found, { type: "approval", callId: waiting, verdict, ...more });
+    return done(
+      row,
+      `${verdict === "approved" ? "Approved" : "Denied"}: ${openCommand(state, waiting)?.call.name ?? ""}`,
+    );
+  }
+
+  async function remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
+    const { row, state } = await find(name);
+    if (!isOver(state) && !how.force)
+      throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
+    if (!isOver(state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    const { workspace } = await view(row);
+    await store.remove(row.id);
+    supervisor.forget(row.id);
+    views.delete(row.id);
+    if (how.files) await parts.removeFolder(row);
+    return { id: row.id, workspace };
+  }
+
+  return {
+    status: async () => parts.status(countStandings(await agents())),
+    agents,
+    agent: async (name) => view(await findAgent(store, name)),
+    create,
+    say,
+    setGoals,
+    changeSettings: async (name, settings) => {
+      const found = await find(name);
+      await tell(found, { type: "settings", ...settings });
+      return done(found.row, "");
+    },
+    pause,
+    resume,
+    stop,
+    kill,
+    answer,
+    remove,
+    page: async (name, after, limit) => {
+      const { id, head } = await findAgent(store, name);
+      return { events: await store.read(id, after, limit), head };
+    },
+    whenLonger: async (name, after, signal) => supervisor.whenLonger((await findAgent(store, name)).id, after, signal),
+    reload: parts.reload,
+    shutdown: async (graceMs) => parts.shutdown(graceMs),
+  };
+}
+
+const STOPPED = "Stopped by a person.";
+
+/** It finished, or a person or a limit stopped it. */
+const isOver = (state: AgentState): boolean => state.paused !== null || activeFrame(state).phase.kind === "resting";
+
+const conflict = (message: string, hint: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT" satisfies ErrorCode, message, { hint });
+
+function heardNote({ row, state }: Found, runs: boolean): string {
+  if (state.paused) return `It is paused and will read this when it goes on: goald resume ${row.id}`;
+  if (activeFrame(state).phase.kind === "resting") return "It had finished, and goes on with this as its next turn.";
+  return runs ? "It will read this with its next step." : `It does not run: goald resume ${row.id}`;
+}
+
+function countStandings(views: readonly AgentView[]): DaemonStatus["agents"] {
+  const count = (fits: (view: AgentView) => boolean): number => views.filter(fits).length;
+  return {
+    running: count(({ state }) => state === "running"),
+    waiting: count(({ state }) => state.startsWith("waiting")),
+    paused: count(({ state }) => state.startsWith("paused") || state === "stopped" || state === "killed"),
+    finished: count(({ state }) => state === "completed"),
+    stalled: count(({ stalledMs }) => stalledMs !== null),
+  };
+}

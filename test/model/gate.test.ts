@@ -1,0 +1,134 @@
+import { describe, expect, it } from "@jest/globals";
+import type { LanguageModel, ModelAnswer } from "#core/ports.ts";
+import { createModelGate } from "#model/gate.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+
+const REPLIED: ModelAnswer = { kind: "replied", text: "{}", finishReason: "stop", usage: null };
+const tooMany = (afterMs: number | null): ModelAnswer => ({
+  kind: "failed",
+  code: "rate-limited",
+  message: "Too many requests.",
+  retry: { afterMs },
+});
+const REQUEST = { model: "m", messages: [] };
+const never = (): AbortSignal => new AbortController().signal;
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A model that notes when it is called and answers when the test lets it. */
+function heldModel() {
+  const calls: (() => void)[] = [];
+  let active = 0;
+  let most = 0;
+  const model: LanguageModel = {
+    complete: async () => {
+      active += 1;
+      most = Math.max(most, active);
+      await new Promise<void>((resolve) => calls.push(resolve));
+      active -= 1;
+      return REPLIED;
+    },
+  };
+  return { model, calls, most: () => most };
+}
+
+describe("the gate to a model server", () => {
+  it("lets so many calls through at the same time, whatever the number of agents", async () => {
+    const held = heldModel();
+    const gate = createModelGate({ concurrency: 3, requestsPerMinute: null }, fakeClock());
+    const agents = Array.from({ length: 10 }, () => gate.guard(held.model).complete(REQUEST, never()));
+    await settle();
+    expect([held.calls.length, gate.active, gate.queued]).toEqual([3, 3, 7]);
+    for (let ended = 0; ended < 10; ended++) {
+      held.calls[ended]?.();
+      await settle();
+    }
+    await Promise.all(agents);
+    expect(held.most()).toBe(3);
+  });
+
+  it("serves agents in turn: one that asks again stands behind those who wait", async () => {
+    const order: string[] = [];
+    const model: LanguageModel = {
+      complete: async ({ model: agent }) => {
+        order.push(agent);
+        await settle();
+        return REPLIED;
+      },
+    };
+    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, fakeClock());
+    const agent = async (name: string): Promise<void> => {
+      for (let step = 0; step < 3; step++) await gate.guard(model).complete({ ...REQUEST, model: name }, never());
+    };
+    await Promise.all(["a", "b", "c"].map(agent));
+    expect(order.join("")).toBe("abcabcabc");
+  });
+
+  it("is closed to all of them when the server says that it was too much, until the time that it named", async () => {
+    const clock = fakeClock();
+    const answers = [tooMany(5_000), REPLIED, REPLIED];
+    const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
+    const gate = createModelGate({ concurrency: 2, requestsPerMinute: null }, clock);
+    expect((await gate.guard(model).complete(REQUEST, never())).kind).toBe("failed");
+    expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 5_000));
+    const second = gate.guard(model).complete(REQUEST, never());
+    await clock.advance(4_999);
+    expect(answers).toHaveLength(2);
+    await clock.advance(1);
+    expect((await second).kind).toBe("replied");
+    expect(gate.closedUntil).toBeNull();
+  });
+
+  it("waits no longer than a minute on a server's word: the agent writes longer waits down itself", async () => {
+    const clock = fakeClock();
+    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, clock);
+    await gate.guard({ complete: async () => tooMany(3_600_000) }).complete(REQUEST, never());
+    expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 60_000));
+  });
+
+  it("spreads the calls of a minute over the minute, and lets a tenth through in a burst", async () => {
+    const clock = fakeClock();
+    let calls = 0;
+    const model: LanguageModel = {
+      complete: async () => {
+        calls += 1;
+        return REPLIED;
+      },
+    };
+    const gate = createModelGate({ concurrency: 100, requestsPerMinute: 60 }, clock);
+    const all = Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never()));
+    await settle();
+    expect(calls).toBe(6);
+    await clock.advance(10_000);
+    expect(calls).toBe(16);
+    await clock.advance(14_000);
+    await Promise.all(all);
+    expect(calls).toBe(30);
+  });
+
+  it("without a limit a minute, nothing is spread", async () => {
+    let calls = 0;
+    const gate = createModelGate({ concurrency: 100, requestsPerMinute: null }, fakeClock());
+    const model: LanguageModel = {
+      complete: async () => {
+        calls += 1;
+        return REPLIED;
+      },
+    };
+    await Promise.all(Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never())));
+    expect(calls).toBe(30);
+  });
+
+  it("lets an agent that is cut off leave the line, and gives its room back", async () => {
+    const held = heldModel();
+    const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, fakeClock());
+    const first = gate.guard(held.model).complete(REQUEST, never());
+    const leaving = new AbortController();
+    const second = gate.guard(held.model).complete(REQUEST, leaving.signal);
+    await settle();
+    leaving.abort(new Error("killed"));
+    await expect(second).rejects.toThrow("killed");
+    held.calls[0]?.();
+    await first;
+    expect([gate.active, gate.queued]).toEqual([0, 0]);
+  });
+});
