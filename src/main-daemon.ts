@@ -23,6 +23,7 @@ import { type LocalServer, startServer } from "#server/server.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { stallLimitMs } from "#views/agent-view.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { composeAgent, type Host, openHost } from "./main.ts";
 import { readVersion } from "./shipped.ts";
 
@@ -76,37 +77,52 @@ async function serve(host: Host, socket: string, parts: DaemonParts): Promise<Da
   let isStopping = false;
   let server: LocalServer | undefined;
 
-  function report(agent: string, problem: string): void {
+  function tell(agent: string, problem: string): void {
     const text = nets.redact(problem);
     problems.set(agent, agent ? `${agent}: ${text}` : text);
     log.warn(agent ? { agent } : {}, text);
   }
 
+  /** What a person finds in the agent's folder when it has come to a halt. */
+  const report = async (row: AgentRow): Promise<void> => {
+    const workspace = openLocalWorkspace(join(home.workspaceFolder, row.folder), undefined, { own: true });
+    await writeReport(row, {
+      store,
+      hosted: supervisor.lives.has(row.id),
+      workspace,
+      redact: (text) => nets.redact(text),
+    });
+  };
+
+  const stepLogs = new Map<string, ReturnType<typeof createStepLog>>();
   const supervisor: Supervisor = createSupervisor({
     store,
     clock: systemClock,
-    open: (id, signal) => openAgent(host, id, signal, (text) => nets.scrub(text), report),
+    open: (id, signal) => openAgent(host, id, signal, (text) => nets.scrub(text), tell),
     onCommitted: (id, events) => {
       meter.setBusy(true);
-      const logStep = createStepLog(log, id);
+      const logStep = stepLogs.get(id) ?? createStepLog(log, id);
+      stepLogs.set(id, logStep);
       for (const event of events) logStep(event);
     },
     onStopped: async (id) => {
       problems.delete(id);
-      await writeReport(id, { store, workspaceFolder: home.workspaceFolder, now: systemClock.now() });
+      const row = await store.agent(id);
+      if (row) await report(row);
     },
-    report,
+    report: tell,
     onIdle: (id) => {
+      stepLogs.delete(id);
       host
-        .shared((problem) => report("", problem))
+        .shared((problem) => tell("", problem))
         .memory.release(id)
-        .catch((thrown) => report(id, toError(thrown).message));
+        .catch((thrown) => tell(id, toError(thrown).message));
       if (supervisor.lives.size === 0) meter.setBusy(false);
     },
   });
 
   function status(agents: DaemonStatus["agents"]): DaemonStatus {
-    const { gate } = host.shared((problem) => report("", problem));
+    const { gate } = host.shared((problem) => tell("", problem));
     const { daemon, openai } = host.settings;
     return {
       pid: process.pid,
@@ -164,7 +180,7 @@ async function serve(host: Host, socket: string, parts: DaemonParts): Promise<Da
     control,
     socket,
     redact: (text) => nets.redact(text),
-    onProblem: (problem) => report("", problem),
+    onProblem: (problem) => tell("", problem),
   });
   const { close: closeServer } = server;
 
@@ -188,13 +204,13 @@ async function openAgent(
   id: string,
   signal: AbortSignal,
   scrub: (text: string) => string,
-  report: (agent: string, problem: string) => void,
+  tell: (agent: string, problem: string) => void,
 ): Promise<OpenedAgent> {
   const row = await host.store.agent(id);
   if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);
   return composeAgent(host, row, {
     onCommitted: () => undefined,
-    report: (problem) => report("", problem),
+    report: (problem) => tell("", problem),
     scrub,
     signal,
   });

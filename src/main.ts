@@ -1,12 +1,11 @@
 /**
- * main.ts -- the composition root: the one file that knows every part.
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts and main-daemon.ts are two more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.
  */
 import { join } from "node:path";
-import { describeForPrompt } from "#commands/describe.ts";
-import { loadRegistry, type Registry } from "#commands/registry.ts";
+import type { Registry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
@@ -23,19 +22,19 @@ import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { rememberStep } from "#memory/remember.ts";
-import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
+import { contextWindowOf } from "#model/context-window.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { loadWords, type Words } from "#prompt/template.ts";
-import { createReplyReader, type Reading } from "#reply/read.ts";
+import { priceOf } from "#model/prices.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { ROOT_FOLDER, readShippedJson, readVersion } from "./shipped.ts";
+import { type Catalogue, loadCatalogue } from "./main-catalogue.ts";
+import { readVersion } from "./shipped.ts";
 
 /** Who runs the agents of a home: the holder of its lock, with its store open for writing. */
 export interface Host extends AsyncDisposable {
@@ -62,13 +61,6 @@ interface Shared {
   readonly model: LanguageModel;
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
-}
-
-/** The commands and words of a home: a person's own may be wrong, so they are read before anything is created. */
-export interface Catalogue {
-  readonly registry: Registry;
-  readonly words: Words;
-  readReply(text: string, finishReason: string): Reading;
 }
 
 /**
@@ -141,13 +133,6 @@ function openShared(settings: Settings, store: Store, report: (problem: string) 
   return { http, gate, model, memory };
 }
 
-export async function loadCatalogue(home: Home): Promise<Catalogue> {
-  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
-  const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
-  const aliases = await readShippedJson("config/aliases.json");
-  return { registry, words, readReply: createReplyReader(readableBy(registry, aliases)) };
-}
-
 /** An agent's parts for the main loop, and what must be closed after it. */
 export interface ComposedAgent extends AsyncDisposable {
   readonly lease: Lease;
@@ -168,10 +153,13 @@ export interface ComposeOptions {
 
 export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
   const { home, settings, store } = host;
-  const { registry, words, readReply } = host.catalogue;
+  const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
   const { model, memory } = host.shared(options.report);
-  const windows = (await readShippedJson("config/models.json")) as ContextWindows;
-  const window = contextWindowOf(settings.models.smart, windows, settings.contextTokens ?? undefined);
+  const roomOf = (name: string) => {
+    const window = contextWindowOf(name, windows, settings.contextTokens ?? undefined);
+    const contextTokens = Math.min(window, settings.promptTokens + settings.replyTokens);
+    return { contextTokens, replyTokens: Math.min(settings.replyTokens, Math.floor(window / 4)) };
+  };
   const folder = join(home.workspaceFolder, row.folder);
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
@@ -185,10 +173,11 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     memory,
     recallCount: settings.recall.count,
     registry,
-    commandList: describeForPrompt(registry.all),
+    commandList,
     words,
-    contextTokens: Math.min(window, settings.promptTokens + settings.replyTokens),
-    replyTokens: Math.min(settings.replyTokens, Math.floor(window / 4)),
+    ...roomOf(settings.models.smart),
+    roomOf,
+    priceOf: (name) => priceOf(name, settings.openai.baseUrl, prices),
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
@@ -213,23 +202,12 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   };
 }
 
-/** A checkout that is its own home has them in one place. */
-const shippedAndOwn = (name: string, own: string): readonly string[] => [...new Set([join(ROOT_FOLDER, name), own])];
-
 /** Servers on the usual local ports; found, never used unasked. */
 export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
   const { maxBadReplies, maxModelFailures } = settings.limits;
   return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
-}
-
-function readableBy(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
-  return {
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
-  };
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

@@ -57,7 +57,6 @@ export interface Life {
 
 /** A shorter wait is slept through; for a longer one the agent lets go of everything. */
 const SHORT_WAIT_MS = 10_000;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
@@ -73,7 +72,8 @@ export function createLife(id: string, parts: LifeParts): Life {
   /** Something came while it ran. */
   let again = false;
   let wakeAt: string | null = null;
-  let timer: NodeJS.Timeout | undefined;
+  /** Of the sleep until it wants to be looked at again. */
+  let timer: AbortController | undefined;
   let ending: Promise<unknown> = Promise.resolve();
   let hard = new AbortController();
   let nudge = new AbortController();
@@ -165,13 +165,18 @@ export function createLife(id: string, parts: LifeParts): Life {
   const tell = (thrown: unknown): void => parts.report(id, toError(thrown).message);
 
   function stopTimer(): void {
-    clearTimeout(timer);
+    timer?.abort();
     timer = undefined;
   }
 
   function wakeIn(ms: number): void {
     stopTimer();
-    if (!draining.aborted) timer = setTimeout(wake, Math.min(Math.max(0, ms), LONGEST_TIMER_MS)).unref();
+    if (draining.aborted) return;
+    timer = new AbortController();
+    const { signal } = timer;
+    void clock.sleep(Math.max(0, ms), signal).then(() => {
+      if (!signal.aborted) wake();
+    });
   }
 
   async function pauseAt(code: PauseCode, reason: string): Promise<void> {

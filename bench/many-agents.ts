@@ -1,0 +1,89 @@
+/**
+ * many-agents.ts -- many agents in one daemon, against a model server that answers after 50 ms.
+ *
+ *   node bench/many-agents.ts [agents=200] [steps=10]
+ *
+ * The real daemon in a process of its own, spoken to over its socket. All agents must finish; printed are the
+ * event-loop delay and memory of the daemon, steps a second beside what the server's latency allows, and what
+ * it costs to commit: in groups, and one fsync each (store-commits.ts, the same writes both ways).
+ */
+import { fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectHost } from "#client/client.ts";
+
+const AGENTS = Number(process.argv[2] ?? 200);
+const STEPS = Number(process.argv[3] ?? 10);
+const LATENCY_MS = 50;
+const CONCURRENCY = 200;
+
+const home = mkdtempSync(join(tmpdir(), "goald-many-"));
+const model = fork(join(import.meta.dirname, "many-agents/model-server.ts"), [`${LATENCY_MS}`, `${STEPS}`]);
+const [port] = (await once(model, "message")) as [number];
+const env = {
+  ...process.env,
+  OPENAI_API_KEY: "bench-needs-no-key",
+  OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+  GOALD_EMBEDDER: "offline",
+  GOALD_MODEL_CONCURRENCY: `${CONCURRENCY}`,
+};
+const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], { env });
+try {
+  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number; socket: string } }];
+  if (!hello.ready) throw new Error(`Expected the daemon to be ready, it said ${JSON.stringify(hello)}.`);
+  const { pid, socket } = hello.ready;
+  const client = connectHost(socket);
+  const idleMb = rssMb(pid);
+  const startedAt = performance.now();
+  const settings = { approve: "never", stepLimit: 10 * STEPS } as const;
+  for (let number = 1; number <= AGENTS; number++)
+    await client.create({ name: `Bench${number}`, role: "a writer of lines", goals: ["Write lines."], settings });
+  let peakMb = idleMb;
+  let peakDelay = { p50: 0, p99: 0, max: 0 };
+  for (;;) {
+    const { agents, eventLoopDelayMs } = await client.status();
+    peakMb = Math.max(peakMb, rssMb(pid));
+    if (eventLoopDelayMs.p99 >= peakDelay.p99) peakDelay = eventLoopDelayMs;
+    if (agents.finished === AGENTS) break;
+    if (agents.paused > 0) throw new Error(`${agents.paused} agents were paused.`);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  model.send("count");
+  const [{ requests, mostOpen }] = (await once(model, "message")) as [{ requests: number; mostOpen: number }];
+  if (requests !== AGENTS * STEPS) throw new Error(`Expected ${AGENTS * STEPS} model calls, counted ${requests}.`);
+  const rows: readonly (readonly [string, string])[] = [
+    ["agents that finished", `${AGENTS} of ${AGENTS}`],
+    ["steps", `${requests}`],
+    ["seconds", seconds.toFixed(1)],
+    ["steps a second", (requests / seconds).toFixed(0)],
+    ["model calls at the same time, at most", `${mostOpen}`],
+    ["CPU ms a step", ((cpuSeconds(pid) * 1000) / requests).toFixed(2)],
+    ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
+    ["RSS MB idle / peak / after", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
+  ];
+  console.log(`${AGENTS} agents of ${STEPS} steps in one daemon; the model server answers after ${LATENCY_MS} ms.\n`);
+  for (const [title, figure] of rows) console.log(title.padEnd(48) + figure.padStart(24));
+} finally {
+  daemon.kill("SIGTERM");
+  await once(daemon, "exit");
+  model.disconnect();
+  rmSync(home, { recursive: true, force: true });
+}
+console.log("\nCommits in groups beside one fsync each:\n");
+spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
+
+function rssMb(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(kilobytes) / 1024);
+}
+
+/** User and system time, in Linux's ticks of a hundredth of a second. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

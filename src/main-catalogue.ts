@@ -1,0 +1,75 @@
+/**
+ * main-catalogue.ts -- what a home says about commands, words and prices: the shipped ones, and its own over them.
+ *
+ * A person's own may be wrong, so all of it is read and checked before anything is created or reloaded.
+ */
+import { join } from "node:path";
+import { describeForPrompt } from "#commands/describe.ts";
+import { loadRegistry, type Registry } from "#commands/registry.ts";
+import type { Home } from "#config/home.ts";
+import { readTextFile } from "#config/read-text-file.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import type { ContextWindows } from "#model/context-window.ts";
+import { joinPrices, type PriceTable, readPrices } from "#model/prices.ts";
+import { loadWords, type Words } from "#prompt/template.ts";
+import { createReplyReader, type Reading } from "#reply/read.ts";
+import { ROOT_FOLDER, readShippedJson } from "./shipped.ts";
+
+export interface Catalogue {
+  readonly registry: Registry;
+  /** The commands as the prompt lists them. */
+  readonly commandList: string;
+  readonly words: Words;
+  readonly prices: PriceTable;
+  readonly windows: ContextWindows;
+  readReply(text: string, finishReason: string): Reading;
+}
+
+/** Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
+export async function loadCatalogue(home: Home): Promise<Catalogue> {
+  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
+  const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
+  const aliases = await readShippedJson("config/aliases.json");
+  return {
+    registry,
+    commandList: describeForPrompt(registry.all),
+    words,
+    prices: await loadPrices(home),
+    windows: (await readShippedJson("config/models.json")) as ContextWindows,
+    readReply: createReplyReader(readableBy(registry, aliases)),
+  };
+}
+
+/** A checkout that is its own home has them in one place. */
+const shippedAndOwn = (name: string, own: string): readonly string[] => [...new Set([join(ROOT_FOLDER, name), own])];
+
+/** The shipped prices, and over them those of the home. */
+export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
+  const name = "config/prices.json";
+  const shipped = readPrices(await readShippedJson(name), name);
+  const path = join(configFolder, "prices.json");
+  const own = await readOwnPrices(path);
+  return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
+}
+
+async function readOwnPrices(path: string): Promise<unknown> {
+  try {
+    const file = await readTextFile(path, MAX_PRICE_BYTES);
+    return file && JSON.parse(file.text);
+  } catch (cause) {
+    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read as JSON: ${toError(cause).message}.`, {
+      hint: "Correct it, or remove the file to use the shipped prices.",
+      cause,
+    });
+  }
+}
+
+const MAX_PRICE_BYTES = 256 * 1024;
+
+function readableBy(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
+  return {
+    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
+    aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
+  };
+}

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "@jest/globals";
+import type { ModelRequest } from "#core/ports.ts";
+import { makeWorld, type World } from "../helpers/host.ts";
+import { done, reply } from "../helpers/loop.ts";
+import type { ScriptedReply } from "../helpers/scripted-model.ts";
+
+const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
+const lastPrompt = (world: World): string => textIn(world.model.requests.at(-1) as ModelRequest);
+/** Writes a file, then completes. */
+const brief = (request: ModelRequest): ScriptedReply =>
+  textIn(request).includes("write_to_file (") || /a\.txt/.test(textIn(request).split("COMMANDS").at(-1) ?? "")
+    ? done()
+    : reply("write_to_file", { file: "a.txt", text: "a" });
+const typesOf = async (world: World, agent = "foo"): Promise<readonly string[]> =>
+  (await world.events(agent)).map(({ type }) => type);
+
+describe("what a host lets others do", () => {
+  it("creates an agent of the background and sets it going, once for the same key", async () => {
+    const world = await makeWorld({ script: () => done() });
+    const host = world.begin();
+    const agent = {
+      name: "Foo",
+      role: "a tester",
+      goals: ["One"],
+      key: "k",
+      settings: { approve: "never", stepLimit: 5 },
+    } as const;
+    const first = await host.control.create(agent);
+    expect([(await host.control.create(agent)).id, first.background]).toEqual([first.id, true]);
+    await host.quiet();
+    expect((await host.control.agent("foo")).state).toBe("completed");
+    expect(world.model.requests).toHaveLength(1);
+  });
+
+  it("finds an agent by its id, or by the name that a person gave it; the newest of that name", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo", { background: false });
+    await world.store.create(
+      { name: "Foo", role: "r", goals: ["g"], approve: "never", stepLimit: 1 },
+      "second",
+      world.clock.now().toISOString(),
+    );
+    const { control } = world.begin();
+    expect((await control.agent("FOO")).id).toBe("foo-2");
+    expect((await control.agent("foo")).id).toBe("foo");
+    await expect(control.agent("bar")).rejects.toMatchObject({
+      code: "GOALD_NOT_FOUND",
+      hint: "There are: foo, foo-2.",
+    });
+  });
+
+  it("hands a person's words to the very next prompt", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo", { approve: "always" });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const { note } = await host.control.say("foo", { from: "person", text: "Mind the gap." });
+    expect(note).toBe("It will read this with its next step.");
+    await host.control.answer("foo", { verdict: "denied", text: "Not yet." });
+    await host.quiet();
+    expect(lastPrompt(world)).toContain("Mind the gap.");
+  });
+
+  it("says so when an agent of a terminal, which nobody runs, will not hear it now", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo", { background: false });
+    const host = world.begin();
+    const { note } = await host.control.say("foo", { from: "person", text: "Hello." });
+    await host.quiet();
+    expect([note, world.model.requests.length]).toEqual(["It does not run: goald resume foo", 0]);
+  });
+
+  it("opens the next turn of a finished agent with words or new goals", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    await host.control.say("foo", { from: "person", text: "One thing more." });
+    await host.quiet();
+    await host.control.setGoals("foo", ["Another goal"]);
+    await host.quiet();
+    expect((await typesOf(world)).filter((type) => type.startsWith("turn-"))).toEqual([
+      "turn-finished",
+      "turn-started",
+      "turn-finished",
+      "turn-started",
+      "turn-finished",
+    ]);
+    expect(lastPrompt(world)).toContain("Another goal");
+  });
+
+  it("does not bring a paused agent back to life by words", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { stepLimit: 1 });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const { note } = await host.control.say("foo", { from: "person", text: "Hello?" });
+    await host.quiet();
+    expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
+    expect(world.model.requests).toHaveLength(1);
+  });
+
+  it("resumes with other limits, and refuses to resume what has finished", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { stepLimit: 1 });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect((await host.control.agent("foo")).state).toBe("paused: step-limit");
+    await host.control.resume("foo", { stepLimit: 10 });
+    await host.quiet();
+    expect((await host.control.agent("foo")).state).toBe("completed");
+    await expect(host.control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+  });
+
+  it("takes an answer only while that command waits for one", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { approve: "always" });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    await expect(host.control.answer("foo", { callId: "c9", verdict: "approved" })).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+    });
+    expect((await host.control.answer("foo", { callId: "c1", verdict: "approved" })).note).toBe(
+      "Approved: write_to_file",
+    );
+    await host.quiet();
+    await expect(host.control.answer("foo", { callId: "c1", verdict: "approved" })).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+    });
+  });
+
+  it("pauses an agent of which nothing is under way at once, and says when it stands already", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { approve: "always" });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect((await host.control.pause("foo", "Lunch.")).agent).toMatchObject({
+      state: "paused: person",
+      reason: "Lunch.",
+    });
+    expect((await host.control.stop("foo", 1_000)).note).toBe("It stands already.");
+  });
+
+  it("removes what has ended, and what has not only by force", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { approve: "always" });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const plain = { force: false, files: false };
+    await expect(host.control.remove("foo", plain)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    expect(await host.control.remove("foo", { force: true, files: true })).toEqual({
+      id: "foo",
+      workspace: "/home/workspace/foo",
+    });
+    expect([await world.store.agents(), host.removedFolders]).toEqual([[], ["foo"]]);
+  });
+
+  it("leaves the folder of a removed agent where it is, unless told otherwise", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    await host.control.remove("foo", { force: false, files: false });
+    expect(host.removedFolders).toEqual([]);
+  });
+
+  it("counts agents by where they stand", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Done");
+    await world.create("Asks", { approve: "always" });
+    await world.create("Limited", { stepLimit: 1 });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect((await host.control.status()).agents).toEqual({
+      running: 0,
+      waiting: 1,
+      paused: 1,
+      finished: 1,
+      stalled: 0,
+    });
+  });
+
+  it("shows a step that has had no event for too long as stalled", async () => {
+    let answer = (_reply: string): void => {};
+    const world = await makeWorld({
+      script: () =>
+        new Promise<string>((resolve) => {
+          answer = resolve;
+        }),
+    });
+    await world.create("Foo");
+    const host = world.begin();
+    await host.supervisor.start();
+    while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect((await host.control.agent("foo")).stalledMs).toBeNull();
+    await world.clock.advance(121_000);
+    expect((await host.control.agent("foo")).stalledMs).toBeGreaterThan(120_000);
+    answer(done());
+    await host.quiet();
+    expect((await host.control.agent("foo")).stalledMs).toBeNull();
+  });
+
+  it("reads an agent's events in pages, with the number of the newest", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const { events, head } = await host.control.page("foo", 1, 2);
+    expect([events.map(({ seq }) => seq), head]).toEqual([[2, 3], (await world.events("foo")).length]);
+  });
+});

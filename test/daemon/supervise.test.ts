@@ -1,0 +1,354 @@
+import { describe, expect, it } from "@jest/globals";
+import { defineCommand, succeed } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { ModelRequest, Store } from "#core/ports.ts";
+import { activeFrame } from "#core/state.ts";
+import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
+import { done, reply } from "../helpers/loop.ts";
+import type { MemoryStore } from "../helpers/memory-store.ts";
+import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
+
+const nameIn = ({ messages }: ModelRequest): string => /You are (\w+)/.exec(messages[0]?.content ?? "")?.[1] ?? "";
+const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
+/** Writes so many lines, then completes; goes by what the prompt shows. */
+const counting =
+  (lines: number) =>
+  (request: ModelRequest): ScriptedReply => {
+    const written = [...textIn(request).matchAll(/line (\d+)\\n/g)].map(([, number]) => Number(number));
+    const next = Math.max(0, ...written) + 1;
+    return next > lines ? done() : reply("append_to_file", { file: "lines.txt", text: `line ${next}\n` });
+  };
+const standsAt = (world: World, agent: string): string => {
+  const content = world.files.get(agent)?.get("lines.txt");
+  return content ? Buffer.from(content).toString() : "";
+};
+const typesOf = async (world: World, agent: string): Promise<readonly string[]> =>
+  (await world.events(agent)).map(({ type }) => type);
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 2_000; looks++) {
+    if (await isSo()) return;
+    await settle();
+  }
+  throw new Error("It did not come to that.");
+}
+const LINES = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
+
+/** A command that ends when the test says so. */
+function slowCommand() {
+  const begun: string[] = [];
+  let release = (): void => {};
+  const command = defineCommand({
+    name: "slow",
+    label: "Slow",
+    summary: "Takes long.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+    timeoutMs: 3_600_000,
+    run: async (_args, { callId, signal }) => {
+      begun.push(callId);
+      await new Promise<void>((resolve, reject) => {
+        release = resolve;
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      });
+      return succeed("It took long.");
+    },
+  });
+  return { command, begun, release: () => release() };
+}
+
+describe("a host of many agents", () => {
+  it("runs them side by side, each to its own end", async () => {
+    const world = await makeWorld({ script: counting(3) });
+    for (const name of ["Ada", "Ben", "Cleo"]) await world.create(name);
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(LINES(3));
+    expect(host.stopped.map(({ state }) => activeFrame(state).phase.kind)).toEqual(["resting", "resting", "resting"]);
+    expect(host.supervisor.lives.size).toBe(0);
+  });
+
+  it("takes turns: no agent runs ahead of the others while the model answers all", async () => {
+    const order: string[] = [];
+    const script = counting(4);
+    const world = await makeWorld({
+      script: (request) => {
+        order.push(nameIn(request));
+        return script(request);
+      },
+    });
+    for (const name of ["Ada", "Ben"]) await world.create(name);
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const lead = order
+      .map((_, at) => order.slice(0, at + 1))
+      .map((seen) => {
+        const count = (name: string): number => seen.filter((other) => other === name).length;
+        return Math.abs(count("Ada") - count("Ben"));
+      });
+    expect(Math.max(...lead)).toBeLessThanOrEqual(2);
+  });
+
+  it("does not go on by itself with an agent of a terminal, and does with one of the background", async () => {
+    const world = await makeWorld({ script: counting(1) });
+    await world.create("Attended", { background: false });
+    await world.create("Alone");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect(await typesOf(world, "attended")).toEqual(["agent-created"]);
+    expect(standsAt(world, "alone")).toBe(LINES(1));
+  });
+
+  it("holds nothing of an agent that waits for an approval, and goes on when it is given", async () => {
+    const world = await makeWorld({ script: counting(1) });
+    await world.create("Asks", { approve: "always" });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect([host.supervisor.lives.size, host.idle]).toEqual([0, ["asks"]]);
+    await host.control.answer("asks", { verdict: "approved", count: 10 });
+    await host.quiet();
+    expect(standsAt(world, "asks")).toBe(LINES(1));
+  });
+
+  it("wakes an agent when its time has come, and not before", async () => {
+    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 60_000 } } as const;
+    const answers: ScriptedReply[] = [failure];
+    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
+    await world.create("Waits");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    expect(world.model.requests).toHaveLength(1);
+    expect((await world.store.agent("waits"))?.wakeAt).toBe(
+      new Date(world.clock.now().getTime() + 60_000).toISOString(),
+    );
+    await world.clock.advance(59_999);
+    expect(world.model.requests).toHaveLength(1);
+    await world.clock.advance(1);
+    await host.quiet();
+    expect(standsAt(world, "waits")).toBe(LINES(1));
+  });
+
+  it("finds an agent whose time came while no process was there", async () => {
+    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 60_000 } } as const;
+    const answers: ScriptedReply[] = [failure];
+    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
+    await world.create("Waits");
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    await host.supervisor.drain(0);
+    await world.clock.advance(60_000);
+    expect(world.model.requests).toHaveLength(1);
+    const next = world.begin();
+    await next.supervisor.start();
+    await next.quiet();
+    expect(standsAt(world, "waits")).toBe(LINES(1));
+  });
+
+  it("sleeps through a short wait, and is woken from it by what comes in", async () => {
+    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 9_000 } } as const;
+    const answers: ScriptedReply[] = [failure];
+    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
+    await world.create("Naps");
+    const host = world.begin();
+    await host.supervisor.start();
+    await until(() => world.clock.sleepers === 1);
+    await host.control.pause("naps", "A person says so.");
+    await host.quiet();
+    expect((await typesOf(world, "naps")).at(-1)).toBe("agent-paused");
+  });
+});
+
+describe("an agent that fails in a host", () => {
+  const brokenFor =
+    (agent: string, times: number, code: "GOALD_STORE_FULL" | "GOALD_INTERNAL") =>
+    (store: MemoryStore): Store => {
+      let left = times;
+      return new Proxy(store, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name) as unknown;
+          if (typeof value !== "function") return value;
+          if (name !== "commit") return value.bind(target);
+          return async (...given: Parameters<Store["commit"]>) => {
+            if (given[0].agent === agent && given[2].events.every(({ type }) => type !== "agent-paused") && left-- > 0)
+              throw new GoaldError(code, "The disk is not there.");
+            return target.commit(...given);
+          };
+        },
+      });
+    };
+
+  it("does not disturb the others", async () => {
+    const world = await makeWorld({ script: counting(2) });
+    await world.create("Bad");
+    await world.create("Good");
+    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_INTERNAL") });
+    await host.supervisor.start();
+    await until(() => standsAt(world, "good") === LINES(2));
+    expect(host.problems[0]).toContain("bad: The disk is not there.");
+    await host.supervisor.drain(0);
+  });
+
+  it("is tried again, later each time, and parked with the reason after the third time", async () => {
+    const world = await makeWorld({ script: counting(2) });
+    await world.create("Bad");
+    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_INTERNAL") });
+    await host.supervisor.start();
+    await host.quiet();
+    expect(host.problems).toHaveLength(1);
+    await world.clock.advance(2_000);
+    await host.quiet();
+    expect(host.problems).toHaveLength(2);
+    await world.clock.advance(4_000);
+    await host.quiet();
+    expect((await world.events("bad")).at(-1)).toMatchObject({ type: "agent-paused", code: "crash-loop" });
+    expect(host.stopped.at(-1)?.state.paused?.reason).toContain("The disk is not there.");
+  });
+
+  it("waits as long as the disk is full, and goes on when there is room again", async () => {
+    const world = await makeWorld({ script: counting(2) });
+    await world.create("Bad");
+    const host = world.begin({ store: brokenFor("bad", 6, "GOALD_STORE_FULL") });
+    await host.supervisor.start();
+    for (let tries = 0; tries < 8; tries++) {
+      await host.quiet();
+      await world.clock.advance(300_000);
+    }
+    await host.quiet();
+    expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, LINES(2)]);
+  });
+});
+
+describe("an agent that is cut off", () => {
+  async function inTheMiddle(): Promise<{ world: World; host: TestHost; slow: ReturnType<typeof slowCommand> }> {
+    const slow = slowCommand();
+    const script = (request: ModelRequest): ScriptedReply =>
+      /"?slow"? (returned|was started)|outcome of slow/i.test(textIn(request)) ? done() : reply("slow");
+    const world = await makeWorld({ script, commands: [slow.command] });
+    await world.create("Busy");
+    const host = world.begin();
+    await host.supervisor.start();
+    await until(() => slow.begun.length === 1);
+    return { world, host, slow };
+  }
+
+  it("stands at once, with its call left as it was begun", async () => {
+    const { world, host } = await inTheMiddle();
+    const { agent } = await host.control.kill("busy");
+    expect(agent.state).toBe("killed");
+    expect((await typesOf(world, "busy")).slice(-2)).toEqual(["command-started", "agent-paused"]);
+    expect(host.stopped.map(({ state }) => state.paused?.code)).toEqual(["killed"]);
+  });
+
+  it("does not begin again what may have happened, when it is resumed", async () => {
+    const { world, host, slow } = await inTheMiddle();
+    await host.control.kill("busy");
+    await host.control.resume("busy", {});
+    await host.quiet();
+    expect(slow.begun).toHaveLength(1);
+    const unknown = (await world.events("busy")).find((event) => event.type === "command-finished");
+    expect(unknown?.type === "command-finished" && unknown.observation.status).toBe("unknown");
+  });
+
+  it("by a stop, only when its grace time is over", async () => {
+    const { world, host } = await inTheMiddle();
+    const stopping = host.control.stop("busy", 5_000);
+    await until(() => world.clock.sleepers > 0);
+    await world.clock.advance(4_999);
+    expect(host.supervisor.lives.get("busy")?.running).toBe(true);
+    await world.clock.advance(1);
+    const { agent, note } = await stopping;
+    expect([agent.state, note]).toEqual(["stopped", "Its step did not end within 5 s and was cut off."]);
+  });
+
+  it("not at all by a stop, when the step ends in time", async () => {
+    const { world, host, slow } = await inTheMiddle();
+    const stopping = host.control.stop("busy", 5_000);
+    await settle();
+    slow.release();
+    const { agent, note } = await stopping;
+    expect([agent.state, note]).toEqual(["stopped", ""]);
+    expect((await typesOf(world, "busy")).slice(-2)).toEqual(["command-finished", "agent-paused"]);
+  });
+});
+
+describe("a host that goes down", () => {
+  it("finishes the step under way, and begins no other", async () => {
+    const slow = slowCommand();
+    const world = await makeWorld({ script: () => reply("slow"), commands: [slow.command] });
+    await world.create("Busy");
+    const host = world.begin();
+    await host.supervisor.start();
+    await until(() => slow.begun.length === 1);
+    const drained = host.supervisor.drain(60_000);
+    slow.release();
+    await drained;
+    expect((await typesOf(world, "busy")).at(-1)).toBe("command-finished");
+    expect(slow.begun).toHaveLength(1);
+    expect((await world.store.agent("busy"))?.wakeAt).not.toBeNull();
+  });
+
+  it("cuts off what is not done in time, and the next process goes on with it", async () => {
+    const replies: ScriptedReply[] = [HANG];
+    const world = await makeWorld({ script: (request) => replies.shift() ?? counting(2)(request) });
+    await world.create("Asking");
+    const host = world.begin();
+    await host.supervisor.start();
+    await until(() => world.model.requests.length === 1);
+    const drained = host.supervisor.drain(1_000);
+    await world.clock.advance(1_000);
+    await drained;
+    expect((await typesOf(world, "asking")).at(-1)).toBe("model-asked");
+    const next = world.begin();
+    await next.supervisor.start();
+    await next.quiet();
+    expect(standsAt(world, "asking")).toBe(LINES(2));
+  });
+
+  it("sets nothing going any more", async () => {
+    const world = await makeWorld({ script: counting(1) });
+    await world.create("Late");
+    const host = world.begin();
+    await host.supervisor.drain(0);
+    host.supervisor.wake("late");
+    await settle();
+    expect(world.model.requests).toHaveLength(0);
+  });
+});
+
+describe("somebody who follows an agent", () => {
+  it("is told when its log is longer than what was seen, and at once when it is already", async () => {
+    const world = await makeWorld({ script: counting(1) });
+    await world.create("Foo");
+    const host = world.begin();
+    const told: string[] = [];
+    const never = new AbortController().signal;
+    void host.supervisor.whenLonger("foo", 1, never).then(() => told.push("longer"));
+    await host.supervisor.whenLonger("foo", 0, never);
+    await settle();
+    expect(told).toEqual([]);
+    host.supervisor.wake("foo");
+    await host.quiet();
+    await settle();
+    expect(told).toEqual(["longer"]);
+  });
+
+  it("is let go when it gives up, and when the agent is removed", async () => {
+    const world = await makeWorld({ script: counting(1) });
+    await world.create("Foo", { background: false });
+    const host = world.begin();
+    const leaving = new AbortController();
+    const left = host.supervisor.whenLonger("foo", 1, leaving.signal);
+    leaving.abort();
+    await left;
+    const removed = host.supervisor.whenLonger("foo", 1, new AbortController().signal);
+    await host.control.remove("foo", { force: true, files: false });
+    await removed;
+    expect(await world.store.agents()).toEqual([]);
+  });
+});

@@ -1,0 +1,156 @@
+/**
+ * host.ts -- a host of many agents on fakes: supervisor and control as they ship; store, files, clock and model in memory.
+ *
+ * The world outlives the process: `begin` gives another host on the same store, as after a crash or a restart.
+ */
+import { describeForPrompt } from "#commands/describe.ts";
+import { loadRegistry } from "#commands/registry.ts";
+import type { Command } from "#core/command.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentRow, AgentSpec, Store } from "#core/ports.ts";
+import type { AgentState } from "#core/state.ts";
+import type { Control } from "#daemon/control.ts";
+import { createHostControl } from "#daemon/host-control.ts";
+import { createPrepare } from "#daemon/perform.ts";
+import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
+import { rememberStep } from "#memory/remember.ts";
+import { loadWords } from "#prompt/template.ts";
+import { createReplyReader } from "#reply/read.ts";
+import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { withCommands } from "./loop.ts";
+import { MemoryStore } from "./memory-store.ts";
+import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
+import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
+
+export interface WorldOptions {
+  /** Sees the agent's name in the prompt. */
+  readonly script: Script;
+  readonly commands?: readonly Command[];
+}
+
+export interface World {
+  readonly store: MemoryStore;
+  readonly clock: FakeClock;
+  readonly model: ScriptedModel;
+  /** Of every agent, by its id. */
+  readonly files: ReadonlyMap<string, Files>;
+  create(name: string, settings?: Partial<AgentSpec>): Promise<AgentRow>;
+  /** A process that has the lock. `store`: around the one that the agents' loops see. */
+  begin(change?: { readonly store?: (store: MemoryStore) => Store }): TestHost;
+  events(agent: string): Promise<readonly RecordedEvent[]>;
+}
+
+export interface TestHost {
+  readonly supervisor: Supervisor;
+  readonly control: Control;
+  /** In the order in which they came to a halt. */
+  readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
+  readonly problems: readonly string[];
+  readonly idle: readonly string[];
+  readonly goingDown: readonly number[];
+  readonly removedFolders: readonly string[];
+  /** Resolves when nothing is under way, timers left out of account. */
+  quiet(): Promise<void>;
+}
+
+export async function makeWorld(options: WorldOptions): Promise<World> {
+  const store = new MemoryStore();
+  const clock = fakeClock();
+  const model = scriptedModel(options.script);
+  const files = new Map<string, Files>();
+  const registry = withCommands(await loadRegistry(["commands"]), options.commands ?? []);
+  const words = await loadWords(["prompts"]);
+  const readReply = createReplyReader({
+    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
+    aliases: { commands: {}, args: {} },
+  });
+
+  function begin(change: Parameters<World["begin"]>[0] = {}): TestHost {
+    const seen = change.store?.(store) ?? store;
+    const stopped: { agent: string; state: AgentState }[] = [];
+    const problems: string[] = [];
+    const idle: string[] = [];
+    const goingDown: number[] = [];
+    const removedFolders: string[] = [];
+    const supervisor = createSupervisor({
+      store,
+      clock,
+      open: async (id, signal) => {
+        const lease = await seen.claim(id);
+        const own = files.get(id) ?? new Map();
+        files.set(id, own);
+        const lastVersion = (path: string) => store.lastFileVersion(id, path);
+        const prepare = createPrepare({
+          agentId: id,
+          folder: "/nowhere",
+          model,
+          modelName: "test-model",
+          memory: { remote: false, recall: async () => [] },
+          recallCount: 10,
+          registry,
+          commandList: describeForPrompt(registry.all),
+          words,
+          contextTokens: 32_000,
+          replyTokens: 1_000,
+          readReply,
+          openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files: own, onChange, lastVersion }),
+          openOwnWorkspace: (_folder, onChange) =>
+            new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),
+          knowsAgent: async (name) => (await store.agent(name)) !== undefined,
+          clock,
+          signal,
+        });
+        return {
+          lease,
+          parts: {
+            store: seen,
+            clock,
+            prepare,
+            remoteRecall: () => false,
+            rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
+            remember: (before, event) => rememberStep(before, event, id),
+            scrub: (text) => text,
+          },
+          [Symbol.asyncDispose]: async () => undefined,
+        };
+      },
+      onCommitted: () => undefined,
+      onStopped: async (agent, state) => void stopped.push({ agent, state }),
+      report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
+      onIdle: (agent) => void idle.push(agent),
+    });
+    const control = createHostControl({
+      store,
+      supervisor,
+      clock,
+      workspaceFolder: "/home/workspace",
+      stallAfterMs: () => 120_000,
+      checkAgent: (agent) => agent,
+      status: (agents) => ({ agents }) as Awaited<ReturnType<Control["status"]>>,
+      reload: async () => [],
+      shutdown: (graceMs) => void goingDown.push(graceMs),
+      removeFolder: async ({ folder }) => void removedFolders.push(folder),
+    });
+    const quiet = async (): Promise<void> => {
+      while ([...supervisor.lives.values()].some(({ running }) => running))
+        await Promise.all([...supervisor.lives.values()].map((life) => life.settled()));
+    };
+    return { supervisor, control, stopped, problems, idle, goingDown, removedFolders, quiet };
+  }
+
+  return {
+    store,
+    clock,
+    model,
+    files,
+    begin,
+    create: (name, settings = {}) =>
+      store.create(
+        { name, role: "a tester", goals: ["Count"], approve: "never", stepLimit: 100, background: true, ...settings },
+        `test/${name}`,
+        clock.now().toISOString(),
+      ),
+    events: (agent) => store.read(agent, 0, 10_000),
+  };
+}
