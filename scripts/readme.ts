@@ -6,6 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeForReadme } from "#commands/describe.ts";
 import { loadRegistry } from "#commands/registry.ts";
+import { envTemplate } from "#config/env-template.ts";
 import { describeSettings } from "#config/settings.ts";
 
 export async function generateTables(): Promise<Readonly<Record<string, string>>> {
@@ -32,6 +33,7 @@ export function withTables(readme: string, tables: Readonly<Record<string, strin
 }
 
 if (import.meta.main)
-  void generateTables().then((tables) =>
-    writeFileSync("README.md", withTables(readFileSync("README.md", "utf8"), tables)),
-  );
+  void generateTables().then((tables) => {
+    writeFileSync("README.md", withTables(readFileSync("README.md", "utf8"), tables));
+    writeFileSync(".env.example", envTemplate());
+  });

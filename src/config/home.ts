@@ -47,8 +47,8 @@ export interface HomeSearch {
   readonly uid: number | undefined;
 }
 
-const PRIVATE_FOLDER = ".goald";
-const WORKSPACE_FOLDER = "workspace";
+export const PRIVATE_FOLDER = ".goald";
+export const WORKSPACE_FOLDER = "workspace";
 
 /** Throws GOALD_USAGE for a path that cannot be one, GOALD_HOME_UNTRUSTED for a found folder that is not trusted. */
 export async function findHome(search: HomeSearch): Promise<Home> {
@@ -120,9 +120,8 @@ async function holdsOwnHome(folder: string, uid: number | undefined): Promise<bo
 }
 
 async function requireTrust(folder: string, search: HomeSearch): Promise<void> {
-  const { configHome, userHome, isTerminal, askTrust, uid } = search;
-  const configFolder = configHome && isAbsolute(configHome) ? configHome : join(userHome, ".config");
-  const record = join(configFolder, "goald", "trusted.json");
+  const { userHome, isTerminal, askTrust, uid } = search;
+  const record = trustRecordOf(search);
   if (await isTrusted(record, folder, uid)) return;
   if (isTerminal && (await askTrust(folder))) return recordTrust(record, folder, uid);
   const how = isTerminal ? "you did not trust it" : "there is no terminal to ask you on";
@@ -133,4 +132,10 @@ async function requireTrust(folder: string, search: HomeSearch): Promise<void> {
       hint: `If its commands and its .env are yours, name it: --home ${JSON.stringify(folder)}. For your own home instead: --home ${JSON.stringify(join(userHome, "goald"))}.`,
     },
   );
+}
+
+/** The file of the homes that this person has trusted. */
+export function trustRecordOf({ configHome, userHome }: Pick<HomeSearch, "configHome" | "userHome">): string {
+  const configFolder = configHome && isAbsolute(configHome) ? configHome : join(userHome, ".config");
+  return join(configFolder, "goald", "trusted.json");
 }

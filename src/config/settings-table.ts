@@ -1,13 +1,13 @@
 /**
  * settings-table.ts -- every setting of goald: its name, its variables, what it may be, what it means.
  *
- * The one table. The schema that checks, the loader that reads variables, and the README's table come from it;
+ * The one table. The check, the loader that reads variables, the `.env` of a new home and the README's table come from it;
  * the defaults lie in config/default.json, under the same names. Variables have AutoGPT's names where it
  * had one, GOALD_ otherwise; of several the first that is set wins.
  */
 
 /** What a value may be, as JSON Schema says it. */
-interface ValueSchema {
+export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
   readonly nullable?: true;
   readonly enum?: readonly string[];
@@ -67,7 +67,7 @@ const TABLE = [
     // Credentials, queries and fragments have no place in it: keys would end up in logs.
     schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$" },
     expected: "an http or https address without credentials, query or fragment, such as http://127.0.0.1:11434/v1",
-    meaning: "Any server that speaks OpenAI's chat completions.",
+    meaning: "Any server that speaks OpenAI's chat completions, such as http://127.0.0.1:11434/v1 (Ollama).",
   },
   {
     name: "openai.organization",
@@ -146,6 +146,20 @@ const TABLE = [
     meaning: "Steps after which an unattended run pauses, unless told otherwise.",
   },
   {
+    name: "limits.unattendedTokens",
+    environment: ["GOALD_UNATTENDED_TOKENS"],
+    ...wholeNumber(1_000, 1_000_000_000_000),
+    meaning: "Tokens in and out after which an unattended run pauses, unless told otherwise.",
+  },
+  {
+    name: "limits.unattendedUsd",
+    environment: ["GOALD_UNATTENDED_USD"],
+    schema: { type: "number", nullable: true, minimum: 0, maximum: 1_000_000 },
+    expected: "a number from 0 to 1,000,000, or none",
+    meaning:
+      "US dollars after which an unattended run pauses, unless told otherwise; only for models whose price is known.",
+  },
+  {
     name: "limits.maxBadReplies",
     environment: ["GOALD_MAX_BAD_REPLIES"],
     ...wholeNumber(1, 100),
@@ -156,6 +170,25 @@ const TABLE = [
     environment: ["GOALD_MAX_MODEL_FAILURES"],
     ...wholeNumber(1, 100),
     meaning: "Failed model calls in a row that pause an agent.",
+  },
+  {
+    name: "daemon.concurrency",
+    environment: ["GOALD_MODEL_CONCURRENCY"],
+    ...wholeNumber(1, 1_000),
+    meaning: "Model calls at the same time, per server.",
+  },
+  {
+    name: "daemon.requestsPerMinute",
+    environment: ["GOALD_REQUESTS_PER_MINUTE"],
+    schema: { type: "integer", nullable: true, minimum: 1, maximum: 1_000_000 },
+    expected: "a whole number from 1 to 1,000,000",
+    meaning: "Model calls a minute, per server, over all agents; unset: as many as the server takes.",
+  },
+  {
+    name: "daemon.graceSeconds",
+    environment: ["GOALD_GRACE_SECONDS"],
+    ...wholeNumber(0, 3_600),
+    meaning: "How long a step may take to finish when the daemon goes down, in seconds.",
   },
   { name: "keys.yes", environment: ["AUTHORISE_COMMAND_KEY"], ...key, meaning: "Answer that lets a command run." },
   { name: "keys.no", environment: ["EXIT_KEY"], ...key, meaning: "Answer that stops the agent." },
@@ -183,4 +216,5 @@ const TABLE = [
 ] as const satisfies readonly SettingRow[];
 
 export type SettingName = (typeof TABLE)[number]["name"];
-export const SETTINGS: readonly (SettingRow & { readonly name: SettingName })[] = TABLE;
+export type NamedRow = SettingRow & { readonly name: SettingName };
+export const SETTINGS: readonly NamedRow[] = TABLE;

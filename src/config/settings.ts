@@ -24,8 +24,17 @@ export interface Settings {
   readonly approve: ApprovalMode;
   readonly limits: {
     readonly unattendedSteps: number;
+    readonly unattendedTokens: number;
+    /** null: none. Only for a model whose price is known: a default must not stop an agent that nobody gave a budget. */
+    readonly unattendedUsd: number | null;
     readonly maxBadReplies: number;
     readonly maxModelFailures: number;
+  };
+  readonly daemon: {
+    readonly concurrency: number;
+    /** null: no limit of ours. */
+    readonly requestsPerMinute: number | null;
+    readonly graceSeconds: number;
   };
   readonly keys: { readonly yes: string; readonly no: string };
   readonly agentFile: string | null;

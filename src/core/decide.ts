@@ -9,9 +9,10 @@
 import type { Annotations, Effect } from "./command.ts";
 import { stricter } from "./command.ts";
 import type { NewEvent, PauseCode, WaitFor } from "./event.ts";
-import { limitReached } from "./limits.ts";
+import { deadlinePassed, earlier, limitReached } from "./limits.ts";
+import { circleOf, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
-import { type AgentState, activeFrame, type OpenCall, openCommand, type Phase } from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, type Phase } from "./state.ts";
 import type { Text } from "./text.ts";
 
 export type Move =
@@ -37,6 +38,13 @@ export interface Rules {
   readonly maxModelFailures: number;
 }
 
+/**
+ * Deaths of the process that ran this agent's commands, none of which came to its end in between, after which the agent
+ * is left alone: one that takes the process down takes all the other agents down with it. Once is an accident, and
+ * twice may be the machine.
+ */
+const MAX_DEATHS = 3;
+
 /** Model calls and commands are numbered by step: an id that needs no randomness and reads well. */
 export const modelCallId = (step: number): string => `m${step}`;
 export const commandCallId = (step: number): string => `c${step}`;
@@ -46,19 +54,19 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
   const { phase } = activeFrame(state);
   switch (phase.kind) {
     case "thinking":
-      return think(state, rules);
+      return think(state, rules, now);
     case "asking":
-      return afterLostReply(state, phase.callId, rules);
+      return afterLostReply(state, phase.callId, rules, now);
     case "retrying":
       return isBefore(now, phase.at) && state.modelFailures < rules.maxModelFailures
-        ? { kind: "wait", waitFor: "time", until: phase.at }
-        : askAgain(state, phase.callId, rules);
+        ? wait(state, "time", phase.at, now)
+        : askAgain(state, phase.callId, rules, now);
     case "reading":
       return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
     case "judging":
       return judgeCall(state, phase.callId, rules);
     case "awaiting-approval":
-      return judgeAgain(state, phase.callId, rules);
+      return judgeAgain(state, phase.callId, rules, now);
     case "approved":
       return { kind: "execute", callId: phase.callId, attempt: 1, effect: rulesEffect(state, phase.callId, rules) };
     case "executing":
@@ -72,38 +80,44 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
   }
 }
 
-function think(state: AgentState, rules: Rules): Move {
+function think(state: AgentState, rules: Rules, now: Date): Move {
   if (state.badReplies >= rules.maxBadReplies)
     return pause("bad-replies", `${state.badReplies} replies in a row could not be read as one command in JSON.`);
-  const limit = limitReached(state);
-  if (limit) return pause(limit.code, limit.reason);
   const step = state.step + 1;
+  const limit = limitReached(state, step, now);
+  if (limit) return pause(limit.code, limit.reason);
+  const notice = noticeDue(state);
+  if (notice) return record(notice);
   return { kind: "ask", callId: modelCallId(step), step, attempt: 1 };
 }
 
-function afterLostReply(state: AgentState, callId: string, rules: Rules): Move {
+function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   const open = state.open[callId];
   if (open?.kind !== "model") return lostCall(callId);
-  return isCutOff(open, rules) ? askAgain(state, callId, rules) : stillUnderWay(callId);
+  return isCutOff(open, rules) ? askAgain(state, callId, rules, now) : stillUnderWay(callId);
 }
 
 /** A question without an answer: asking again costs money but changes nothing in the world. */
-function askAgain(state: AgentState, callId: string, rules: Rules): Move {
+function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   if (state.modelFailures >= rules.maxModelFailures)
     return pause("model-unreachable", `The model did not answer ${state.modelFailures} times in a row.`);
+  const limit = limitReached(state, state.step, now);
+  if (limit) return pause(limit.code, limit.reason);
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
 }
 
 /** The settings may have changed since the person was asked; as long as they ask for a person, the question stands. */
-function judgeAgain(state: AgentState, callId: string, rules: Rules): Move {
+function judgeAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
   const verdict = open && judge(open.call, rules.facts(open.call.name)?.annotations, state);
-  return verdict?.kind === "ask" ? { kind: "wait", waitFor: "approval", until: null } : judgeCall(state, callId, rules);
+  return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, callId, rules);
 }
 
 function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
+  const circle = circleOf(state, callId);
+  if (circle) return pause("loop", circle);
   const { step, call } = open;
   const verdict = judge(call, rules.facts(call.name)?.annotations, state);
   switch (verdict.kind) {
@@ -121,6 +135,10 @@ function afterInterruption(state: AgentState, callId: string, rules: Rules): Mov
   const open = openCommand(state, callId);
   if (!open?.intent) return lostCall(callId);
   if (!isCutOff(open.intent, rules)) return stillUnderWay(callId);
+  const { epoch } = rules;
+  if (open.intent.seenInterruptedAt !== epoch)
+    return record({ type: "call-interrupted", step: open.step, callId, epoch });
+  if (state.deaths >= MAX_DEATHS) return pause("crash-loop", diedTooOften(state.deaths, open.call.name));
   const effect = rulesEffect(state, callId, rules);
   const attempt = open.intent.attempt + 1;
   switch (effect) {
@@ -135,13 +153,17 @@ function afterInterruption(state: AgentState, callId: string, rules: Rules): Mov
   }
 }
 
+const diedTooOften = (deaths: number, name: string): string =>
+  `goald's process died ${deaths} times in a row while a command of this agent ran, the last time in ${name}. ` +
+  "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>";
+
 /** The observation for a call that nobody can tell the end of. */
 export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "command" }>): NewEvent {
   const { call, step, intent } = open;
   const text =
     `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
     "It may or may not have happened. Look before you repeat it.";
-  const observation = { status: "unknown", code: "interrupted", text, source: "goald", artifacts: [] } as const;
+  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }
 
@@ -149,11 +171,18 @@ function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting"
   const { callId, waitFor, until } = phase;
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
-  if (until === null || isBefore(now, until)) return { kind: "wait", waitFor, until };
+  if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
   const text = waitFor === "time" ? `Waited until ${until}.` : `No answer came by ${until}.`;
   const status = waitFor === "time" ? "ok" : "failed";
   const observation = { status, text, source: "goald", artifacts: [] } as const;
   return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
+}
+
+/** Waiting costs nothing, but the agent waits no longer than it may live. */
+function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
+  const late = deadlinePassed(state, now);
+  if (late) return pause(late.code, late.reason);
+  return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };
 }
 
 /** The stricter of what was recorded when the call started and what the command says now. */

@@ -5,9 +5,12 @@
  * clock, makes no id. `state = events.reduce(evolve, initialState)`.
  */
 import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
+import { mayHaveBeenCharged } from "./limits.ts";
+import { countRequest, noticeText } from "./loops.ts";
 import {
   type AgentState,
   type Frame,
+  INTERRUPTED,
   initialState,
   type Message,
   type OpenCall,
@@ -26,33 +29,20 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "settings-changed":
       return { ...state, settings: settingsWith(state.settings, event) };
     case "goals-changed":
-      return { ...state, goals: event.goals };
-    case "model-asked": {
-      const { step, attempt, epoch, reservedTokens, reservedUsd = null, callId } = event;
-      const asked = inPhase(state, event, { kind: "asking", callId });
-      return {
-        ...asked,
-        step,
-        open: { ...state.open, [callId]: { kind: "model", step, attempt, epoch, reservedTokens, reservedUsd } },
-      };
-    }
+      return goalsChanged(state, event);
+    case "model-asked":
+      return modelAsked(state, event);
     case "model-replied":
       return modelReplied(state, event);
     case "model-failed": {
-      const failed = { ...state, modelFailures: state.modelFailures + 1 };
-      return inPhase(failed, event, { kind: "retrying", callId: event.callId, at: event.retryAt ?? event.at });
+      const { callId, code, retryAt, at } = event;
+      const failed = { ...settle(state, callId, mayHaveBeenCharged(code)), modelFailures: state.modelFailures + 1 };
+      return inPhase(failed, event, { kind: "retrying", callId, at: retryAt ?? at });
     }
     case "reply-rejected": {
       const rejected = { ...state, badReplies: state.badReplies + 1 };
       const text = event.problems.join("\n");
-      return thinking(rejected, event, {
-        step: event.step,
-        kind: "problem",
-        from: "goald",
-        status: null,
-        source: "goald",
-        text,
-      });
+      return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
     case "command-requested": {
       const { step, call, thought, callId } = event;
@@ -60,6 +50,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return {
         ...requested,
         badReplies: 0,
+        repetition: countRequest(state.repetition, event),
         open: { ...state.open, [callId]: { kind: "command", step, call, thought } },
       };
     }
@@ -77,8 +68,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-started":
       return commandStarted(state, event);
     case "call-interrupted":
+      return callInterrupted(state, event);
     case "repetition-noticed":
-      return state;
+      return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until } = event;
       return inPhase(state, event, { kind: "waiting", callId, waitFor, until });
@@ -87,7 +79,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return commandFinished(state, event);
     case "message-received": {
       const { from, text } = event;
-      return withMessage({ ...state, grantedApprovals: 0 }, event, {
+      return withMessage({ ...state, grantedApprovals: 0, repetition: null }, event, {
         step: state.step,
         kind: "feedback",
         from,
@@ -99,7 +91,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-paused":
       return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
-      return { ...state, paused: null, badReplies: 0, modelFailures: 0 };
+      return { ...state, paused: null, badReplies: 0, modelFailures: 0, deaths: 0, repetition: null };
     case "turn-started":
       return inPhase({ ...state, turn: event.turn }, event, { kind: "thinking" });
     case "turn-finished":
@@ -126,10 +118,38 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
   return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, background };
 }
 
+/** A message that goald itself writes to the model. */
+const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
+
 type At = { readonly seq: number; readonly frame: number };
 
+/** The model finds the new goals in its instructions; that they are new it would not notice by itself. */
+function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
+  const changed = { ...state, goals: event.goals, grantedApprovals: 0, repetition: null };
+  const text = "The goals were changed just now. Those in your instructions are the ones that count.";
+  return withMessage(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
+}
+
+/** An attempt that is still open has ended unseen, in a process that is gone: its server may have worked for it. */
+function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
+  const { step, attempt, epoch, reservedTokens, reservedUsd = null, callId } = event;
+  const settled = settle(state, callId, true);
+  const call: OpenCall = { kind: "model", step, attempt, epoch, reservedTokens, reservedUsd };
+  return inPhase({ ...settled, step, open: { ...settled.open, [callId]: call } }, event, { kind: "asking", callId });
+}
+
+/** What was reserved for an attempt without a reply is lost, or free again; the call stays open for the next attempt. */
+function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
+  const call = state.open[callId];
+  if (call?.kind !== "model") return state;
+  const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
+  const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
+  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
+  return { ...state, lost: { tokens, usd }, open: { ...state.open, [callId]: settled } };
+}
+
 function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
-  const { callId, text, finishReason, usage, step } = event;
+  const { callId, text, finishReason, usage, step, costUsd } = event;
   const spent: AgentState["usage"] = {
     modelCalls: state.usage.modelCalls + 1,
     inputTokens: state.usage.inputTokens + usage.inputTokens,
@@ -137,7 +157,8 @@ function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): 
     cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
     estimated: state.usage.estimated || usage.estimated,
   };
-  const replied = closeCall({ ...state, usage: spent, modelFailures: 0 }, callId);
+  const paid = { ...state, usage: spent, costUsd: state.costUsd + (costUsd ?? 0), modelFailures: 0 };
+  const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,
     kind: "reply",
@@ -170,11 +191,30 @@ function commandStarted(
   return { ...executing, open: { ...state.open, [event.callId]: started } };
 }
 
+function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
+  const counted = { ...state, deaths: state.deaths + 1 };
+  const open = openCommand(state, callId);
+  if (!open?.intent) return counted;
+  const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
+  return { ...counted, open: { ...state.open, [callId]: seen } };
+}
+
+function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {
+  const { repetition } = state;
+  if (!repetition) return state;
+  const text = noticeText(repetition.call.name, event.count);
+  const told = { ...state, repetition: { ...repetition, noticed: true } };
+  return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
+}
+
 function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
-  const { step, callId, observation, closesTurn } = event;
-  const { status, source, text } = observation;
+  const { step, callId, observation, closesTurn, reconciled } = event;
+  const { status, source, text, code } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
-  const closed = closeCall({ ...state, tainted: state.tainted || source === "web" || source === "agent" }, callId);
+  const tainted = state.tainted || source === "web" || source === "agent";
+  // The end that recovery gives to a call that was cut off says nothing of whether such calls can be survived.
+  const deaths = code === INTERRUPTED || reconciled === true ? state.deaths : 0;
+  const closed = closeCall({ ...state, tainted, deaths }, callId);
   const finished = thinking(closed, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inPhase(finished, event, { kind: "closing", reason: headOf(text) });

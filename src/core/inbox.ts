@@ -3,7 +3,10 @@
  *
  * Only the lease holder appends, so whoever says, approves, pauses or answers leaves a row in the inbox;
  * the owner consumes it in its next commit. A row that no longer fits (an approval of a
- * call that is over) is consumed and means nothing.
+ * call that is over, a pause of an agent that has finished) is consumed and means nothing.
+ *
+ * Words and goals are work: an agent that has finished begins its next turn with them. One that is paused
+ * hears them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
 import type { InboxMessage } from "./ports.ts";
@@ -32,11 +35,13 @@ export function listens(state: AgentState): boolean {
 export function receive(message: InboxMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "say":
-      return [{ type: "message-received", from: message.from, text: message.text }];
+      return [...nextTurn(state), { type: "message-received", from: message.from, text: message.text }];
     case "approval":
       return receiveApproval(message, state);
     case "pause":
-      return state.paused ? [] : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
+      return state.paused || isFinished(state)
+        ? []
+        : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
     case "resume":
       return state.paused ? [{ type: "agent-resumed" }] : [];
     case "settings": {
@@ -44,11 +49,16 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
       return [{ type: "settings-changed", ...settings }];
     }
     case "goals":
-      return [{ type: "goals-changed", goals: message.goals }];
+      return [...nextTurn(state), { type: "goals-changed", goals: message.goals }];
     case "answer":
       return receiveAnswer(message, state);
   }
 }
+
+const isFinished = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
+
+const nextTurn = (state: AgentState): readonly NewEvent[] =>
+  isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];
 
 function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
   const { phase } = activeFrame(state);

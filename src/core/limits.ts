@@ -1,15 +1,135 @@
-/** limits.ts -- what an agent may spend before it must stop and say so. Steps today; tokens, money and time join here. */
+/**
+ * limits.ts -- what an agent may spend before it must stop and say so: steps, tokens, money, time.
+ *
+ * Each limit holds over the agent's whole life, crashes included. Tokens and money are counted with what
+ * was reserved for calls whose end nobody saw. `limitReached` is asked before anything is done for a model
+ * call; `limitExceededBy` when the size of the request is known and before it leaves. What a
+ * person reads says what was allowed, what is spent, and how to go on.
+ */
+import type { PauseCode, Usage } from "./event.ts";
 import type { AgentState } from "./state.ts";
 
 export interface LimitReached {
-  readonly code: "step-limit";
+  readonly code: Extract<PauseCode, "step-limit" | "token-limit" | "budget" | "time-limit">;
   readonly reason: string;
 }
 
-/** The limit that forbids another model call now, or undefined. */
-export function limitReached(state: AgentState): LimitReached | undefined {
-  const { stepLimit } = state.settings;
-  if (stepLimit !== null && state.step >= stepLimit)
-    return { code: "step-limit", reason: `The limit of ${stepLimit} steps is reached.` };
-  return undefined;
+/** US dollars per million tokens. */
+export interface Price {
+  readonly input: number;
+  /** Of input that the server had kept from an earlier request. */
+  readonly cachedInput: number;
+  readonly output: number;
 }
+
+/** What this use cost, in US dollars. */
+export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
+  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
+  const fresh = usage.inputTokens - cached;
+  return (fresh * price.input + cached * price.cachedInput + usage.outputTokens * price.output) / 1_000_000;
+}
+
+/** Certain and possible: what the server said, what was lost, and what is reserved for a call without an end. */
+export function spentOf(state: AgentState): { readonly tokens: number; readonly usd: number } {
+  let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens;
+  let usd = state.costUsd + state.lost.usd;
+  for (const open of Object.values(state.open)) {
+    if (open.kind !== "model") continue;
+    tokens += open.reservedTokens;
+    usd += open.reservedUsd ?? 0;
+  }
+  return { tokens, usd };
+}
+
+/**
+ * Whether a server may have worked, and so may charge, for a call that failed with this code (src/model/failure.ts).
+ * It has not when the request never reached it, or when it turned the request down before the model saw it.
+ * All else counts: a timeout, an error in the middle, a reply that was cut off or cannot be read, and any
+ * code that is not known here.
+ */
+export const mayHaveBeenCharged = (code: string): boolean => !TURNED_DOWN.has(code);
+
+const TURNED_DOWN: ReadonlySet<string> = new Set([
+  "no-connection",
+  "http-refused",
+  "unauthorized",
+  "forbidden",
+  "quota-exhausted",
+  "rate-limited",
+  "conflict",
+  "model-not-found",
+  "context-overflow",
+  "bad-request",
+  "not-implemented",
+]);
+
+/** The limit that forbids a model call for this step now. A repeated attempt is of a step that is counted already. */
+export function limitReached(state: AgentState, step: number, now: Date): LimitReached | undefined {
+  const { stepLimit, tokenLimit, budgetUsd } = state.settings;
+  const spent = spentOf(state);
+  if (stepLimit !== null && step > stepLimit) return stepsSpent(stepLimit);
+  if (tokenLimit !== null && spent.tokens >= tokenLimit) return tokensSpent(tokenLimit, spent.tokens);
+  // Nothing spent of nothing allowed is no reason yet: a local model costs nothing.
+  if (budgetUsd !== null && spent.usd > 0 && spent.usd >= budgetUsd) return moneySpent(budgetUsd, spent.usd);
+  return deadlinePassed(state, now);
+}
+
+/** The limit that a request of this size would go beyond. `usd` is null for a model without a known price. */
+export function limitExceededBy(
+  request: { readonly model: string; readonly tokens: number; readonly usd: number | null },
+  state: AgentState,
+): LimitReached | undefined {
+  const { tokenLimit, budgetUsd } = state.settings;
+  const spent = spentOf(state);
+  if (tokenLimit !== null && spent.tokens + request.tokens > tokenLimit)
+    return tokensSpent(tokenLimit, spent.tokens, request.tokens);
+  if (budgetUsd === null) return undefined;
+  if (request.usd === null) return unknownPrice(budgetUsd, request.model);
+  return spent.usd + request.usd > budgetUsd ? moneySpent(budgetUsd, spent.usd, request.usd) : undefined;
+}
+
+/** Also asked while the agent waits. A deadline that cannot be read has passed. */
+export function deadlinePassed({ settings: { deadline } }: AgentState, now: Date): LimitReached | undefined {
+  if (deadline === null || now.getTime() < Date.parse(deadline)) return undefined;
+  const reason = `The time allowed was over at ${deadline}; it is ${now.toISOString()}. ${goOn("--max-time 8h")}`;
+  return { code: "time-limit", reason };
+}
+
+/** The earlier of two times, in UTC, as stores compare them; null is never. */
+export function earlier(one: string | null, other: string | null): string | null {
+  const times = [one, other].filter((time) => time !== null).map((time) => Date.parse(time));
+  return times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
+}
+
+// ---------------------------------------------------------------- in words
+
+const stepsSpent = (limit: number): LimitReached => ({
+  code: "step-limit",
+  reason: `The limit of ${limit} ${limit === 1 ? "step" : "steps"} is reached. ${goOn("--max-steps 100")}`,
+});
+
+function tokensSpent(limit: number, spent: number, next?: number): LimitReached {
+  const room = next === undefined ? "" : `, and the next request may take ${next}`;
+  const reason = `The limit of ${limit} tokens is reached: ${spent} are spent${room}. ${goOn("--max-tokens 1000000")}`;
+  return { code: "token-limit", reason };
+}
+
+function moneySpent(budget: number, spent: number, next?: number): LimitReached {
+  const room = next === undefined ? "" : `, and the next request may cost ${dollars(next)}`;
+  const reason = `The budget of ${dollars(budget)} is reached: ${dollars(spent)} are spent${room}. ${goOn("--budget 5")}`;
+  return { code: "budget", reason };
+}
+
+const unknownPrice = (budget: number, model: string): LimitReached => ({
+  code: "budget",
+  reason:
+    `The budget is ${dollars(budget)}, and no price is known for the model ${model}, so that nobody could say when it is spent. ` +
+    `Give its price in US dollars per million tokens in the home's config/prices.json, such as ` +
+    `{"usdPerMillionTokens": {${JSON.stringify(model)}: {"input": 2, "cachedInput": 0.5, "output": 8}}}, ` +
+    "and go on: goald resume <agent>. Without a budget (--budget none) no price is needed.",
+});
+
+const goOn = (flag: string): string => `Allow more and go on: goald resume <agent> ${flag}`;
+
+/** Four digits after the point: a step of a small model costs a few hundredths of a cent. */
+const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;

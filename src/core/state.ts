@@ -13,6 +13,9 @@ export const STATE_VERSION = 2;
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
 
+/** Code of the observation for a call that a crash cut off and of which nobody can tell the end. */
+export const INTERRUPTED = "interrupted";
+
 /** One message of short-term memory: a reply, or a result or feedback. */
 export interface Message {
   /** The event that it came from. */
@@ -54,6 +57,7 @@ export type OpenCall =
       readonly step: number;
       readonly attempt: number;
       readonly epoch: number;
+      /** What may have been charged for it and is counted nowhere else; 0 as soon as its failure is told. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
     }
@@ -70,8 +74,20 @@ export type OpenCall =
         readonly effect: Effect;
         readonly annotations: Annotations;
         readonly prepared: unknown;
+        /** The newest lease that found it cut off: one death is counted once. */
+        readonly seenInterruptedAt?: number;
       };
     };
+
+/** The last command asked for, and how many times in a row with the same arguments. */
+export interface Repetition {
+  readonly step: number;
+  readonly callId: string;
+  readonly call: CommandCall;
+  readonly count: number;
+  /** The model has been told. */
+  readonly noticed: boolean;
+}
 
 export interface AgentState {
   readonly name: string;
@@ -96,8 +112,7 @@ export interface AgentState {
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** Sum of the known costs of the replies. */
   readonly costUsd: number;
-  /** The last command asked for, and how many times in a row with the same arguments. */
-  readonly repetition: { readonly call: CommandCall; readonly count: number } | null;
+  readonly repetition: Repetition | null;
   /** Processes that died while a command of this agent ran, since the last one that came to its end. */
   readonly deaths: number;
 }

@@ -1,10 +1,14 @@
 /**
  * ask-model.ts -- one question to the model: recall, prompt, request, reply, and reading it.
+ *
+ * What a request may cost is reserved in its intent, and a request that the agent's limits have no room for is
+ * never sent: what was reserved counts until the reply says what was used, so that a limit survives a crash.
  */
 import { hash } from "node:crypto";
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, Usage } from "#core/event.ts";
+import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import type { Clock, LanguageModel, LongTermMemory, ModelAnswer } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf, oneLine } from "#core/text.ts";
@@ -15,16 +19,27 @@ import type { Reading } from "#reply/read.ts";
 import type { Journal } from "./journal.ts";
 import { effectless, type Work } from "./work.ts";
 
-export interface AskParts {
+/** How long a request may be. */
+interface Room {
+  /** Prompt and reply together. */
+  readonly contextTokens: number;
+  /** Of that, kept for the reply. */
+  readonly replyTokens: number;
+}
+
+export interface AskParts extends Room {
   readonly agentId: string;
   readonly model: LanguageModel;
+  /** For an agent that names none itself. */
   readonly modelName: string;
+  /** Without it, and when it answers undefined, no price is known: an agent with a budget asks nothing then. */
+  readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
   readonly commandList: string;
   readonly words: Words;
-  readonly contextTokens: number;
-  readonly replyTokens: number;
+  /** The room of the model that the agent's own settings name; without it every model has that of `modelName`. */
+  readonly roomOf?: (model: string) => Room;
   readReply(text: string, finishReason: string): Reading;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
@@ -33,21 +48,31 @@ export interface AskParts {
 
 export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, callId, attempt } = move;
-  const prompt = await composePrompt(journal.state, parts);
-  if ("tooLong" in prompt)
-    return effectless({ events: [{ type: "agent-paused", code: "prompt-too-long", reason: prompt.tooLong }] });
-  const request = { model: parts.modelName, messages: prompt.messages };
+  const { state } = journal;
+  const model = state.settings.model ?? parts.modelName;
+  const price = parts.priceOf?.(model);
+  // Asked before the recall too, which may call a server.
+  const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
+  if (hopeless) return pause(hopeless);
+  const room = parts.roomOf?.(model) ?? parts;
+  const prompt = await composePrompt(state, parts, room);
+  if ("tooLong" in prompt) return pause({ code: "prompt-too-long", reason: prompt.tooLong });
+  const reserved = reserve(prompt.tokens, room.replyTokens, price);
+  const limit = limitExceededBy({ model, ...reserved }, state);
+  if (limit) return pause(limit);
+  const request = { model, messages: prompt.messages };
   const asked: NewEvent = {
     type: "model-asked",
     step,
     callId,
     attempt,
     epoch: journal.lease.epoch,
-    model: parts.modelName,
+    model,
     mode: "plain",
     requestHash: hash("sha256", JSON.stringify(request), "hex"),
     recallIds: prompt.recallIds,
-    reservedTokens: prompt.tokens + parts.replyTokens,
+    reservedTokens: reserved.tokens,
+    reservedUsd: reserved.usd,
   };
   return {
     intent: { events: [asked] },
@@ -55,13 +80,27 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
       const startedAt = parts.clock.now();
       const answer = await parts.model.complete(request, parts.signal);
       const durationMs = parts.clock.now().getTime() - startedAt.getTime();
-      return { events: answerEvents(answer, { step, callId }, prompt.tokens, durationMs, attempt, parts) };
+      const call = { step, callId, attempt, price, promptTokens: prompt.tokens };
+      return { events: answerEvents(answer, call, durationMs, parts.clock) };
     },
   };
 }
 
+/** The most that the request may take: nothing of the prompt is cached, and the reply fills its room. */
+function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
+  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
+  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
+}
+
+const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
+  effectless({ events: [{ type: "agent-paused", ...why }] });
+
 /** The query is the short-term memory itself; what it shows is never recalled. */
-async function composePrompt(state: AgentState, parts: AskParts): Promise<Prompt | { readonly tooLong: string }> {
+async function composePrompt(
+  state: AgentState,
+  parts: AskParts,
+  { contextTokens, replyTokens }: Room,
+): Promise<Prompt | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -72,7 +111,7 @@ async function composePrompt(state: AgentState, parts: AskParts): Promise<Prompt
     },
     parts.signal,
   );
-  const { commandList, words, contextTokens, replyTokens } = parts;
+  const { commandList, words } = parts;
   try {
     return buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now: parts.clock.now() });
   } catch (error) {
@@ -82,24 +121,27 @@ async function composePrompt(state: AgentState, parts: AskParts): Promise<Prompt
   }
 }
 
-function answerEvents(
-  answer: ModelAnswer,
-  call: { readonly step: number; readonly callId: string },
-  promptTokens: number,
-  durationMs: number,
-  attempt: number,
-  parts: AskParts,
-): readonly NewEvent[] {
+interface AskedCall {
+  readonly step: number;
+  readonly callId: string;
+  readonly attempt: number;
+  readonly price: Price | undefined;
+  readonly promptTokens: number;
+}
+
+function answerEvents(answer: ModelAnswer, asked: AskedCall, durationMs: number, clock: Clock): readonly NewEvent[] {
+  const { step, callId, price } = asked;
+  const call = { step, callId };
   if (answer.kind === "replied") {
     const { text, finishReason } = answer;
-    const outputTokens = answer.usage ? 0 : estimateTokens(text);
-    const usage = answer.usage ?? { inputTokens: promptTokens, outputTokens, cachedTokens: 0, estimated: true };
-    return [{ type: "model-replied", ...call, text, finishReason, usage, durationMs }];
+    const usage = answer.usage ?? estimatedUsage(asked.promptTokens, text);
+    const costUsd = price ? costOf(usage, price) : null;
+    return [{ type: "model-replied", ...call, text, finishReason, usage, costUsd, durationMs }];
   }
   const { code, message, retry } = answer;
   if (retry) {
-    const waitMs = Math.min(MAX_WAIT_MS, Math.max(0, retry.afterMs ?? backoffMs(attempt)));
-    const retryAt = new Date(parts.clock.now().getTime() + waitMs).toISOString();
+    const waitMs = Math.min(MAX_WAIT_MS, Math.max(0, retry.afterMs ?? backoffMs(asked.attempt)));
+    const retryAt = new Date(clock.now().getTime() + waitMs).toISOString();
     return [{ type: "model-failed", ...call, code, message, retryAt }];
   }
   const pauseCode = code === "unauthorized" || code === "quota-exhausted" ? "key-refused" : "model-refused";
@@ -108,6 +150,13 @@ function answerEvents(
     { type: "agent-paused", code: pauseCode, reason: message },
   ];
 }
+
+const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
+  inputTokens: promptTokens,
+  outputTokens: estimateTokens(reply),
+  cachedTokens: 0,
+  estimated: true,
+});
 
 /** A day: what a server may ask for; one that says more is asked again then. */
 const MAX_WAIT_MS = 24 * 3_600_000;

@@ -10,6 +10,7 @@ import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
 import { type AgentState, activeFrame, initialState, openCommand } from "#core/state.ts";
 import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
+import { countStandings } from "#views/count-standings.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
 import type { Supervisor } from "./supervise.ts";
@@ -243,15 +244,4 @@ function heardNote({ row, state }: Found, runs: boolean): string {
   if (state.paused) return `It is paused and will read this when it goes on: goald resume ${row.id}`;
   if (activeFrame(state).phase.kind === "resting") return "It had finished, and goes on with this as its next turn.";
   return runs ? "It will read this with its next step." : `It does not run: goald resume ${row.id}`;
-}
-
-function countStandings(views: readonly AgentView[]): DaemonStatus["agents"] {
-  const count = (fits: (view: AgentView) => boolean): number => views.filter(fits).length;
-  return {
-    running: count(({ state }) => state === "running"),
-    waiting: count(({ state }) => state.startsWith("waiting")),
-    paused: count(({ state }) => state.startsWith("paused") || state === "stopped" || state === "killed"),
-    finished: count(({ state }) => state === "completed"),
-    stalled: count(({ stalledMs }) => stalledMs !== null),
-  };
 }

@@ -53,7 +53,7 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
       case "read":
       case "execute":
       case "probe": {
-        if (move.kind === "ask" && parts.remoteRecall()) await journal.commit("now");
+        if (isAgain(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);
@@ -65,3 +65,6 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
     }
   }
 }
+
+/** What is known of a crash is durable before anything is tried that may bring the next one. */
+const isAgain = (move: Move): boolean => move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);

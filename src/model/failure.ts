@@ -184,9 +184,16 @@ const THROWN_RULES: readonly ThrownRule[] = [
     advice: "The reply was cut off.",
   },
   { code: "broken-reply", when: /^SyntaxError/m, again: true, advice: "The reply is not JSON." },
+  // The request may have arrived, and been worked on: not the same as no connection when it is about money.
+  {
+    code: "connection-lost",
+    when: /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/,
+    again: true,
+    advice: "The connection broke before the reply was there. Is it still running?",
+  },
   {
     code: "no-connection",
-    when: /ECONN|EPIPE|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|UND_ERR_|fetch failed/,
+    when: /ECONN|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|UND_ERR_|fetch failed/,
     again: true,
     advice: "Is it running, and is OPENAI_BASE_URL right?",
   },

@@ -85,6 +85,42 @@ describe("a home that was found on the way up, and that nobody has trusted", () 
   });
 });
 
+describe("a home that goald init made", () => {
+  it("is used from inside without a question, and a folder that was somebody's is not", async () => {
+    await using goald = await makeInstalled();
+    const mine = join(goald.cwd, "mine");
+    endedWith(0, await goald.run(["init", "mine"], binary()));
+    const below = join(mine, "notes", "deep");
+    await mkdir(below, { recursive: true });
+    const path = endedWith(0, await goald.run(["config", "path", "--json"], { ...binary(), cwd: below }));
+    expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
+    const again = endedWith(0, await goald.run(["init", "--json"], { ...binary(), cwd: below }));
+    expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
+    const theirs = await plant(join(goald.cwd, "theirs"));
+    endedWith(0, await goald.run(["init", "theirs"], binary()));
+    const refused = endedWith(1, await goald.run(["ps", "--json"], { ...binary(), cwd: theirs }));
+    expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
+  });
+
+  it("is ~/goald without a folder, and is trusted from inside as well", async () => {
+    await using goald = await makeInstalled();
+    const home = join(goald.userHome, "goald");
+    const made = endedWith(0, await goald.run(["init", "--json"], binary()));
+    expect(JSON.parse(made.stdout)).toMatchObject({ home, chosenBy: "default" });
+    const { stdout } = endedWith(0, await goald.run(["ps"], { ...binary(), cwd: join(home, "config") }));
+    expect(stdout).toContain(`No agents in ${home} yet.`);
+  });
+
+  it("is never made where an agent writes, by whoever stands there", async () => {
+    await using goald = await makeInstalled();
+    endedWith(0, await goald.run(["init"], binary()));
+    const folder = join(goald.userHome, "goald", "workspace", "t");
+    await mkdir(folder);
+    const refused = endedWith(2, await goald.run(["init", "."], { ...binary(), cwd: folder }));
+    expect(refused.stderr).toContain(`the agents of the home ${goald.userHome}/goald write there`);
+  });
+});
+
 describe("where there is none", () => {
   it("the home is ~/goald, and the path is said", async () => {
     await using goald = await makeInstalled();

@@ -3,8 +3,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { problemsIn } from "#config/check-settings.ts";
+import { envTemplate } from "#config/env-template.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
-import { problemsIn } from "#config/schema.ts";
 import { DEFAULT_BASE_URL, describeSettings, readDefaults, valueAt } from "#config/settings.ts";
 import { SETTINGS, type SettingName } from "#config/settings-table.ts";
 import { isGoaldError } from "#core/errors.ts";
@@ -40,8 +41,8 @@ async function refusal(sources: Parameters<typeof load>[0]): Promise<string> {
 
 describe("the settings' table", () => {
   it("has a valid default for every setting, and no default for anything else", async () => {
-    expect(await problemsIn(readDefaults())).toEqual([]);
-    expect((await problemsIn({ ...(readDefaults() as object), surplus: 1 })).length).toBe(1);
+    expect(problemsIn(readDefaults())).toEqual([]);
+    expect(problemsIn({ ...(readDefaults() as object), surplus: 1 }).length).toBe(1);
   });
 
   it("has every name and every variable once", () => {
@@ -60,10 +61,11 @@ describe("the settings' table", () => {
     expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
   });
 
-  it("has an example line for every setting in .env.example, and none for anything else", async () => {
+  it("has an example line for every setting in .env.example, which new homes get, and none for anything else", async () => {
     const text = await readFile(".env.example", "utf8");
     const names = [...text.matchAll(/^#? ?([A-Z_]+)=/gm)].map((match) => match[1]);
     expect(names.toSorted()).toEqual(SETTINGS.map((row) => row.environment[0]).toSorted());
+    expect(text).toBe(envTemplate());
     const example = await load({ file: text.replace(/^# (?=[A-Z_]+=)/gm, "") });
     expect(example.settings).toEqual((await load({ file: "" })).settings);
   });

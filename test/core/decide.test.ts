@@ -17,6 +17,7 @@ const rules = (change: Partial<Rules> = {}): Rules => ({
 });
 const NOW = new Date("2026-11-20T10:00:30.000Z");
 const { created, asked, replied, modelFailed, rejected, requested, approved, started, finished, observed } = given;
+const { interrupted } = given;
 
 describe("decide", () => {
   it.each<[title: string, events: NewEvent[], expected: object]>([
@@ -229,7 +230,7 @@ describe("decide", () => {
 
   describe("finds a command cut off by a crash", () => {
     const cutOff = (recorded: Effect) =>
-      replay(given.log(created(), asked(), replied(), requested(), approved(), started(recorded)));
+      replay(given.log(created(), asked(), replied(), requested(), approved(), started(recorded), interrupted()));
     const now = (effect: Effect) => rules({ epoch: 2, facts: () => ({ annotations: SAFE, effect }) });
 
     it.each<[Effect, object]>([
@@ -260,6 +261,18 @@ describe("decide", () => {
       ["reconcilable", "pure", "probe"],
     ])("the stricter of what was recorded (%s) and what the command says now (%s) holds", (recorded, says, kind) => {
       expect(decide(cutOff(recorded), now(says), NOW).kind).toBe(kind);
+    });
+
+    it("and first writes down that a process died, once for each", () => {
+      const begun = [created(), requested(), approved(), started("pure")];
+      const found = (epoch: number, ...events: NewEvent[]) =>
+        decide(replay(given.log(...begun, ...events)), rules({ epoch }), NOW);
+      expect(found(2)).toEqual({
+        kind: "record",
+        events: [{ type: "call-interrupted", step: 1, callId: "c1", epoch: 2 }],
+      });
+      expect(found(2, interrupted(2)).kind).toBe("execute");
+      expect(found(3, interrupted(2))).toMatchObject({ events: [{ type: "call-interrupted", epoch: 3 }] });
     });
 
     it("and one that is gone from the catalogue is at-most-once", () => {

@@ -14,6 +14,7 @@ const waiting: NewEvent[] = [
   started(),
   { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null },
 ];
+const resting: NewEvent[] = [created(), { type: "turn-finished", outcome: "completed", reason: "done" }];
 const paused: NewEvent[] = [created(), { type: "agent-paused", code: "person", reason: "" }];
 
 describe("receive", () => {
@@ -58,9 +59,47 @@ describe("receive", () => {
       { type: "pause", reason: "lunch" },
       [{ type: "agent-paused", code: "person", reason: "lunch" }],
     ],
+    [
+      "a stop is a pause with its own name",
+      [created()],
+      { type: "pause", reason: "enough", code: "stopped" },
+      [{ type: "agent-paused", code: "stopped", reason: "enough" }],
+    ],
     ["a second pause means nothing", paused, { type: "pause", reason: "lunch" }, []],
     ["a resume resumes", paused, { type: "resume" }, [{ type: "agent-resumed" }]],
     ["a resume of a running agent means nothing", [created()], { type: "resume" }, []],
+    ["goals change", [created()], { type: "goals", goals: ["b"] }, [{ type: "goals-changed", goals: ["b"] }]],
+    [
+      "words open the next turn of an agent that has finished",
+      resting,
+      { type: "say", from: "ada", text: "one more" },
+      [
+        { type: "turn-started", turn: 2 },
+        { type: "message-received", text: "one more" },
+      ],
+    ],
+    [
+      "so do goals",
+      resting,
+      { type: "goals", goals: ["b"] },
+      [
+        { type: "turn-started", turn: 2 },
+        { type: "goals-changed", goals: ["b"] },
+      ],
+    ],
+    [
+      "a paused agent hears words and stays paused",
+      paused,
+      { type: "say", from: "ada", text: "hurry" },
+      [{ type: "message-received", text: "hurry" }],
+    ],
+    ["a pause of an agent that has finished means nothing", resting, { type: "pause", reason: "lunch" }, []],
+    [
+      "settings change, the newer ones too",
+      [created()],
+      { type: "settings", budgetUsd: 2, tokenLimit: null, deadline: null, model: "m", background: true },
+      [{ type: "settings-changed", budgetUsd: 2, tokenLimit: null, deadline: null, model: "m", background: true }],
+    ],
     ["settings change", [created()], { type: "settings", stepLimit: 7 }, [{ type: "settings-changed", stepLimit: 7 }]],
     [
       "an answer ends the wait",
@@ -75,7 +114,24 @@ describe("receive", () => {
       [],
     ],
   ])("%s", (_title, events, message, expected) => {
-    expect(receive(message, replay(log(...events)))).toMatchObject(expected);
+    const received = receive(message, replay(log(...events)));
+    expect(received).toHaveLength(expected.length);
+    expect(received).toMatchObject(expected);
+  });
+
+  it("new settings are all taken, and what is not named stays", () => {
+    const changed: InboxMessage = { type: "settings", budgetUsd: 2, model: "m", background: true };
+    const before = created({ tokenLimit: 7, stepLimit: 3 });
+    const { settings } = replay(log(before, ...receive(changed, replay(log(before)))));
+    expect(settings).toEqual({
+      approve: "never",
+      stepLimit: 3,
+      tokenLimit: 7,
+      budgetUsd: 2,
+      deadline: null,
+      model: "m",
+      background: true,
+    });
   });
 });
 

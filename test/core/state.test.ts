@@ -1,12 +1,21 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
+import { spentOf } from "#core/limits.ts";
 import { activeFrame, initialState, openCommand, SHORT_TERM_MESSAGES } from "#core/state.ts";
 import { HEAD_CHARS } from "#core/text.ts";
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, rejected, requested, approved, started, finished, observed, log } = given;
+const rules = (epoch: number): Rules => ({
+  epoch,
+  facts: () => ({ annotations: given.FACTS, effect: "pure" }),
+  maxBadReplies: 3,
+  maxModelFailures: 3,
+});
+const NOW = new Date(given.AT);
 const windowOf = (...events: NewEvent[]) => activeFrame(replay(log(...events))).window;
 
 describe("evolve", () => {
@@ -99,6 +108,47 @@ describe("evolve", () => {
     }
   });
 
+  it("tells the model that its goals are new, and grants nothing for them", () => {
+    const state = replay(
+      log(created(), { type: "approvals-granted", count: 3 }, { type: "goals-changed", goals: ["b"] }),
+    );
+    expect(state).toMatchObject({ goals: ["b"], grantedApprovals: 0 });
+    expect(activeFrame(state).window).toEqual([
+      {
+        seq: 3,
+        step: 0,
+        kind: "feedback",
+        from: "goald",
+        source: "goald",
+        status: null,
+        text: expect.stringContaining("goals were changed"),
+      },
+    ]);
+  });
+
+  it("begins a turn after the last one, and nothing of its end is left", () => {
+    const end: NewEvent = { type: "turn-finished", outcome: "completed", reason: "done" };
+    const state = replay(log(created({ stepLimit: 9 }), ...given.wholeStep(1), end, { type: "turn-started", turn: 2 }));
+    expect(state).toMatchObject({ turn: 2, step: 1, settings: { stepLimit: 9 } });
+    expect(activeFrame(state).phase).toEqual({ kind: "thinking" });
+    expect(activeFrame(state).window.length).toBe(2);
+  });
+
+  it("forgets with a resume what had made the agent stop", () => {
+    const events = [rejected(), given.modelFailed(), ...given.wholeStep(1), given.interrupted()];
+    const before = replay(log(created(), ...events, rejected(), given.modelFailed()));
+    expect(before).toMatchObject({ badReplies: 1, modelFailures: 1, deaths: 1, repetition: { count: 1 } });
+    const { badReplies, modelFailures, deaths, repetition } = replay([
+      ...log(created(), ...events, rejected(), given.modelFailed(), { type: "agent-resumed" }),
+    ]);
+    expect({ badReplies, modelFailures, deaths, repetition }).toEqual({
+      badReplies: 0,
+      modelFailures: 0,
+      deaths: 0,
+      repetition: null,
+    });
+  });
+
   it("is total and stays small, whatever the order of events", () => {
     const anyEvent = fc.constantFrom<NewEvent>(
       created(),
@@ -106,11 +156,22 @@ describe("evolve", () => {
       replied(),
       given.modelFailed(),
       given.modelFailed(1, null),
+      given.modelFailed(1, null, "unauthorized"),
+      asked(1, 2, 2),
+      { ...asked(2), reservedUsd: 0.5 },
+      { ...replied(2), costUsd: 0.1 },
       rejected(),
       requested(),
+      requested("read_file", 2, { file: "b" }),
       approved(),
       started(),
       finished(),
+      given.interrupted(2),
+      given.interrupted(3, 2),
+      { type: "repetition-noticed", step: 1, callId: "c1", count: 3 },
+      { type: "goals-changed", goals: ["another"] },
+      { type: "turn-started", turn: 2 },
+      { type: "settings-changed", tokenLimit: 5, budgetUsd: 1, deadline: "soon", model: "m", background: true },
       { ...finished(), closesTurn: true },
       { type: "agent-resumed" },
       { type: "approvals-granted", count: 3 },
@@ -127,7 +188,11 @@ describe("evolve", () => {
       fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
         const state = replay(log(...events));
         expect(JSON.stringify(state).length).toBeLessThan(SHORT_TERM_MESSAGES * (HEAD_CHARS + 500));
-        expect(state.grantedApprovals).toBeGreaterThanOrEqual(0);
+        for (const count of [state.grantedApprovals, state.deaths, state.costUsd, state.lost.tokens, state.lost.usd])
+          expect(count).toBeGreaterThanOrEqual(0);
+        const { tokens, usd } = spentOf(state);
+        expect([tokens, usd].every(Number.isFinite)).toBe(true);
+        for (const epoch of [1, 4]) expect(decide(state, rules(epoch), NOW).kind).toBeTruthy();
       }),
     );
   });

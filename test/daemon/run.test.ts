@@ -36,7 +36,8 @@ describe("the main loop", () => {
   });
 
   it("commits about twice a step: before the model is asked and before a command runs", async () => {
-    const loop = await makeLoop({ script: [...Array(9).fill(reply("do_nothing")), done()] });
+    const reads = Array.from({ length: 9 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
+    const loop = await makeLoop({ script: [...reads, done()] });
     await loop.run();
     expect(loop.store.commits).toHaveLength(2 * 10 + 1);
   });
@@ -65,7 +66,7 @@ describe("the main loop", () => {
       script: [
         ...Array(7)
           .fill(0)
-          .map((_, at) => reply("do_nothing", {}, `thought ${at + 1}`)),
+          .map((_, at) => reply("read_file", { file: `${at}.txt` }, `thought ${at + 1}`)),
         done(),
       ],
     });

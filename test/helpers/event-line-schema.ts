@@ -15,6 +15,14 @@ const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
 const strings = { type: "array", items: string } as const;
 const approve = { enum: ["always", "risky", "never"] } as const;
 const stepLimit = { anyOf: [positive, { type: "null" }] } as const;
+const usdOrNull = { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }] } as const;
+const settings = {
+  tokenLimit: stepLimit,
+  budgetUsd: usdOrNull,
+  deadline: { anyOf: [string, { type: "null" }] },
+  model: { anyOf: [string, { type: "null" }] },
+  background: bool,
+} as const;
 /** Text, or where the whole of a long one lies. */
 const text = {
   anyOf: [string, closed({ blob: { type: "string", pattern: "^[0-9a-f]{64}$" }, bytes: positive, head: string })],
@@ -45,8 +53,9 @@ const ofModelCall = { step: positive, callId: { type: "string", pattern: "^m\\d+
 const ofCall = { step: positive, callId: { type: "string", pattern: "^c\\d+$" }, call };
 
 const EVENTS: Readonly<Record<string, Shape>> = {
-  "agent-created": { required: { name: string, role: string, goals: strings, approve, stepLimit } },
-  "settings-changed": { required: {}, optional: { approve, stepLimit } },
+  "agent-created": { required: { name: string, role: string, goals: strings, approve, stepLimit }, optional: settings },
+  "settings-changed": { required: {}, optional: { approve, stepLimit, ...settings } },
+  "goals-changed": { required: { goals: strings } },
   "model-asked": {
     required: {
       ...ofModelCall,
@@ -58,8 +67,12 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       recallIds: strings,
       reservedTokens: positive,
     },
+    optional: { reservedUsd: usdOrNull },
   },
-  "model-replied": { required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count } },
+  "model-replied": {
+    required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count },
+    optional: { costUsd: usdOrNull },
+  },
   "model-failed": { required: { ...ofModelCall, code: string, message: string, retryAt: timeOrNull } },
   "reply-rejected": { required: { ...ofStep, problems: { ...strings, minItems: 1 } } },
   "command-requested": { required: { ...ofCall, thought: string, repaired: bool } },
@@ -76,6 +89,8 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     },
     optional: { prepared: {} },
   },
+  "call-interrupted": { required: { ...ofCall, epoch: positive } },
+  "repetition-noticed": { required: { step: positive, callId: ofCall.callId, count: positive }, optional: { call } },
   "command-waiting": {
     required: { ...ofCall, waitFor: { enum: ["time", "approval", "person", "agent"] }, until: timeOrNull },
   },
@@ -87,6 +102,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "message-received": { required: { from: string, text } },
   "agent-paused": { required: { code: string, reason: string } },
   "agent-resumed": { required: {} },
+  "turn-started": { required: { turn: { type: "integer", minimum: 2 } } },
   "turn-finished": { required: { outcome: { const: "completed" }, reason: string } },
 };
 

@@ -46,11 +46,12 @@ export const replied = (step = 1, text = "{}"): EventOf<"model-replied"> => ({
 export const modelFailed = (
   step = 1,
   retryAt: string | null = "2026-11-20T10:01:00.000Z",
+  code = "server-error",
 ): EventOf<"model-failed"> => ({
   type: "model-failed",
   step,
   callId: `m${step}`,
-  code: "server-error",
+  code,
   message: "The server answered 500.",
   retryAt,
 });
@@ -59,11 +60,15 @@ export const rejected = (step = 1): EventOf<"reply-rejected"> => ({
   step,
   problems: ["No JSON object was found."],
 });
-export const requested = (name = "write_to_file", step = 1): EventOf<"command-requested"> => ({
+export const requested = (
+  name = "write_to_file",
+  step = 1,
+  args: Readonly<Record<string, unknown>> = { file: "a.txt", text: "a" },
+): EventOf<"command-requested"> => ({
   type: "command-requested",
   step,
   callId: `c${step}`,
-  call: { name, args: { file: "a.txt", text: "a" } },
+  call: { name, args },
   thought: "I write it down.",
   repaired: false,
 });
@@ -83,6 +88,12 @@ export const started = (effect: Effect = "idempotent", step = 1, epoch = 1): Eve
   effect,
   annotations: FACTS,
   prepared: null,
+});
+export const interrupted = (epoch = 2, step = 1): EventOf<"call-interrupted"> => ({
+  type: "call-interrupted",
+  step,
+  callId: `c${step}`,
+  epoch,
 });
 export const observed = (text = "done", change: Partial<Observation> = {}): Observation => ({
   status: "ok",

@@ -10,7 +10,7 @@ import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
 import type { AgentRow, LongTermMemory, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Answer, runForeground } from "#daemon/foreground.ts";
-import { createPrepare, type Prepare } from "#daemon/perform.ts";
+import { createPrepare, type PerformParts, type Prepare } from "#daemon/perform.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
@@ -27,6 +27,8 @@ export interface LoopOptions {
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
   readonly goals?: readonly string[];
+  readonly priceOf?: PerformParts["priceOf"];
+  readonly roomOf?: PerformParts["roomOf"];
 }
 export interface RunChange {
   /** Around the store that the loop sees: where crashes happen. */
@@ -89,6 +91,8 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       words,
       contextTokens: options.contextTokens ?? 32_000,
       replyTokens: 1_000,
+      ...(options.priceOf ? { priceOf: options.priceOf } : {}),
+      ...(options.roomOf ? { roomOf: options.roomOf } : {}),
       readReply,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
@@ -125,7 +129,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   };
 }
 
-function withCommands(shipped: Registry, added: readonly Command[]): Registry {
+export function withCommands(shipped: Registry, added: readonly Command[]): Registry {
   const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, ...command }));
   const all = [...shipped.all.filter(({ name }) => !more.some((own) => own.name === name)), ...more] as Registry["all"];
   return { all, names: all.map(({ name }) => name), get: (name) => all.find((command) => command.name === name) };

@@ -113,7 +113,7 @@ describe("no answer", () => {
   it.each<[string, string, string, boolean]>([
     ["ENOTFOUND", "getaddrinfo ENOTFOUND api.example", "no-connection", true],
     ["EAI_AGAIN", "getaddrinfo EAI_AGAIN api.example", "no-connection", true],
-    ["ECONNRESET", "read ECONNRESET", "no-connection", true],
+    ["ECONNRESET", "read ECONNRESET", "connection-lost", true],
     ["UND_ERR_CONNECT_TIMEOUT", "Connect Timeout Error", "timeout", true],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "no-connection", false],
     ["CERT_HAS_EXPIRED", "certificate has expired", "no-connection", false],

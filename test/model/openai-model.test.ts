@@ -155,7 +155,7 @@ describe("an answer that is no reply", () => {
     ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
     ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
     ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
-    ["a connection closed at once", { fault: "close" }, "no-connection", later, /Is it running/],
+    ["a connection closed at once", { fault: "close" }, "connection-lost", later, /Is it still running/],
     ["no HTTP success and no body", { status: 500 }, "server-error", later, /answered 500/],
     [
       "a redirect",

@@ -1,0 +1,9 @@
+/** openapi.ts -- writes config/openapi.json from the table of routes. test/server/openapi.test.ts goes red when it is out of date. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { buildOpenApi } from "#server/openapi.ts";
+
+const FILE = "config/openapi.json";
+
+writeFileSync(FILE, `${JSON.stringify(buildOpenApi(), null, 2)}\n`);
+execFileSync("node_modules/.bin/biome", ["format", "--write", FILE]);

@@ -1,0 +1,65 @@
+/** config-report.ts -- a setting as it is shown: its value, its default, and where it comes from. Of a key only whether it is set. */
+import type { Found, Origin } from "#config/find-settings.ts";
+import { fitToShow, inWords } from "#config/judge-settings.ts";
+import type { ReadSettings } from "#config/load.ts";
+import { valueAt } from "#config/settings.ts";
+import { type NamedRow, SETTINGS } from "#config/settings-table.ts";
+import { clean } from "#util/clean.ts";
+import { createRedactor, type Redact } from "#util/redact.ts";
+
+export interface SettingReport {
+  readonly name: string;
+  readonly environment: readonly string[];
+  /** null: unset. Of a secret: "set" or "not set". As it was written, in words, when it is wrong. */
+  readonly value: string | number | boolean | null;
+  readonly default: unknown;
+  readonly origin: Origin;
+  readonly secret?: true;
+  /** What is wrong with it, a sentence. */
+  readonly problem?: string;
+}
+
+export function reportsOf(read: ReadSettings): readonly SettingReport[] {
+  const redact = createRedactor(read.secrets);
+  return SETTINGS.map((row) => reportOn(row, read, redact));
+}
+
+export function reportOn(
+  row: NamedRow,
+  read: ReadSettings,
+  redact: Redact = createRedactor(read.secrets),
+): SettingReport {
+  const found = read.found.get(row.name) as Found;
+  const wrong = read.problems.find(({ names }) => names.includes(row.name));
+  return {
+    name: row.name,
+    environment: row.environment,
+    value: row.secret ? isSet(found.value) : shown(found, wrong !== undefined, redact),
+    default: row.secret ? isSet(null) : valueAt(read.layers.defaults, row.name),
+    origin: found.origin,
+    ...(row.secret ? { secret: true } : {}),
+    ...(wrong ? { problem: redact(wrong.sentence) } : {}),
+  };
+}
+
+const isSet = (value: unknown): string => (value === null ? "not set" : "set");
+
+function shown({ value, written }: Found, isWrong: boolean, redact: Redact): SettingReport["value"] {
+  if (isWrong) return redact(typeof written === "string" ? fitToShow(written) : inWords(written));
+  return typeof value === "string" ? redact(clean(value)) : (value as number | boolean | null);
+}
+
+/** `environment (SMART_LLM)`, a file and the variable in it, `default`. */
+export function originInWords({ layer, name, file }: Origin): string {
+  switch (layer) {
+    case "flag":
+    case "default":
+      return layer;
+    case "environment":
+      return `environment (${name})`;
+    case ".env":
+      return `${clean(file)} (${name})`;
+    case "goald.json":
+      return clean(file);
+  }
+}

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "@jest/globals";
+import { Ajv, type ValidateFunction } from "ajv";
+import fc from "fast-check";
+import { type Problem, problemsIn } from "#config/check-settings.ts";
+import { readDefaults, valueAt } from "#config/settings.ts";
+import { type NamedRow, SETTINGS, type ValueSchema } from "#config/settings-table.ts";
+
+const byAjv = compileTable();
+
+describe("the check of the settings", () => {
+  it.each(SETTINGS.map((row) => [row.name, row] as const))("says of %s what ajv says", (_name, row) => {
+    const seen = { right: 0, wrong: 0 };
+    fc.assert(
+      fc.property(valuesFor(row), (value) => {
+        const settings = withValue(row.name, value);
+        const problems = problemsIn(settings);
+        expect(sorted(problems)).toEqual(sorted(problemsByAjv(settings)));
+        seen[problems.length === 0 ? "right" : "wrong"]++;
+      }),
+      { numRuns: 300 },
+    );
+    // Values of one kind alone would prove nothing.
+    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(10);
+  });
+
+  it("says of settings that miss some, have others, or are none what ajv says", () => {
+    const groups = [...new Set(SETTINGS.map(({ name }) => name.split(".")[0] as string))];
+    const members = fc.constantFrom(...groups, "surplus", "toString");
+    const change = fc.tuple(members, fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })));
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 4 }), (changes) => {
+        const settings: unknown = { ...(readDefaults() as object), ...Object.fromEntries(changes) };
+        expect(sorted(problemsIn(settings))).toEqual(sorted(problemsByAjv(settings)));
+      }),
+      { numRuns: 300 },
+    );
+    for (const none of [null, [], "text", 1, true, {}, undefined])
+      expect(sorted(problemsIn(none))).toEqual(sorted(problemsByAjv(none)));
+  });
+
+  it("knows every keyword that the table uses", () => {
+    const known = ["type", "nullable", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum"];
+    expect(SETTINGS.flatMap(({ schema }) => Object.keys(schema)).filter((keyword) => !known.includes(keyword))).toEqual(
+      [],
+    );
+  });
+});
+
+/** Near the row's own limits, of its own form, and of every other kind. */
+function valuesFor({ schema, name }: NamedRow): fc.Arbitrary<unknown> {
+  const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern } = schema;
+  const near = [minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]);
+  const texts = [
+    fc
+      .constantFrom(minLength - 1, minLength, maxLength, maxLength + 1)
+      .map((length) => "x".repeat(Math.max(0, length))),
+    // One character each, two units each; and halves of one.
+    fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "😀".repeat(length)),
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
+    ...(pattern ? [fc.stringMatching(new RegExp(pattern, "u"))] : []),
+    ...(schema.enum
+      ? [fc.constantFrom(...schema.enum), fc.constantFrom(...schema.enum).map((one) => one.toUpperCase())]
+      : []),
+  ];
+  const numbers = [
+    fc.constantFrom(...near),
+    fc.integer({ min: Math.ceil(minimum), max: Math.floor(maximum) }),
+    fc.double(),
+  ];
+  return fc.oneof(
+    { arbitrary: fc.oneof(...texts), weight: 3 },
+    { arbitrary: fc.oneof(...numbers), weight: 3 },
+    {
+      arbitrary: fc.constantFrom<unknown>(
+        null,
+        undefined,
+        true,
+        false,
+        [],
+        {},
+        -0,
+        Number.NaN,
+        Number.POSITIVE_INFINITY,
+        Number.NEGATIVE_INFINITY,
+        2 ** 53,
+        valueAt(readDefaults(), name),
+      ),
+      weight: 2,
+    },
+    { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 },
+  );
+}
+
+function withValue(name: string, value: unknown): object {
+  const settings = structuredClone(readDefaults()) as Record<string, unknown>;
+  const parts = name.split(".");
+  const last = parts.pop() as string;
+  const inner = parts.reduce((object, part) => object[part] as Record<string, unknown>, settings);
+  inner[last] = value;
+  return settings;
+}
+
+interface ObjectSchema {
+  readonly type: "object";
+  readonly additionalProperties: false;
+  readonly required: string[];
+  readonly properties: Record<string, ObjectSchema | ValueSchema>;
+}
+
+/** The table as one JSON Schema. */
+function compileTable(): ValidateFunction {
+  const empty = (): ObjectSchema => ({ type: "object", additionalProperties: false, required: [], properties: {} });
+  const root = empty();
+  for (const { name, schema } of SETTINGS) {
+    const parts = name.split(".");
+    const last = parts.pop() as string;
+    let inner = root;
+    for (const part of parts) {
+      if (!inner.required.includes(part)) inner.required.push(part);
+      inner.properties[part] ??= empty();
+      inner = inner.properties[part] as ObjectSchema;
+    }
+    inner.required.push(last);
+    inner.properties[last] = schema;
+  }
+  return new Ajv({ allErrors: true }).compile(root);
+}
+
+function problemsByAjv(settings: unknown): readonly Problem[] {
+  if (byAjv(settings)) return [];
+  return (byAjv.errors ?? []).map(({ instancePath, message, params }) => ({
+    name: instancePath.slice(1).replaceAll("/", "."),
+    message: `${message}${"additionalProperty" in params ? ` (${params.additionalProperty})` : ""}`,
+  }));
+}
+
+const sorted = (problems: readonly Problem[]): readonly string[] =>
+  problems.map(({ name, message }) => `${name}: ${message}`).toSorted();

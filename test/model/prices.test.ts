@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { joinPrices, priceOf, readPrices } from "#model/prices.ts";
+
+const OPENAI = "https://api.openai.com/v1";
+const shipped = readPrices(JSON.parse(readFileSync("config/prices.json", "utf8")), "config/prices.json");
+const inputPriceOf = (model: string, baseUrl = OPENAI) => priceOf(model, baseUrl, shipped)?.input;
+
+describe("the price of a model", () => {
+  it.each([
+    ["gpt-4.1", 2],
+    ["gpt-4.1-mini", 0.4],
+    ["gpt-4.1-mini-2025-04-14", 0.4],
+    ["gpt-4o-2024-08-06", 2.5],
+    ["gpt-4o-2024-05-13", 5],
+    ["gpt-4-0613", 30],
+    ["gpt-3.5-turbo", 0.5],
+    ["gpt-3.5-turbo-0613", 1.5],
+    ["gpt-5-chat-latest", 1.25],
+    ["openai/gpt-4o-mini", 0.15],
+    [" GPT-5 ", 1.25],
+    ["text-embedding-3-small", 0.02],
+  ])("is known by its name, with or without a path and a day: %s", (model, input) => {
+    expect(inputPriceOf(model)).toBe(input);
+  });
+
+  it.each([
+    "o3-pro",
+    "gpt-4o-realtime-preview",
+    "gpt-4.1-maxi",
+    "gpt-4.5-preview",
+    "ft:gpt-4o-mini-2024-07-18:acme::abc",
+    "llama3.3",
+    "gpt",
+    "",
+    "constructor",
+    "__proto__",
+  ])("is not guessed from the beginning of a name: %s", (model) => {
+    expect(inputPriceOf(model)).toBeUndefined();
+  });
+
+  it.each([
+    "http://127.0.0.1:11434/v1",
+    "http://localhost:1234/v1",
+    "http://127.1:8080",
+    "http://[::1]:8000/v1",
+    "http://models.localhost/v1",
+  ])("is nothing on a server of this machine, when nobody says otherwise: %s", (baseUrl) => {
+    expect(inputPriceOf("llama3.3", baseUrl)).toBe(0);
+    expect(inputPriceOf("gpt-4.1", baseUrl)).toBe(2);
+  });
+
+  it.each(["http://192.168.1.5:11434/v1", "https://localhost.example.com/v1", "http://127.0.0.1.example.com", "none"])(
+    "is not known on a server elsewhere: %s",
+    (baseUrl) => {
+      expect(inputPriceOf("llama3.3", baseUrl)).toBeUndefined();
+    },
+  );
+
+  it("is what a home says, model by model, over what was shipped", () => {
+    const own = readPrices(
+      { usdPerMillionTokens: { "GPT-4.1": { input: 1 }, "ft:gpt-4o-mini-2024-07-18": { input: 0.3, output: 1.2 } } },
+      "own.json",
+    );
+    const both = joinPrices(shipped, own);
+    expect(priceOf("gpt-4.1", OPENAI, both)).toEqual({ input: 1, cachedInput: 1, output: 0 });
+    expect(priceOf("ft:gpt-4o-mini-2024-07-18:acme::abc", OPENAI, both)).toEqual({
+      input: 0.3,
+      cachedInput: 0.3,
+      output: 1.2,
+    });
+    expect(priceOf("gpt-4o", OPENAI, both)?.input).toBe(2.5);
+    expect(both.asOf).toBe(shipped.asOf);
+    expect(joinPrices(shipped, undefined)).toEqual(shipped);
+  });
+});
+
+describe("a price file", () => {
+  it("says from which day it is, and asks no less for output than for cached input", () => {
+    expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/);
+    for (const { input, cachedInput } of Object.values(shipped.usdPerMillionTokens))
+      expect(cachedInput).toBeLessThanOrEqual(input);
+  });
+
+  it.each<[title: string, content: unknown, words: RegExp]>([
+    ["that is no object", [], /own\.json: expected an object/],
+    ["without prices", {}, /own\.json: expected an object such as/],
+    ["with a price that is none", { usdPerMillionTokens: { m: { input: "2" } } }, /expected m to have input.*"2"/],
+    ["with a price below zero", { usdPerMillionTokens: { m: { input: 2, output: -1 } } }, /expected m to have/],
+    ["without a price for input", { usdPerMillionTokens: { m: { output: 1 } } }, /expected m to have/],
+    ["with a slip of the pen", { usdPerMillionTokens: { m: { input: 1, cached: 1 } } }, /expected m to have/],
+    ["with a number for a model", { usdPerMillionTokens: { m: 2 } }, /expected m to have/],
+    [
+      "with another name beside them",
+      { prices: {}, usdPerMillionTokens: {} },
+      /usdPerMillionTokens only; got "prices"/,
+    ],
+    ["with a day that is a number", { asOf: 2026, usdPerMillionTokens: {} }, /as asOf; got 2026/],
+  ])("%s is refused with its name", (_title, content, words) => {
+    expect(() => readPrices(content, "own.json")).toThrow(words);
+  });
+});
