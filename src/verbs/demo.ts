@@ -15,7 +15,7 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
   const recording = await readRecording(join(ROOT_FOLDER, "config", "demo"));
   await using server = await startReplayServer(recording.replies);
   const house = await openHouse(
-    { ...options, input: false },
+    { ...options, input: false, revives: false },
     {
       "openai.baseUrl": server.baseUrl,
       "openai.apiKey": "demo-needs-no-key",

@@ -1,8 +1,10 @@
 /**
  * house.ts -- what every verb begins with: which home, which settings, how to talk to the person.
  */
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
@@ -19,6 +21,8 @@ export interface GlobalOptions {
   readonly json?: boolean;
   readonly color?: boolean;
   readonly input?: boolean;
+  /** False for verbs that have nothing to do with agents, or that start and end the daemon themselves. */
+  readonly revives?: boolean;
 }
 
 /** How a verb speaks. Data goes to standard output; with --json all talk goes to standard error. */
@@ -67,7 +71,26 @@ export function openTalk(options: GlobalOptions): Talk {
   };
 }
 
+/** A daemon that died with agents of its own not done is started again first, unless the options say not to. */
 export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}): Promise<House> {
+  const { home, talk } = await findHouse(options);
+  try {
+    await requireFolder(home);
+    const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
+    for (const note of notes) console.error(clean(note));
+    const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
+    if (options.revives !== false && existsSync(join(home.privateFolder, "wanted")))
+      await (await import("./revive.ts")).reviveDaemon(home);
+    return { home, settings, ...netsFor(secrets), talk, colour };
+  } catch (error) {
+    // A terminal that is still being read keeps the process alive.
+    talk.close();
+    throw error;
+  }
+}
+
+/** Which home, and nothing of what lies in it: for verbs that must work whatever stands in the settings. */
+export async function findHouse(options: GlobalOptions): Promise<Pick<House, "home" | "talk">> {
   const talk = openTalk(options);
   try {
     const home = await findHome({
@@ -81,13 +104,8 @@ export async function openHouse(options: GlobalOptions, flags: SettingFlags = {}
       askTrust: (folder) => askTrust(folder, talk),
       uid: process.getuid?.(),
     });
-    await requireFolder(home);
-    const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-    for (const note of notes) console.error(clean(note));
-    const colour = options.color !== false && settings.color && !settings.plainOutput && isColourTerminal();
-    return { home, settings, ...netsFor(secrets), talk, colour };
+    return { home, talk };
   } catch (error) {
-    // A terminal that is still being read keeps the process alive.
     talk.close();
     throw error;
   }

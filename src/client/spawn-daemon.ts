@@ -1,0 +1,151 @@
+/**
+ * spawn-daemon.ts -- starts the daemon's process, and waits for the one thing that it says about its start.
+ *
+ * It outlives this process and its terminal: a group of its own, no input, output to daemon.out. Until it is
+ * ready it holds a channel to this process; of what it inherits, the environment is all that stays.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Home } from "#config/home.ts";
+import { openHome } from "#config/open-home.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { createRedactor } from "#util/redact.ts";
+
+/** What a daemon says once. */
+export type Handshake =
+  | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
+  /** Another one was first. */
+  | { readonly kind: "already" };
+
+export interface SpawnOptions {
+  /** How long a start may take. */
+  readonly readyMs?: number;
+  /** Another program than the shipped one, for tests. */
+  readonly program?: string;
+}
+
+/** Measured: ready in less than half a second on a machine that is not busy. */
+const READY_MS = 10_000;
+const MAX_OUT_BYTES = 1024 * 1024;
+const TAIL_BYTES = 4_096;
+const TAIL_LINES = 12;
+
+/** `goald.js`, the program itself: two steps up from `src/client` of a checkout, or beside `dist` in the package. */
+export const GOALD_PROGRAM: string =
+  ["../goald.js", "../../../src/goald.js"]
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find(existsSync) ?? "goald.js";
+
+export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
+
+/** Throws GOALD_DAEMON, with what the daemon said about it. */
+export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
+  const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
+  await openHome(home, process.getuid?.());
+  const output = openOutput(outputFileOf(home));
+  const sizeBefore = fstatSync(output).size;
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [program, "daemon", "--home", home.root], {
+      detached: true,
+      stdio: ["ignore", output, output, "ipc"],
+      cwd: "/",
+      env: process.env,
+    });
+  } finally {
+    closeSync(output);
+  }
+  try {
+    return await handshakeOf(child, readyMs, () => tailOf(outputFileOf(home), sizeBefore));
+  } finally {
+    if (child.connected) child.disconnect();
+    child.unref();
+  }
+}
+
+function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => string): Promise<Handshake> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () =>
+        fail(
+          `did not become ready within ${readyMs / 1000} s (pid ${child.pid})`,
+          "It may still come: goald status\nWhat it does stands in its log: goald doctor",
+        ),
+      readyMs,
+    );
+    const fail = (what: string, hint: string, cause?: unknown): void => {
+      clearTimeout(timer);
+      reject(new GoaldError("GOALD_DAEMON", `The daemon ${what}.`, { hint, cause }));
+    };
+    child.once("error", (error) => fail(`could not be started: ${error.message}`, "See: goald doctor", error));
+    child.once("message", (message) => {
+      clearTimeout(timer);
+      try {
+        resolve(readHandshake(message));
+      } catch (thrown) {
+        reject(toError(thrown));
+      }
+    });
+    // `close` comes after the last message, `exit` may come before it.
+    child.once("close", (code, signal) => {
+      const end = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+      fail(`${end} before it was ready`, readTail() || "It said nothing. See: goald doctor");
+    });
+  });
+}
+
+/** Throws what kept the daemon from starting. */
+function readHandshake(message: unknown): Handshake {
+  const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
+  const { ready, failed } = said as {
+    readonly ready?: { readonly pid: number; readonly socket: string };
+    readonly failed?: { readonly message: string; readonly hint: string };
+  };
+  if (ready) return { kind: "ready", pid: ready.pid, socket: ready.socket };
+  if ("already" in said) return { kind: "already" };
+  if (failed)
+    throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
+  throw new GoaldError(
+    "GOALD_DAEMON",
+    `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,
+    {
+      hint: "Is another version of goald installed? See: goald doctor",
+    },
+  );
+}
+
+/** Throws for a link: it could lead the output into any file of this user. */
+function openOutput(path: string): number {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  const open = (): number => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  let file = open();
+  if (fstatSync(file).size > MAX_OUT_BYTES) {
+    closeSync(file);
+    renameSync(path, `${path}.1`);
+    file = open();
+  }
+  fchmodSync(file, 0o600);
+  return file;
+}
+
+/** The last lines that were added to the file. */
+function tailOf(path: string, from: number): string {
+  try {
+    const file = openSync(path, constants.O_RDONLY);
+    try {
+      const { size } = fstatSync(file);
+      const start = Math.max(from, size - TAIL_BYTES);
+      const bytes = new Uint8Array(Math.max(0, size - start));
+      const count = readSync(file, bytes, 0, bytes.length, start);
+      const text = createRedactor([])(clean(Buffer.from(bytes.subarray(0, count)).toString("utf8"))).trim();
+      return text.split("\n").slice(-TAIL_LINES).join("\n");
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * daemon-rounds.ts -- kill -9 of the daemon, and six processes that want one in the same moment: never two, never none.
+ *
+ * The agent that it revives for waits for a yes, so that it is unfinished for as long as the test lasts.
+ */
+import { expect } from "@jest/globals";
+import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
+import { type Ended, endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
+import { numberedModel, write } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+
+const VERBS = [["up"], ["ps"], ["up"], ["ps"], ["up"], ["ps"]];
+
+export async function playRounds(rounds: number): Promise<void> {
+  await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+  await using daemon = daemonOf(goald);
+  endedWith(0, await goald.run(["up"]));
+  await createWaiting(daemon);
+  for (let round = 1; round <= rounds; round++) {
+    const before = daemon.pid();
+    await daemon.kill();
+    await daemon.until("none is left", async () => (await daemon.processes()).length === 0);
+    const ended = await Promise.all(VERBS.map((verb) => goald.run([...verb, "--json"])));
+    await expectOne(goald, daemon, before, ended);
+  }
+}
+
+/** An agent in the background, whose first command waits for a person. */
+export async function createWaiting({ client, until }: TestDaemon): Promise<void> {
+  await client.create({
+    name: "t",
+    role: "an assistant that waits",
+    goals: ["wait"],
+    settings: { approve: "always", stepLimit: null, background: true },
+  });
+  await until("the agent waits for a yes", async () => (await client.agent("t")).state === "waiting: approval");
+}
+
+async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended: readonly Ended[]): Promise<void> {
+  for (const one of ended) endedWith(0, one);
+  const pid = daemon.pid();
+  expect(pid).not.toBe(before);
+  const told = ended.filter((_one, at) => VERBS[at]?.[0] === "up").map((one) => JSON.parse(one.stdout) as object);
+  // One daemon for all of them, and at most one of all six started it.
+  expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
+  const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
+  expect(told.filter((one) => "started" in one && one.started === true).length + revived).toBe(1);
+  // Those that came second end by themselves.
+  await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
+  expect(await daemon.processes()).toEqual([pid]);
+  expect(JSON.parse(endedWith(0, await goald.run(["status", "--json"])).stdout)).toMatchObject({
+    pid,
+    agents: { waiting: 1 },
+  });
+}

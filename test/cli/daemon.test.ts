@@ -1,0 +1,389 @@
+import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { ensureDaemon, findHost } from "#client/auto-start.ts";
+import { findHome } from "#config/home.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { holdHostLock } from "#store/host-lock.ts";
+import { sendJson, startUnixServer } from "../client/unix-server.ts";
+import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
+import { endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { createWaiting, playRounds } from "./daemon-rounds.ts";
+
+const json = (ended: { readonly stdout: string }): Record<string, unknown> => JSON.parse(ended.stdout);
+const wanted = ({ home }: Goald): Promise<boolean> =>
+  stat(join(home, ".goald", "wanted")).then(
+    () => true,
+    () => false,
+  );
+const homeOf = ({ home, cwd, userHome }: Goald) =>
+  findHome({
+    flag: home,
+    env: {},
+    cwd,
+    checkout: undefined,
+    userHome,
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: async () => false,
+    uid: process.getuid?.(),
+  });
+
+describe("goald up", () => {
+  it("starts the daemon, says where it is, and says so again when it runs already", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    const first = endedWith(0, await goald.run(["up"]));
+    const pid = daemon.pid();
+    expect(first.stdout).toContain(`The daemon is up (pid ${pid}, goald `);
+    expect(first.stdout).toContain(`home    ${goald.home}\n`);
+    expect(first.stdout).toContain(`socket  ${goald.home}/.goald/daemon.sock\n`);
+    expect(first.stdout).toContain("goald down");
+    const second = endedWith(0, await goald.run(["up"]));
+    expect(second.stdout).toContain(`The daemon is already running (pid ${pid}, goald `);
+    expect(json(await goald.run(["up", "--json"]))).toMatchObject({ running: true, started: false, pid });
+    expect(await daemon.processes()).toEqual([pid]);
+  });
+
+  it("leaves a daemon that belongs to no terminal and no folder, whose output is private", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const [, , , , group, session, terminal] = (await readFile(`/proc/${daemon.pid()}/stat`, "utf8")).split(" ");
+    expect([group, session, terminal]).toEqual([`${daemon.pid()}`, `${daemon.pid()}`, "0"]);
+    expect((await stat(join(goald.home, ".goald", "log", "daemon.out"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(goald.home, ".goald", "daemon.sock"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("passes on what kept the daemon from starting (exit 4)", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    await goald.write("config/goald.json", "{ not json");
+    const refused = errorOf(endedWith(4, await goald.run(["up", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_DAEMON", message: expect.stringContaining("goald.json") });
+    expect(refused.message).toMatch(/^The daemon could not start: /);
+    expect(daemon.isHeld()).toBe(false);
+  });
+
+  it("shows the last words of a daemon that died before it could say anything", async () => {
+    await using goald = await makeGoald();
+    await using _daemon = daemonOf(goald);
+    const program = join(goald.cwd, "broken.mjs");
+    await writeFile(
+      program,
+      'console.error("earlier"); process.stderr.write("\\u001b[31mThe roof is on fire\\n"); process.exit(9);',
+    );
+    await expect(ensureDaemon(await homeOf(goald), { program })).rejects.toMatchObject({
+      code: "GOALD_DAEMON",
+      message: "The daemon ended with exit code 9 before it was ready.",
+      hint: "earlier\nThe roof is on fire",
+    });
+  });
+
+  it("does not wait for ever for one that says nothing", async () => {
+    await using goald = await makeGoald();
+    const program = join(goald.cwd, "mute.mjs");
+    await writeFile(program, 'import { writeFileSync } from "node:fs"; setTimeout(() => {}, 3_000);');
+    const start = performance.now();
+    await expect(ensureDaemon(await homeOf(goald), { program, readyMs: 300 })).rejects.toMatchObject({
+      code: "GOALD_DAEMON",
+      message: expect.stringContaining("did not become ready within 0.3 s (pid "),
+    });
+    expect(performance.now() - start).toBeLessThan(2_500);
+  });
+
+  it("runs the daemon in front for a service manager, which ends it with SIGTERM (exit 0)", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    const unit = goald.start(["up", "--foreground", "--home", goald.home]);
+    await unit.see("The daemon is ready");
+    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true, role: "daemon" });
+    const second = errorOf(endedWith(7, await goald.run(["up", "--foreground", "--json"])));
+    expect(second.code).toBe("GOALD_ALREADY_RUNNING");
+    unit.kill("SIGTERM");
+    endedWith(0, await unit.ended);
+    expect(daemon.isHeld()).toBe(false);
+  });
+
+  it("does not take a run that answers nobody for a daemon (exit 7), and says whose it is", async () => {
+    await using goald = await makeGoald();
+    endedWith(0, await goald.run(["ps"]));
+    const startedAt = new Date().toISOString();
+    using _run = holdHostLock(join(goald.home, ".goald", "lock.db"), { pid: process.pid, version: "9.9.9", startedAt });
+    const refused = errorOf(endedWith(7, await goald.run(["up", "--json"])));
+    expect(refused).toMatchObject({
+      code: "GOALD_ALREADY_RUNNING",
+      message: `The agents of this home are run by process ${process.pid} (goald 9.9.9, since ${startedAt}).`,
+    });
+    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toMatchObject({
+      running: true,
+      answers: false,
+      host: { pid: process.pid },
+    });
+    expect(errorOf(endedWith(7, await goald.run(["down", "--kill", "--json"]))).code).toBe("GOALD_ALREADY_RUNNING");
+    expect(await findHost(await homeOf(goald))).toBeUndefined();
+  });
+});
+
+describe("goald down", () => {
+  it("says that there is nothing to end (exit 4), and wants no daemon any more", async () => {
+    await using goald = await makeGoald();
+    await goald.write(".goald/wanted", "");
+    await chmod(join(goald.home, ".goald"), 0o700);
+    const refused = errorOf(endedWith(4, await goald.run(["down", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_DAEMON", message: expect.stringContaining("not running") });
+    expect(await wanted(goald)).toBe(false);
+  });
+
+  it("ends the daemon, says which agents are not finished, and lets nobody revive it; up goes on with them", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await createWaiting(daemon);
+    const pid = daemon.pid();
+    expect(await wanted(goald)).toBe(true);
+    const ended = endedWith(0, await goald.run(["down"]));
+    expect(ended.stdout).toContain(`The daemon is down (pid ${pid}).\nNot finished: t.`);
+    expect([daemon.isHeld(), await wanted(goald)]).toEqual([false, false]);
+    endedWith(0, await goald.run(["ps"]));
+    expect(daemon.isHeld()).toBe(false);
+    endedWith(0, await goald.run(["up"]));
+    expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
+    const stopped = json(endedWith(0, await goald.run(["down", "--json"])));
+    expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
+  });
+
+  it("lets the step under way finish first", async () => {
+    const answers = Promise.withResolvers<void>();
+    const model = numberedModel(ledger(1));
+    await using server = await slowServer(answers.promise, model);
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await createUnattended(daemon);
+    await daemon.until("the model is asked", () => server.chats.length > 0);
+    const down = goald.start(["down"]);
+    await down.see("Waiting for the steps under way");
+    answers.resolve();
+    endedWith(0, await down.ended);
+    const { log } = await lookInto(goald);
+    expect(log.map(({ type }) => type)).toContain("model-replied");
+    expect(log.filter(({ type }) => type === "model-asked")).toHaveLength(1);
+  });
+
+  it("says with its pid that one that hangs takes no calls (exit 4), and kills it only when told to", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const pid = daemon.pid();
+    process.kill(pid, "SIGSTOP");
+    const refused = await goald.run(["down", "-t", "0", "--json"]);
+    expect(errorOf(endedWith(4, refused)).message).toContain(`(pid ${pid})`);
+    expect(await daemon.processes()).toEqual([pid]);
+    const killed = json(endedWith(0, await goald.run(["down", "-t", "0", "--kill", "--json"])));
+    expect(killed).toMatchObject({ stopped: true, pid, killed: true });
+    expect(daemon.isHeld()).toBe(false);
+  }, 60_000);
+
+  it("does not kill one that was asked and stays: it says so with the pid (exit 1)", async () => {
+    await using goald = await makeGoald();
+    endedWith(0, await goald.run(["ps"]));
+    const status = { pid: process.pid, version: "1.2.3", protocol: 1, role: "daemon", stopping: false };
+    await using server = await startUnixServer(({ path }, response) =>
+      sendJson(response, 200, path === "/v1/status" ? status : {}),
+    );
+    const info = { pid: process.pid, version: "1.2.3", startedAt: new Date().toISOString(), role: "daemon" };
+    await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
+    using _lock = holdHostLock(join(goald.home, ".goald", "lock.db"), { ...info, socket: server.socket });
+    const ended = endedWith(1, await goald.run(["down", "-t", "0", "--json"]));
+    expect(json(ended)).toEqual({ stopped: false, pid: process.pid, killed: false, unfinished: [] });
+    expect(ended.stderr).toContain(`The daemon (pid ${process.pid}) has not gone down within 10 s.`);
+    expect(server.requests.map(({ method, path, body }) => `${method} ${path} ${body}`)).toContain(
+      'POST /v1/shutdown {"graceMs":0}',
+    );
+  });
+});
+
+describe("goald restart", () => {
+  it("puts a new daemon in the place of the old one, or starts the first; agents go on", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    expect(endedWith(0, await goald.run(["restart"])).stdout).toContain("The daemon is up (pid ");
+    await createWaiting(daemon);
+    const before = daemon.pid();
+    const again = endedWith(0, await goald.run(["restart"]));
+    expect(daemon.pid()).not.toBe(before);
+    expect(again.stdout).toContain(`The daemon is up again; its agents go on (pid ${daemon.pid()}`);
+    expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
+    await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
+  });
+
+  it("leaves the old one alone when the settings would keep the new one from starting (exit 2)", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const before = daemon.pid();
+    await goald.write("config/goald.json", '{"temperature": "hot"}');
+    expect(errorOf(endedWith(2, await goald.run(["restart", "--json"]))).code).toBe("GOALD_CONFIG");
+    expect(daemon.pid()).toBe(before);
+  });
+});
+
+describe("goald status", () => {
+  it("shows one screen of what the daemon says of itself, and the same as JSON", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const { stdout } = endedWith(0, await goald.run(["status"]));
+    expect(stdout).toContain(`The daemon is up: pid ${daemon.pid()}, goald `);
+    for (const row of ["since", "home", "socket", "agents", "followers", "event loop", "memory", "model server"])
+      expect(stdout).toMatch(new RegExp(`^  ${row} +\\S`, "m"));
+    expect(stdout).toContain("0 running, 0 waiting, 0 paused, 0 finished");
+    expect(json(endedWith(0, await goald.run(["status", "--json"])))).toMatchObject({
+      running: true,
+      answers: true,
+      pid: daemon.pid(),
+      protocol: 1,
+      home: goald.home,
+      socket: join(goald.home, ".goald", "daemon.sock"),
+    });
+  });
+
+  it("says that it is down, and whether it was ended or died (exit 4)", async () => {
+    await using goald = await makeGoald();
+    await using daemon = daemonOf(goald);
+    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: false });
+    endedWith(0, await goald.run(["up"]));
+    await daemon.kill();
+    expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: true });
+    expect(endedWith(4, await goald.run(["status"])).stdout).toContain("it died");
+  });
+
+  it("reads no settings, so that wrong ones do not hide the daemon", async () => {
+    await using goald = await makeGoald();
+    await using _daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await goald.write("config/goald.json", "{ not json");
+    expect(endedWith(0, await goald.run(["status"])).stdout).toContain("The daemon is up");
+  });
+});
+
+describe("goald reload", () => {
+  it("lets the daemon read its settings again and says what has changed; without a daemon: exit 4", async () => {
+    await using goald = await makeGoald();
+    await using _daemon = daemonOf(goald);
+    expect(errorOf(endedWith(4, await goald.run(["reload", "--json"]))).code).toBe("GOALD_DAEMON");
+    endedWith(0, await goald.run(["up"]));
+    expect(json(endedWith(0, await goald.run(["reload", "--json"])))).toEqual({ changes: [] });
+    await goald.write("config/goald.json", '{"temperature": 0.25}');
+    expect(endedWith(0, await goald.run(["reload"])).stdout).toContain("temperature");
+    await goald.write("config/goald.json", '{"temperature": "hot"}');
+    expect(errorOf(endedWith(2, await goald.run(["reload", "--json"]))).code).toBe("GOALD_CONFIG");
+    expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
+  });
+});
+
+describe("a daemon that died", () => {
+  it("is started again by whoever only looks, when agents of its own are not done; and says so once", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await daemon.kill();
+    // Nobody is left waiting: it may stay dead.
+    expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
+    expect(daemon.isHeld()).toBe(false);
+    endedWith(0, await goald.run(["up"]));
+    await createWaiting(daemon);
+    await daemon.kill();
+    const looked = endedWith(0, await goald.run(["ps", "--json"]));
+    expect(looked.stderr).toBe(`The daemon had died; started again (pid ${daemon.pid()}).\n`);
+    expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t", state: "waiting: approval" }] });
+    expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
+  });
+
+  it("is followed through its death: events go on without a gap, and none comes twice", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(2)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await createWaiting(daemon);
+    const seen: RecordedEvent[] = [];
+    for await (const followed of daemon.client.follow("t", { after: 0 })) {
+      if (followed.kind !== "event") continue;
+      seen.push(followed.event);
+      if (followed.event.type === "turn-finished") break;
+      if (followed.event.type !== "approval-asked") continue;
+      await daemon.kill();
+      endedWith(0, await goald.run(["ps"]));
+      await daemon.client.answer("t", { verdict: "approved" });
+    }
+    const { log, problems } = await lookInto(goald);
+    expect(seen).toEqual(log.slice(0, seen.length));
+    expect([seen.length, problems]).toEqual([log.length, []]);
+    expect(seen.filter(({ type }) => type === "approval-asked").length).toBeGreaterThanOrEqual(2);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  });
+
+  it("that cannot be started again does not keep anybody from looking", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    await createWaiting(daemon);
+    await daemon.kill();
+    await rm(join(goald.home, ".goald", "daemon.sock"));
+    await goald.write(".goald/daemon.sock/in-the-way", "");
+    const looked = endedWith(0, await goald.run(["ps", "--json"]));
+    expect(looked.stderr).toContain("The daemon has died and could not be started again.");
+    expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
+  });
+
+  it("kill -9 and six at once, five times: never two daemons, never none", () => playRounds(5), 120_000);
+});
+
+describe("the daemon's own verbs", () => {
+  it.each(["up", "down", "restart", "status", "reload", "install-service", "doctor"])(
+    "%s shows examples first, and takes --json",
+    async (verb) => {
+      await using goald = await makeGoald();
+      const { stdout } = endedWith(0, await goald.run([verb, "--help"]));
+      expect(stdout).toMatch(new RegExp(`^Examples:\n  goald ${verb}`));
+      expect(stdout).toContain("--json");
+    },
+  );
+
+  it("do not show the one that the others start", async () => {
+    await using goald = await makeGoald();
+    expect(endedWith(0, await goald.run(["--help"])).stdout).not.toMatch(/^ {2}daemon\b/m);
+  });
+
+  it.each([["-1"], ["1.5"], ["soon"]])("take no time limit of %s (exit 2)", async (value) => {
+    await using goald = await makeGoald();
+    expect(errorOf(endedWith(2, await goald.run(["down", "-t", value, "--json"]))).code).toBe("GOALD_USAGE");
+  });
+});
+
+/** Answers when it may. */
+function slowServer(until: Promise<void>, model: ReturnType<typeof numberedModel>): Promise<OpenAIServer> {
+  return startOpenAIServer({
+    reply: async (request) => {
+      await until;
+      return model(request);
+    },
+    embeddings: null,
+  });
+}
+
+async function createUnattended({ client }: TestDaemon): Promise<void> {
+  await client.create({
+    name: "t",
+    role: "an assistant",
+    goals: ["g"],
+    settings: { approve: "never", stepLimit: null, background: true },
+  });
+}

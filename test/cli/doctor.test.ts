@@ -1,0 +1,183 @@
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
+
+const KEY = "sk-secret-0123456789abcdef";
+const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
+
+interface Report {
+  readonly errors: number;
+  readonly warnings: number;
+  readonly findings: readonly { check: string; level: string; text: string; advice: string }[];
+  readonly repaired: readonly { text: string }[];
+}
+
+async function examine(goald: Goald, code: number, args: readonly string[] = [], env: StartOptions["env"] = {}) {
+  const ended = endedWith(code, await goald.run(["doctor", "--json", ...args], { env }));
+  return JSON.parse(ended.stdout) as Report;
+}
+const levelOf = ({ findings }: Report, check: string): readonly string[] =>
+  findings.filter((finding) => finding.check === check).map(({ level }) => level);
+const textOf = ({ findings }: Report, check: string): string =>
+  findings
+    .filter((finding) => finding.check === check)
+    .map(({ text, advice }) => `${text} ${advice}`)
+    .join("\n");
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe("goald doctor", () => {
+  it("finds nothing wrong where nothing is, but for a model to talk to", async () => {
+    await using goald = await makeGoald();
+    const report = await examine(goald, 1);
+    expect(report.findings.filter(({ level }) => level !== "ok").map(({ check }) => check)).toEqual(["model"]);
+    expect(textOf(report, "model")).toContain(join(goald.home, ".env"));
+    expect((await examine(goald, 0, [], SERVER)).errors).toBe(0);
+    // It only looks.
+    await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("says for people what it found, each with a sign, and what to do", async () => {
+    await using goald = await makeGoald();
+    const { stdout } = endedWith(1, await goald.run(["doctor"]));
+    expect(stdout).toMatch(/^✓ goald {8}\S+ on Node 24\./);
+    expect(stdout).toMatch(/^✗ model {8}there is no key and no model server\n {15}Put OPENAI_API_KEY=/m);
+    expect(stdout).toContain("1 fault, 0 warnings.");
+    expect(endedWith(0, await goald.run(["doctor"], { env: SERVER })).stdout).toContain("All is well.");
+  });
+
+  it("says that a key is there and where, and never shows it", async () => {
+    await using goald = await makeGoald();
+    await goald.write(".env", `OPENAI_API_KEY=${KEY}\n`);
+    const inFile = await examine(goald, 0);
+    expect(levelOf(inFile, "model")).toEqual(["ok"]);
+    expect(textOf(inFile, "model")).toContain(`OPENAI_API_KEY, ${join(goald.home, ".env")}`);
+    const inShell = await examine(goald, 0, [], { OPENAI_API_KEY: `${KEY}x` });
+    expect(levelOf(inShell, "model")).toEqual(["warning"]);
+    expect(JSON.stringify([inFile, inShell])).not.toContain(KEY);
+  });
+
+  it("finds what others can read or write, and closes it with --fix", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write(".env", "A=b\n", 0o644);
+    endedWith(0, await goald.run(["ps"]));
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const at = (path: string): string => join(goald.home, path);
+    await chmod(at(".goald"), 0o755);
+    await chmod(at(".goald/goald.db"), 0o640);
+    await chmod(at(".goald/log/goald.log"), 0o604);
+    await chmod(at("commands"), 0o777);
+    const found = await examine(goald, 1);
+    for (const path of [".env", ".goald", ".goald/goald.db", ".goald/log/goald.log", "commands"])
+      expect(textOf(found, "permissions")).toContain(`${at(path)} `);
+    expect(found.errors).toBe(5);
+    const fixed = await examine(goald, 0, ["--fix"]);
+    expect(fixed.repaired).toHaveLength(5);
+    expect(levelOf(fixed, "permissions")).toEqual(["ok"]);
+    expect(
+      await Promise.all([".env", ".goald", ".goald/goald.db", "commands"].map((path) => modeOf(at(path)))),
+    ).toEqual([0o600, 0o700, 0o600, 0o755]);
+    expect(daemon.isHeld()).toBe(true);
+  });
+
+  it("tells a daemon that runs, one that died and one that was ended apart", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const running = await examine(goald, 0);
+    expect(textOf(running, "daemon")).toContain(`runs (pid ${daemon.pid()}, goald `);
+    await daemon.kill();
+    await writeFile(join(goald.home, ".goald", "log", "daemon.out"), "first\nFATAL ERROR: \u001b[31mno memory\n");
+    const died = await examine(goald, 1);
+    expect(textOf(died, "daemon")).toContain("it died. Its last words: FATAL ERROR: ");
+    expect(textOf(died, "daemon")).toContain("goald up");
+    const shown = endedWith(1, await goald.run(["doctor"]));
+    expect(shown.stdout).toContain("FATAL ERROR: no memory");
+    endedWith(0, await goald.run(["up"]));
+    endedWith(0, await goald.run(["down"]));
+    expect(levelOf(await examine(goald, 0), "daemon")).toEqual(["ok"]);
+  });
+
+  it("finds the socket that a killed daemon left, and removes it with --fix; never that of one that runs", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    const socket = join(goald.home, ".goald", "daemon.sock");
+    endedWith(0, await goald.run(["up"]));
+    expect((await examine(goald, 0, ["--fix"])).repaired).toEqual([]);
+    expect((await stat(socket)).isSocket()).toBe(true);
+    await daemon.kill();
+    expect(levelOf(await examine(goald, 1), "socket")).toEqual(["warning"]);
+    expect((await examine(goald, 1, ["--fix"])).repaired).toMatchObject([{ text: expect.stringContaining(socket) }]);
+    await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("names the variables that this shell has and the daemon has not, without their values", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using _daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    expect(levelOf(await examine(goald, 0), "environment")).toEqual([]);
+    const report = await examine(goald, 0, [], { OPENAI_API_KEY: KEY });
+    expect(levelOf(report, "environment")).toEqual(["warning"]);
+    expect(textOf(report, "environment")).toContain("OPENAI_API_KEY");
+    expect(textOf(report, "environment")).not.toContain("OPENAI_BASE_URL");
+    expect(JSON.stringify(report)).not.toContain(KEY);
+  });
+
+  it("says all that is wrong with the settings, and goes on with the rest", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write("config/goald.json", '{"temperature": "hot", "recall": {"count": -1}}');
+    const report = await examine(goald, 1);
+    expect(levelOf(report, "settings")).toEqual(["error", "error"]);
+    expect(textOf(report, "settings")).toContain("temperature");
+    expect(textOf(report, "settings")).toContain("recall.count");
+    expect(levelOf(report, "store")).toEqual(["ok"]);
+  });
+
+  it("finds a store that cannot be read", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write(
+      ".goald/goald.db",
+      "this is no database, and it is long enough to be looked at as one".repeat(20),
+    );
+    await chmod(join(goald.home, ".goald"), 0o700);
+    const report = await examine(goald, 1);
+    expect(levelOf(report, "store")).toEqual(["error"]);
+    expect(textOf(report, "store")).toContain("goald.db");
+  });
+
+  it("finds a clock that was set back behind the last event", async () => {
+    await using goald = await makeGoald(SERVER);
+    await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
+    const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
+    const spec = { name: "t", role: "r", goals: ["g"], approve: "always", stepLimit: null } as const;
+    await store.create(spec, "k", new Date(Date.now() + 3_600_000).toISOString());
+    await store.close();
+    const report = await examine(goald, 0);
+    expect(levelOf(report, "clock")).toEqual(["warning"]);
+    expect(textOf(report, "store")).toContain("1 agent, ");
+  });
+
+  it("finds a service that starts a Node that is gone, and one that is not what goald would write", async () => {
+    await using goald = await makeGoald(SERVER);
+    const installed = endedWith(0, await goald.run(["install-service", "--json"]));
+    const { path } = JSON.parse(installed.stdout) as { path: string };
+    expect(levelOf(await examine(goald, 0), "service")).toEqual(["ok"]);
+    const unit = await readFile(path, "utf8");
+    await writeFile(path, `${unit}# mine\n`);
+    expect(levelOf(await examine(goald, 0), "service")).toEqual(["warning"]);
+    await writeFile(path, unit.replace(/^ExecStart="[^"]*"/m, 'ExecStart="/opt/old %%node/bin/node"'));
+    const report = await examine(goald, 1);
+    expect(textOf(report, "service")).toContain("a Node that is not there: /opt/old %node/bin/node");
+    expect(textOf(report, "service")).toContain("goald install-service --force");
+  });
+
+  it("finds a home that is no folder", async () => {
+    await using goald = await makeGoald(SERVER);
+    await writeFile(goald.home, "");
+    const report = await examine(goald, 1);
+    expect(levelOf(report, "home")).toEqual(["error"]);
+  });
+});

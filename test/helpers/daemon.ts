@@ -1,0 +1,90 @@
+/**
+ * daemon.ts -- the daemon of a test's home: found, asked, killed, and gone when the test is over, however it ends.
+ *
+ * It belongs to no test: goald starts it in a session of its own. Processes are looked for in /proc.
+ */
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Client, connectHost } from "#client/client.ts";
+import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { systemClock } from "#util/clock.ts";
+import type { Goald } from "./goald.ts";
+
+export interface TestDaemon extends AsyncDisposable {
+  readonly client: Client;
+  /** Of the process that holds the home's lock. Throws when there is none. */
+  pid(): number;
+  isHeld(): boolean;
+  /** Processes that were started as the daemon of this home, those that are about to end too. */
+  processes(): Promise<readonly number[]>;
+  /** kill -9; resolves when the lock is free. */
+  kill(): Promise<void>;
+  /** Looks again and again, as long as a test may take. */
+  until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
+}
+
+const PAUSE_MS = 20;
+const PATIENCE_MS = 15_000;
+
+export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
+  const privateFolder = join(home, ".goald");
+  const lock = join(privateFolder, "lock.db");
+
+  function pid(): number {
+    const info = isHostHeld(lock) ? readHostInfo(lock) : undefined;
+    if (!info) throw new Error(`Nobody runs the agents of ${home}.`);
+    return info.pid;
+  }
+
+  async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = performance.now() + PATIENCE_MS; !(await isSo()); await systemClock.sleep(PAUSE_MS))
+      if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`);
+  }
+
+  async function kill(): Promise<void> {
+    const holder = pid();
+    process.kill(holder, "SIGKILL");
+    await until("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
+  }
+
+  const processes = (): Promise<readonly number[]> => processesOf(home);
+
+  return {
+    client: connectHost(join(privateFolder, "daemon.sock")),
+    pid,
+    isHeld: () => isHostHeld(lock),
+    processes,
+    kill,
+    until,
+    [Symbol.asyncDispose]: async () => {
+      // Nobody is to revive it.
+      await rm(join(privateFolder, "wanted"), { force: true });
+      await until("no daemon is left", async () => {
+        const left = await processes();
+        for (const one of left) endProcess(one);
+        return left.length === 0;
+      });
+    },
+  };
+}
+
+/** In the background, or in front of a service manager. */
+async function processesOf(home: string): Promise<readonly number[]> {
+  const numbers = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    numbers.map(async (name) => {
+      const words = (await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
+      const isDaemon = words.includes("daemon") || words.includes("--foreground");
+      return isDaemon && words.includes(home) ? [Number(name)] : [];
+    }),
+  );
+  return found.flat();
+}
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
