@@ -10,7 +10,7 @@ import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/read-text-file.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { ContextWindows } from "#model/context-window.ts";
-import { joinPrices, type PriceTable, readPrices } from "#model/prices.ts";
+import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type Reading } from "#reply/read.ts";
 import { ROOT_FOLDER, readShippedJson } from "./shipped.ts";
@@ -51,6 +51,10 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   const own = await readOwnPrices(path);
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
 }
+
+/** Whether a call is known to cost money: the model has a price, and its server is somebody else's. */
+export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>
+  !isThisMachine(baseUrl) && priceOf(model, baseUrl, await loadPrices(home)) !== undefined;
 
 async function readOwnPrices(path: string): Promise<unknown> {
   try {

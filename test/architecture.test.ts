@@ -32,7 +32,17 @@ const ROOMS: readonly Room[] = [
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL),
-  room("src/store/*.ts", CORE, UTIL, FILES, "node:sqlite", "node:crypto", "node:timers/promises"),
+  room(
+    "src/store/*.ts",
+    CORE,
+    UTIL,
+    FILES,
+    "node:sqlite",
+    "node:crypto",
+    "node:module",
+    "node:timers/promises",
+    "node:worker_threads",
+  ),
   room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto"),
   room("src/config/*.ts", CORE, UTIL, FILES, "node:crypto", "dotenv", "yaml"),
   withTypes(
@@ -56,9 +66,19 @@ const ROOMS: readonly Room[] = [
   // A listener on loopback that plays a recorded model; no client.
   room("src/demo/*.ts", CORE, UTIL, FILES, "node:http", "node:crypto"),
   // What a person or a program reads about agents: rows, states and events in, views out. Pure.
-  room("src/views/*.ts", CORE, UTIL, "#daemon/control\\.ts", "#reply/.+", "node:path", "diff"),
+  room(
+    "src/views/*.ts",
+    CORE,
+    UTIL,
+    "#daemon/control\\.ts",
+    "#prompt/.+",
+    "#reply/.+",
+    "node:crypto",
+    "node:path",
+    "diff",
+  ),
   // The local API: HTTP around one `Control`. A listener on the unix socket, no client.
-  room("src/server/*.ts", CORE, UTIL, FILES, "#daemon/control\\.ts", "fastify"),
+  room("src/server/*.ts", CORE, UTIL, FILES, "#daemon/control\\.ts", "ajv", "fastify"),
   // The socket's client, and the daemon started when there is none. It reaches no network.
   room(
     "src/client/*.ts",
@@ -85,6 +105,7 @@ const ROOMS: readonly Room[] = [
     "#views/.+",
     "#store/.+",
     "#terminal/.+",
+    "#workspace/local-workspace\\.ts",
   ),
   room("src/cli/*.ts", CORE, "\\.\\./verbs/[\\w-]+\\.ts", "commander"),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "\\./verbs/[\\w-]+\\.ts", "commander"),

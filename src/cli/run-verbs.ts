@@ -1,5 +1,5 @@
 /** run-verbs.ts -- the verbs that set an agent going: run and resume. */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Bind, collect, positiveInteger } from "./bind.ts";
 
 export function addRunVerbs(program: Command, bind: Bind): void {
@@ -7,35 +7,93 @@ export function addRunVerbs(program: Command, bind: Bind): void {
     program
       .command("run")
       .argument("[goal]", "one more goal")
-      .description("set up a new agent, by questions or by flags, and run it here")
+      .description("set up a new agent, by questions or by flags, and run it here or in the background")
       .addHelpText("before", RUN_EXAMPLES)
       .option("--name <name>", "the agent's name")
       .option("--role <role>", "what it is: “an assistant that …”")
       .option("-g, --goal <goal>", "a goal; repeat it for up to five", collect, [])
-      .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file"),
+      .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file")
+      .option("-d, --detach", "run it in the background, by the daemon, and return at once")
+      .option("--wait", "run it in the background and wait silently; the exit code is the result's"),
   ).action(bind(async ([goal], options) => (await import("../verbs/run.ts")).runVerb(goal, options)));
 
   addRunOptions(
     program
       .command("resume")
       .argument("[agent]", "id or name; default: the last one that is not finished")
-      .description("go on with an agent where its log ends, after a pause, a limit or a crash"),
-  ).action(bind(async ([agent], options) => (await import("../verbs/run.ts")).resumeVerb(agent, options)));
+      .description("go on with an agent where its log ends, after a pause, a limit or a crash; limits count from there")
+      .addHelpText("before", RESUME_EXAMPLES)
+      .option("-d, --detach", "go on in the background, by the daemon, and return at once"),
+  ).action(bind(async ([agent], options) => (await import("../verbs/resume.ts")).resumeVerb(agent, options)));
 }
 
 const RUN_EXAMPLES = `Examples:
   goald run
   goald run --name Foo --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"
   goald run --from agent.yaml --continuous --continuous-limit 50 --json
+  goald run -d --from agent.yaml --approve risky --max-time 8h --budget 2.50
+  goald run --wait --from agent.yaml --max-steps 200 && cat workspace/foo/plan.md
+`;
+
+const RESUME_EXAMPLES = `Examples:
+  goald resume
+  goald resume foo --max-steps 50
+  goald resume foo -d --approve risky --max-time 2h
 `;
 
 function addRunOptions(command: Command): Command {
   return command
-    .option("-c, --continuous", "run every command without asking")
+    .option("-c, --continuous", "run every command without asking: --approve never")
     .addOption(
       new Option("-l, --continuous-limit <steps>", "stop after so many steps; with --continuous").argParser(
         positiveInteger,
       ),
     )
+    .addOption(
+      new Option(
+        "--approve <mode>",
+        "ask a person before every command, before risky ones, or never; default: always here, risky in the background",
+      ).choices(["never", "risky", "always"]),
+    )
+    .addOption(
+      new Option("--max-steps <steps>", "pause after so many more steps, or none for no limit").argParser(
+        orNone(positiveInteger),
+      ),
+    )
+    .addOption(
+      new Option("--max-tokens <tokens>", "pause after so many more tokens, in and out, or none").argParser(
+        orNone(positiveInteger),
+      ),
+    )
+    .addOption(new Option("--budget <usd>", "pause after so many more US dollars, or none").argParser(orNone(dollars)))
+    .addOption(
+      new Option("--max-time <time>", "pause after that time, such as 30s, 90m, 8h or 2d, or none").argParser(
+        orNone(milliseconds),
+      ),
+    )
     .option("--model <name>", "the model to use, instead of SMART_LLM");
+}
+
+/** `none` takes a limit away. (For null the parser would put an empty text.) */
+const orNone =
+  (parse: (value: string) => number) =>
+  (value: string): number =>
+    value === "none" ? Number.POSITIVE_INFINITY : parse(value);
+
+function dollars(value: string): number {
+  const usd = /^\d{1,7}(?:\.\d{1,6})?$/.test(value) ? Number(value) : 0;
+  if (usd > 0) return usd;
+  throw new InvalidArgumentError("Expected US dollars, more than 0, such as 5 or 0.50, or none.");
+}
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const LONGEST_MS = 3_650 * UNIT_MS.d;
+
+function milliseconds(value: string): number {
+  const [, count = "", unit = ""] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
+  const ms = Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
+  if (count !== "" && ms <= LONGEST_MS) return ms;
+  throw new InvalidArgumentError(
+    "Expected a whole number and a unit, such as 30s, 90m, 8h or 2d, up to 3650d, or none.",
+  );
 }

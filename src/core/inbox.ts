@@ -10,7 +10,7 @@
  */
 import type { NewEvent } from "./event.ts";
 import type { InboxMessage } from "./ports.ts";
-import { type AgentState, activeFrame, openCommand } from "./state.ts";
+import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 
 /** Whether the agent stands at a point where a message may change its course. */
 export function listens(state: AgentState): boolean {
@@ -54,8 +54,6 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
       return receiveAnswer(message, state);
   }
 }
-
-const isFinished = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
 
 const nextTurn = (state: AgentState): readonly NewEvent[] =>
   isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];

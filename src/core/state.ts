@@ -154,3 +154,9 @@ export function openCommand(state: AgentState, callId: string): Extract<OpenCall
   const call = state.open[callId];
   return call?.kind === "command" ? call : undefined;
 }
+
+/** The turn is over: it does nothing more until it is given more to do. */
+export const isFinished = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
+
+/** It finished, or is paused for whatever reason: nothing happens by itself. */
+export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);

@@ -119,9 +119,9 @@ export interface Control {
     name: string,
     how: { readonly force: boolean; readonly files: boolean },
   ): Promise<{ readonly id: string; readonly workspace: string }>;
-  /** Committed events after `after`, oldest first; at most `limit`. */
+  /** Committed events after `after`, oldest first; at most `limit`. Works until the host is down. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
-  /** Resolves when the agent's log is longer than `after`, or the signal is aborted; never rejects for either. */
+  /** Resolves when the agent's log is longer than `after`, when it is removed, or when the signal is aborted; rejects for none of them. */
   whenLonger(name: string, after: number, signal: AbortSignal): Promise<void>;
   /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */
   reload(): Promise<readonly string[]>;

@@ -8,11 +8,12 @@ import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
-import { type AgentState, activeFrame, initialState, openCommand } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, isFinished, isOver, openCommand } from "#core/state.ts";
 import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
+import { heardNote } from "./heard-note.ts";
 import type { Supervisor } from "./supervise.ts";
 
 export interface HostControlParts {
@@ -98,8 +99,12 @@ export function createHostControl(parts: HostControlParts): Control {
 
   /** What the agent hears at once when it stands, and after the step when it is in one. */
   async function tell(found: Found, message: InboxMessage, key?: string): Promise<void> {
-    await deliver(found.row.id, message, key);
-    if (runsHere(found)) supervisor.wake(found.row.id);
+    const { row, state } = found;
+    // More to do for one that had finished on a terminal: whoever says it here wants it done here.
+    const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
+    if (isHandedOver) await deliver(row.id, { type: "settings", background: true });
+    await deliver(row.id, message, key);
+    if (isHandedOver || runsHere(found)) supervisor.wake(row.id);
   }
 
   /** An agent of a terminal does not begin to run in a daemon because somebody speaks to it. */
@@ -115,14 +120,14 @@ export function createHostControl(parts: HostControlParts): Control {
   async function say(name: string, words: Parameters<Control["say"]>[1]): Promise<Done> {
     const found = await find(name);
     await tell(found, { type: "say", from: words.from, text: words.text }, words.key);
-    return done(found.row, heardNote(found, runsHere(found)));
+    return done(found.row, heardNote(found.row, found.state, runsHere(found)));
   }
 
   async function setGoals(name: string, goals: readonly string[]): Promise<Done> {
     const found = await find(name);
     const checked = parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
     await tell(found, { type: "goals", goals: checked.goals });
-    return done(found.row, heardNote(found, runsHere(found)));
+    return done(found.row, heardNote(found.row, found.state, runsHere(found)));
   }
 
   async function pause(name: string, reason: string): Promise<Done> {
@@ -166,8 +171,7 @@ export function createHostControl(parts: HostControlParts): Control {
 
   async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<Done> {
     const { row, state } = await find(name);
-    if (activeFrame(state).phase.kind === "resting")
-      throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
+    if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
     const key = randomUUID();
     await deliver(row.id, { type: "settings", ...settings, background: true }, `${key}/settings`);
     await deliver(row.id, { type: "resume" }, key);
@@ -234,14 +238,7 @@ export function createHostControl(parts: HostControlParts): Control {
 
 const STOPPED = "Stopped by a person.";
 
-/** It finished, or a person or a limit stopped it. */
-const isOver = (state: AgentState): boolean => state.paused !== null || activeFrame(state).phase.kind === "resting";
+const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
 const conflict = (message: string, hint: string): GoaldError =>
   new GoaldError("GOALD_CONFLICT" satisfies ErrorCode, message, { hint });
-
-function heardNote({ row, state }: Found, runs: boolean): string {
-  if (state.paused) return `It is paused and will read this when it goes on: goald resume ${row.id}`;
-  if (activeFrame(state).phase.kind === "resting") return "It had finished, and goes on with this as its next turn.";
-  return runs ? "It will read this with its next step." : `It does not run: goald resume ${row.id}`;
-}

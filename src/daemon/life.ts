@@ -7,7 +7,7 @@
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Clock, Lease } from "#core/ports.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, isOver } from "#core/state.ts";
 import { openJournal } from "./journal.ts";
 import { type RunParts, run } from "./run.ts";
 
@@ -182,8 +182,7 @@ export function createLife(id: string, parts: LifeParts): Life {
   async function pauseAt(code: PauseCode, reason: string): Promise<void> {
     await using opened = await parts.open(id, new AbortController().signal);
     const journal = await openJournal(opened.lease, { ...opened.parts, onCommitted });
-    const isOver = journal.state.paused !== null || activeFrame(journal.state).phase.kind === "resting";
-    if (!isOver) journal.record({ events: [{ type: "agent-paused", code, reason }] });
+    if (!isOver(journal.state)) journal.record({ events: [{ type: "agent-paused", code, reason }] });
     await journal.commit(null);
     ({ state } = journal);
     wakeAt = null;

@@ -39,7 +39,8 @@ function namesOf(model: string): readonly string[] {
 /** `-2024-08-06`, `-20240806`, `-0613`, `-latest`. */
 const RELEASE = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$/;
 
-function isThisMachine(baseUrl: string): boolean {
+/** Whether a server lies on this machine, by its address. */
+export function isThisMachine(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false;
   const { hostname } = new URL(baseUrl);
   return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || LOOPBACK.test(hostname);

@@ -93,6 +93,7 @@ class QueuedLines implements LineInput {
 
   dropTypedAhead(): void {
     this.#queue.length = 0;
+    this.#dropTyped();
   }
 
   close(): void {

@@ -5,7 +5,7 @@
  * control characters, and the command is shown as the JSON that will really run.
  */
 import { styleText } from "node:util";
-import type { EventOf, RecordedEvent } from "#core/event.ts";
+import type { CommandCall, EventOf, RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
@@ -50,7 +50,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "reply-rejected":
       return [["yellow", "Reply not usable:", event.problems.join("\n")]];
     case "command-requested":
-      return [["cyan", "Command:", `${event.call.name} ${shownArguments(event.call.args)}`]];
+      return [["cyan", "Command:", describeCall(event.call)]];
     case "approval-asked":
       return [["dim", "", event.reason]];
     case "command-denied":
@@ -107,6 +107,9 @@ function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): 
       : `, with ${recallIds.length} ${recallIds.length === 1 ? "recall" : "recalls"} of earlier steps`;
   return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }
+
+/** A command as the JSON that will really run. */
+export const describeCall = ({ name, args }: CommandCall): string => `${name} ${shownArguments(args)}`;
 
 /** Every argument by itself, so that a long one cannot push another out of sight. */
 function shownArguments(args: Readonly<Record<string, unknown>>): string {

@@ -6,7 +6,17 @@
  * error message or stack can slip by. A line is handed to the system before the call returns: kill -9
  * loses none. Whatever is wrong with the log never stops an agent: lines are lost, and that is said once.
  */
-import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Level, Logger } from "pino";
@@ -106,28 +116,31 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
   let file: OpenFile | undefined;
   let mayRotate = true;
 
-  function rotateIfBig(): void {
-    if (!file || file.bytes <= maxBytes || !mayRotate) return;
+  /** The file that has the name now, with room in it. */
+  function current(): OpenFile {
+    file ??= openToAppend(path);
+    const bytes = sizeUnderName(path, file);
+    if (bytes !== undefined && (bytes <= maxBytes || !mayRotate)) return file;
     closeSync(file.descriptor);
     file = undefined;
-    try {
-      rotate(path);
-    } catch (thrown) {
-      mayRotate = false;
-      lost(thrown);
-    }
+    if (bytes !== undefined)
+      try {
+        rotate(path);
+      } catch (thrown) {
+        // Another process was faster.
+        mayRotate = isNotThere(thrown);
+        if (!mayRotate) lost(thrown);
+      }
     file = openToAppend(path);
+    return file;
   }
 
   return {
     write: (line) => {
       try {
-        file ??= openToAppend(path);
-        rotateIfBig();
-        const bytes = Buffer.from(file.isTorn ? `\n${line}` : line);
-        const written = writeSync(file.descriptor, bytes);
-        file.bytes += written;
-        file.isTorn = written < bytes.length;
+        const open = current();
+        const bytes = Buffer.from(open.isTorn ? `\n${line}` : line);
+        open.isTorn = writeSync(open.descriptor, bytes) < bytes.length;
       } catch (thrown) {
         lost(thrown);
       }
@@ -137,21 +150,30 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
 
 interface OpenFile {
   readonly descriptor: number;
-  bytes: number;
+  readonly dev: number;
+  readonly ino: number;
   /** The disk was full in the middle of the last line: the next one must not be added to it. */
   isTorn: boolean;
 }
+
+/** Undefined when the name is not its any more: it was put aside or removed. */
+function sizeUnderName(path: string, { dev, ino }: OpenFile): number | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.dev === dev && found.ino === ino ? found.size : undefined;
+}
+
+const isNotThere = (thrown: unknown): boolean => Error.isError(thrown) && "code" in thrown && thrown.code === "ENOENT";
 
 /** Throws for a link: it could lead the log into any file of this user. */
 function openToAppend(path: string): OpenFile {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
   const descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
-    const { mode, size } = fstatSync(descriptor);
+    const { mode, size, dev, ino } = fstatSync(descriptor);
     if ((mode & 0o077) !== 0) fchmodSync(descriptor, 0o600);
     const last = new Uint8Array(1);
     const isTorn = size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== NEWLINE;
-    return { descriptor, bytes: size, isTorn };
+    return { descriptor, dev, ino, isTorn };
   } catch (thrown) {
     closeSync(descriptor);
     throw thrown;

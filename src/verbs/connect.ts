@@ -1,23 +1,32 @@
 /**
  * connect.ts -- a model to talk to: what the settings name, or what a person chooses when they name none.
  *
- * A server found on this machine is offered, never used unasked.
+ * A server found on this machine is offered, never used unasked. For a daemon, what is chosen must be kept: it lives on
+ * when this shell and its environment are gone.
  */
+import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { chooseConnection, saveKey } from "#terminal/connect.ts";
+import { type ConnectionChoice, chooseConnection, saveKey } from "#terminal/connect.ts";
+import { clean } from "#util/clean.ts";
 import { findServers } from "../main.ts";
 import { demoVerb } from "./demo.ts";
-import { type House, netsFor } from "./house.ts";
-import type { RunOptions } from "./run.ts";
+import { type GlobalOptions, type House, netsFor } from "./house.ts";
 
 export type Connection =
   | { readonly kind: "house"; readonly house: House }
   /** The person chose something else than running the agent. */
   | { readonly kind: "done"; readonly exitCode: number };
 
-export async function connected(house: House, options: RunOptions): Promise<Connection> {
+export interface ConnectOptions extends GlobalOptions {
+  readonly model?: string;
+  /** A daemon is to use it, not this process. */
+  readonly forDaemon?: boolean;
+}
+
+/** Throws GOALD_KEY_MISSING when there is none and nobody to ask. */
+export async function connected(house: House, options: ConnectOptions): Promise<Connection> {
   const { settings, talk, home } = house;
   // A server of one's own may want no key; OpenAI's always does.
   if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL) return { kind: "house", house };
@@ -32,8 +41,10 @@ export async function connected(house: House, options: RunOptions): Promise<Conn
   switch (choice.kind) {
     case "key":
       if (choice.save) await saveKey(home.envFile, choice.apiKey);
+      else if (options.forDaemon) throw notKept("key", home.envFile);
       return load({ "openai.apiKey": choice.apiKey });
     case "server":
+      if (options.forDaemon) await keepServer(choice, house);
       return load({ "openai.baseUrl": choice.baseUrl, "models.smart": choice.model });
     case "demo":
       return { kind: "done", exitCode: await demoVerb(options) };
@@ -41,6 +52,26 @@ export async function connected(house: House, options: RunOptions): Promise<Conn
       return { kind: "done", exitCode: EXIT.interrupted };
   }
 }
+
+async function keepServer(
+  { baseUrl, model }: Extract<ConnectionChoice, { kind: "server" }>,
+  { talk, home }: House,
+): Promise<void> {
+  const question = `Keep ${clean(baseUrl)} and ${clean(model)} in this home's .env, where the daemon finds them? (y/n) `;
+  const answer = await talk.input().askLine(question);
+  if (!/^y(?:es)?$/i.test(answer?.trim() ?? "")) throw notKept("server", home.envFile);
+  await saveToEnvFile(home.envFile, "OPENAI_BASE_URL", baseUrl);
+  await saveToEnvFile(home.envFile, "SMART_LLM", model);
+}
+
+const notKept = (what: "key" | "server", envFile: string): GoaldError =>
+  new GoaldError(
+    "GOALD_KEY_MISSING",
+    `The daemon would not have the ${what}: it was not kept, and nothing was begun.`,
+    {
+      hint: `An agent in the background outlives this shell, so keep the ${what} in ${envFile}, or set it in the environment that the daemon starts in.`,
+    },
+  );
 
 const noKey = (envFile: string): GoaldError =>
   new GoaldError("GOALD_KEY_MISSING", "There is no key and no model server in the settings.", {

@@ -1,27 +1,27 @@
 /**
  * demo.ts -- `goald demo`: a recorded agent through the real loop, over real HTTP, writing real files.
  */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { SettingFlags } from "#config/load.ts";
 import { activeFrame } from "#core/state.ts";
 import { readRecording } from "#demo/recording.ts";
 import { startReplayServer } from "#demo/replay-server.ts";
+import { isHostHeld } from "#store/host-lock.ts";
 import { openHost } from "../main.ts";
 import { ROOT_FOLDER } from "../shipped.ts";
 import { hostAgent, openHouseLog } from "./host-agent.ts";
-import { type GlobalOptions, openHouse } from "./house.ts";
+import { type GlobalOptions, type House, openHouse } from "./house.ts";
 
 export async function demoVerb(options: GlobalOptions): Promise<number> {
   const recording = await readRecording(join(ROOT_FOLDER, "config", "demo"));
   await using server = await startReplayServer(recording.replies);
-  const house = await openHouse(
-    { ...options, input: false, revives: false },
-    {
-      "openai.baseUrl": server.baseUrl,
-      "openai.apiKey": "demo-needs-no-key",
-      ...AS_RECORDED,
-    },
-  );
+  const house = await openFreeHouse(options, {
+    "openai.baseUrl": server.baseUrl,
+    "openai.apiKey": "demo-needs-no-key",
+    ...AS_RECORDED,
+  });
   const { talk } = house;
   try {
     await using host = await openHost(house.home, house.settings, await openHouseLog(house));
@@ -42,6 +42,19 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
   } finally {
     talk.close();
   }
+}
+
+/** The person's home, unless a daemon or another run has its agents in hand: then one of the demo's own. */
+async function openFreeHouse(options: GlobalOptions, flags: SettingFlags): Promise<House> {
+  const asked = { ...options, input: false, revives: false };
+  const house = await openHouse(asked, flags);
+  if (!isHostHeld(house.home.lock)) return house;
+  house.talk.close();
+  const folder = await mkdtemp(join(tmpdir(), "goald-demo-"));
+  house.talk.say(
+    `The agents of ${house.home.root} are in the hands of a process already; the demo has a home of its own.`,
+  );
+  return openHouse({ ...asked, home: folder }, flags);
 }
 
 /** The recording fits these settings; those of a person's own agents may be any. */

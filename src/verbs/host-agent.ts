@@ -2,16 +2,15 @@
  * host-agent.ts -- runs one agent in this process, shows it, and says how it ended.
  */
 import { EXIT } from "#core/errors.ts";
-import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
-import { createEventLines } from "#terminal/event-line.ts";
-import { createShowRun } from "#terminal/show-run.ts";
 import { clean } from "#util/clean.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { composeAgent, type Host } from "../main.ts";
-import { again, counted, type House } from "./house.ts";
+import type { House } from "./house.ts";
+import { createPresenter, createShow, exitCodeOf, type Show, sayEnd } from "./result.ts";
 
 export interface Hosted {
   readonly state: AgentState;
@@ -30,7 +29,7 @@ export async function hostAgent(
 ): Promise<Hosted> {
   const { talk } = house;
   const { interrupt, hard, restore } = watchSignals(house);
-  let show: (event: RecordedEvent) => void = () => {};
+  let show: Show = () => {};
   const report = (problem: string): void => {
     host.log.warn({ agent: row.id }, problem);
     talk.say(clean(house.redact(problem)));
@@ -47,14 +46,15 @@ export async function hostAgent(
       scrub: house.scrub,
       signal: hard,
     });
-    const onOpened = (state: AgentState): void => {
-      show = presenter(house, host, state);
+    const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
+    const onOpened = ({ open }: AgentState): void => {
+      show = createPresenter(house, thoughtsOf, open);
     };
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
-    if (ask) await showWaiting(host, row, createShow(house, host));
+    if (ask) await showWaiting(host, row, createShow(house, thoughtsOf));
     const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, ...(ask ? { ask } : {}) });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
-    sayEnd(row, agent.folder, state, exitCode, house);
+    sayEnd({ id: row.id, workspace: agent.folder }, state, exitCode, house);
     return { state, exitCode };
   } finally {
     restore();
@@ -62,7 +62,7 @@ export async function hostAgent(
 }
 
 /** The command that waits for a yes, with the thoughts behind it: the person may have come back days later. */
-async function showWaiting({ store }: Host, row: AgentRow, show: (event: RecordedEvent) => void): Promise<void> {
+async function showWaiting({ store }: Host, row: AgentRow, show: Show): Promise<void> {
   const tail = await store.read(row.id, Math.max(0, row.head - WAITING_TAIL), WAITING_TAIL);
   const asked = tail.findLast((event) => event.type === "approval-asked");
   if (!asked || tail.some((event) => event.seq > asked.seq && "callId" in event && event.callId === asked.callId))
@@ -74,22 +74,6 @@ async function showWaiting({ store }: Host, row: AgentRow, show: (event: Recorde
 
 /** Behind a command that waits there are only pauses and resumptions. */
 const WAITING_TAIL = 200;
-
-/** `opened`: the agent as it stood before this run. */
-function presenter(house: House, host: Host, opened: AgentState): (event: RecordedEvent) => void {
-  const { talk, redact } = house;
-  if (!talk.json) return createShow(house, host);
-  const toLine = createEventLines(opened.open);
-  return (event) => talk.data(redact(JSON.stringify(toLine(event))));
-}
-
-function createShow({ talk, redact, colour }: House, { catalogue }: Host): (event: RecordedEvent) => void {
-  return createShowRun({
-    print: (line) => talk.data(redact(line)),
-    colour,
-    thoughtsOf: (reply, finishReason) => catalogue.readReply(reply, finishReason).thoughts,
-  });
-}
 
 /** One line a step in the log file; the events themselves are in the store. */
 function logEvent(log: Log, agent: string, event: RecordedEvent): void {
@@ -115,50 +99,6 @@ function logEvent(log: Log, agent: string, event: RecordedEvent): void {
     default:
       log.debug({ agent, seq }, type);
   }
-}
-
-const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
-  person: EXIT.waitsForHuman,
-  stopped: EXIT.waitsForHuman,
-  killed: EXIT.waitsForHuman,
-  "token-limit": EXIT.limit,
-  budget: EXIT.limit,
-  "time-limit": EXIT.limit,
-  loop: EXIT.notReached,
-  "step-limit": EXIT.limit,
-  "bad-replies": EXIT.notReached,
-  "key-refused": EXIT.keyMissing,
-  "model-refused": EXIT.notReached,
-  "model-unreachable": EXIT.notReached,
-  "prompt-too-long": EXIT.usage,
-  "crash-loop": EXIT.error,
-};
-
-export function exitCodeOf(state: AgentState, interrupted: boolean): number {
-  if (activeFrame(state).phase.kind === "resting") return EXIT.ok;
-  if (interrupted) return EXIT.interrupted;
-  return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
-}
-
-function sayEnd(row: AgentRow, folder: string, state: AgentState, exitCode: number, { talk, home }: House): void {
-  const { phase } = activeFrame(state);
-  const { usage, step } = state;
-  const isDone = phase.kind === "resting";
-  if (talk.json) {
-    const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated, modelCalls } = usage;
-    const ended = isDone
-      ? { outcome: phase.outcome, reason: phase.reason }
-      : { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
-    const tokens = { input, output, cached, estimated };
-    const result = { type: "result", agent: row.id, ...ended, step, modelCalls, tokens, workspace: folder, exitCode };
-    talk.data(JSON.stringify(result));
-    return;
-  }
-  const about = usage.estimated ? "about " : "";
-  talk.say("");
-  talk.say(`${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
-  talk.say(`Workspace: ${folder}`);
-  if (!isDone) talk.say(`Go on with: ${again(home, "resume", row.id)}`);
 }
 
 /** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
 import type { AgentRow } from "#core/ports.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
 
 export interface ViewFacts {
@@ -79,4 +79,9 @@ function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: View
   const since = Date.parse(phase.kind === "retrying" && phase.at > row.updatedAt ? phase.at : row.updatedAt);
   const quietMs = now.getTime() - since;
   return quietMs > stallAfterMs ? quietMs : null;
+}
+
+/** An agent whose log cannot be read: what its row says, and why there is no more. */
+export function viewDamaged(row: AgentRow, reason: string, facts: ViewFacts): AgentView {
+  return { ...viewAgent(row, { ...initialState, name: row.name }, facts), state: "damaged", reason, stalledMs: null };
 }

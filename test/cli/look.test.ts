@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
 import { append, highestTask, ledger, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const jsonOf = (ended: Ended): unknown => JSON.parse(endedWith(0, ended).stdout);
@@ -49,8 +51,8 @@ describe("a home with agents", () => {
     const [head, row, ...rest] = endedWith(0, await goald.run(["ps"]))
       .stdout.trimEnd()
       .split("\n");
-    expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +CHANGED +WORKSPACE$/);
-    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\d{4}-\S+Z +\/.*\/workspace\/foo-bar$/);
+    expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
+    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d{4}-\S+Z +\/.*\/workspace\/foo-bar$/);
     expect(rest).toEqual([]);
   });
 
@@ -63,7 +65,12 @@ describe("a home with agents", () => {
           state: "completed",
           reason: null,
           step: 5,
+          turn: 1,
           tokens: expect.any(Number),
+          costUsd: expect.any(Number),
+          background: false,
+          stalledMs: null,
+          lastCommand: "task_complete",
           createdAt: expect.stringMatching(/Z$/),
           changedAt: expect.stringMatching(/Z$/),
           workspace: join(goald.home, "workspace", "foo-bar"),
@@ -75,9 +82,10 @@ describe("a home with agents", () => {
   it("shows one by id or by name: goals, state, the last thought, the files that are there", async () => {
     const shown = endedWith(0, await goald.run(["show", "foo-bar"])).stdout;
     expect(shown).toMatch(
-      /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nThought: {4}Now: task_complete\.\n/,
+      /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 of 100 steps left \(5 used\)\n/,
     );
     expect(shown).toContain(`Workspace:  ${goald.home}/workspace/foo-bar\n  notes/a.md (6 bytes, step 3)\n`);
+    expect(shown).toContain("\nThought:    Now: task_complete.\nNext:       Give it more to do");
     expect(shown).not.toContain("b.txt");
     expect(endedWith(0, await goald.run(["show", "FOO BAR"])).stdout).toBe(shown);
     expect(jsonOf(await goald.run(["show", "foo-bar", "--json"]))).toMatchObject({
@@ -147,8 +155,84 @@ describe("a home with agents", () => {
     // By name: the newest of that name.
     expect(jsonOf(await goald.run(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
     expect(endedWith(0, await goald.run(["show", "ünï 漢字"])).stdout).toContain(
-      "State:      paused: step-limit (The limit of 1 steps is reached.)",
+      "State:      paused: step-limit (The limit of 1 step is reached.",
     );
+  });
+});
+
+describe("the list of agents", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  beforeAll(async () => {
+    const reply = (request: ChatRequest): string =>
+      request.messages.some(({ content }) => content.includes("Stands"))
+        ? replyWith({ name: "do_nothing", args: {} })
+        : numberedModel([])(request);
+    server = await startOpenAIServer({ reply, embeddings: null });
+    goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    for (const name of ["Old", "New", "Broken"]) endedWith(0, await goald.run(run(name)));
+    endedWith(6, await goald.run([...run("Stands"), "--continuous-limit", "1"]));
+    change("UPDATE agent SET updated_at = '2020-01-01T00:00:00.000Z' WHERE id IN ('old', 'stands')");
+  });
+  afterAll(async () => {
+    await server.close();
+    await goald[Symbol.asyncDispose]();
+  });
+
+  function change(sql: string): void {
+    const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));
+    database.exec(sql);
+    database.close();
+  }
+  const idsOf = (ended: Ended): readonly string[] =>
+    (JSON.parse(ended.stdout) as { agents: { id: string }[] }).agents.map(({ id }) => id);
+
+  it("leaves out what ended more than a day ago, says how many those are, and has them with -a", async () => {
+    const listed = endedWith(0, await goald.run(["ps"])).stdout;
+    expect(listed).not.toMatch(/^old /m);
+    // It is not over: however long it stands.
+    expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
+    expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
+    expect(idsOf(endedWith(0, await goald.run(["ps", "--json"])))).toEqual(["new", "broken", "stands"]);
+    expect(idsOf(endedWith(0, await goald.run(["ps", "-a", "--json"])))).toEqual(["old", "new", "broken", "stands"]);
+    expect(endedWith(0, await goald.run(["ps", "-a"])).stdout).not.toContain("more than a day ago");
+  });
+
+  it("is printed again on a pipe when something has changed, and only then, until Ctrl-C, which is no failure", async () => {
+    const watching = goald.start(["ps", "--watch", "--json"]);
+    await watching.see("\n");
+    change("UPDATE agent SET updated_at = '2021-01-01T00:00:00.000Z' WHERE id = 'stands'");
+    await watching.see("2021-01-01");
+    watching.kill("SIGINT");
+    const lines = linesOf(endedWith(0, await watching.ended));
+    expect(lines).toHaveLength(2);
+    expect(lines.map(({ agents }) => (agents as unknown[]).length)).toEqual([3, 3]);
+  });
+
+  it("is drawn anew on a terminal, within its size", async () => {
+    const terminal = goald.openTerminal(["ps", "--watch"], { shell: 'trap : INT; "$@"; echo "code $?"' });
+    await terminal.see("\u001b[H\u001b[2J");
+    await terminal.see("TOKENS");
+    await terminal.see("\u001b[H\u001b[2J");
+    await terminal.see("stands");
+    // The terminal interrupts the shells around it, too.
+    terminal.type("\u0003");
+    await terminal.see("code 0");
+  });
+
+  it("shows one whose log is damaged as such, with the others, and ends with 1", async () => {
+    change("UPDATE agent SET head_sha = 'x' WHERE id = 'broken'");
+    const shown = endedWith(1, await goald.run(["ps"])).stdout;
+    expect(shown).toMatch(/^new +New +completed /m);
+    expect(shown).toMatch(/^broken +Broken +damaged /m);
+    expect(shown).toContain("broken is damaged: Expected the log of broken to end with event");
+    const { agents } = JSON.parse(endedWith(1, await goald.run(["ps", "--json"])).stdout) as {
+      agents: { id: string; state: string; reason: string }[];
+    };
+    expect(agents.find(({ id }) => id === "broken")).toMatchObject({
+      state: "damaged",
+      reason: expect.stringContaining("Run `goald verify`"),
+    });
   });
 });
 
@@ -268,15 +352,25 @@ describe("text of a model that would take over the terminal", () => {
     expect(ended.stdout).toContain("Completed: abcdef");
   });
 
-  it.each([[["ps"]], [["show", "t"]], [["events", "t"]], [["files", "t"]], [["resume", "t"]]])(
-    "is shown as plain text by %j",
-    async (args) => {
-      const { stdout, stderr } = endedWith(0, await goald.run(args));
-      expect(stdout + stderr).not.toMatch(OBEYED);
-    },
-  );
+  const LOOKS = [
+    ["ps"],
+    ["show", "t"],
+    ["show", "t", "--step", "1"],
+    ["report", "t"],
+    ["why", "t/evil.txt"],
+    ["diff", "t"],
+    ["diff", "t", "--stat"],
+    ["restore", "t", "--step", "0", "--dry-run"],
+    ["events", "t"],
+    ["resume", "t"],
+  ];
 
-  it.each([[["ps", "--json"]], [["show", "t", "--json"]], [["events", "t", "--json"]], [["resume", "t", "--json"]]])(
+  it.each([["files", "t"], ["logs"], ...LOOKS].map((args) => [args]))("is shown as plain text by %j", async (args) => {
+    const { stdout, stderr } = endedWith(0, await goald.run(args));
+    expect(stdout + stderr).not.toMatch(OBEYED);
+  });
+
+  it.each([["logs"], ...LOOKS].map((args) => [[...args, "--json"]]))(
     "does nothing to a terminal that shows the output of %j, either",
     async (args) => {
       expect(endedWith(0, await goald.run(args)).stdout).not.toMatch(OBEYED);

@@ -91,6 +91,19 @@ describe("what a host lets others do", () => {
     expect(lastPrompt(world)).toContain("Another goal");
   });
 
+  it("goes on itself with an agent that had finished on a terminal", async () => {
+    const world = await makeWorld({ script: () => done() });
+    await world.create("Foo", { background: false });
+    const host = world.begin();
+    await host.control.resume("foo", {});
+    await host.quiet();
+    await host.control.changeSettings("foo", { background: false });
+    await host.control.say("foo", { from: "person", text: "One thing more." });
+    await host.quiet();
+    expect((await typesOf(world)).at(-1)).toBe("turn-finished");
+    expect((await host.control.agent("foo")).turn).toBe(2);
+  });
+
   it("does not bring a paused agent back to life by words", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { stepLimit: 1 });

@@ -9,7 +9,7 @@ import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
-import type { Control } from "#daemon/control.ts";
+import { type Control, PROTOCOL_VERSION } from "#daemon/control.ts";
 import { createHostControl } from "#daemon/host-control.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
@@ -127,7 +127,21 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
       checkAgent: (agent) => agent,
-      status: (agents) => ({ agents }) as Awaited<ReturnType<Control["status"]>>,
+      status: (agents) => ({
+        pid: process.pid,
+        version: "0.0.0",
+        protocol: PROTOCOL_VERSION,
+        role: "daemon",
+        startedAt: clock.now().toISOString(),
+        home: "/home",
+        stopping: false,
+        agents,
+        eventLoopDelayMs: { p50: 0, p99: 0, max: 0 },
+        rssBytes: 1,
+        modelServers: [],
+        followers: 0,
+        problems: [],
+      }),
       reload: async () => [],
       shutdown: (graceMs) => void goingDown.push(graceMs),
       removeFolder: async ({ folder }) => void removedFolders.push(folder),

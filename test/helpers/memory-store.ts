@@ -29,11 +29,15 @@ import { placeOf, requireRight, stagedMemory, strayMemory } from "#store/commit.
 import { missing } from "#store/failure.ts";
 import { createdEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
+import { blobsIn } from "#store/references.ts";
+import { hasChildren } from "#store/remove.ts";
 import { isoTime, memoryId, toEvent } from "#store/rows.ts";
 import { folderOf, freeSlug } from "#store/slug.ts";
 
 /** Never changed once it is in the state: a unit changes copies. */
 interface Held {
+  /** Never given twice. */
+  readonly no: number;
   row: AgentRow;
   readonly events: string[];
   readonly inbox: { readonly key: string; readonly at: string; readonly message: string; readonly consumed: boolean }[];
@@ -41,8 +45,14 @@ interface Held {
   readonly memories: MemoryRow[];
   readonly files: FileVersion[];
   readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
+  /** Hashes of the blobs that its commits kept. */
+  readonly kept: Set<string>;
 }
 interface State {
+  /** Of all agents that ever were. */
+  highestNo: number;
+  /** Of all that were removed. */
+  highestEpoch: number;
   readonly agents: Map<string, Held>;
   /** Agent ids by the key that they were created with. */
   readonly created: Map<string, string>;
@@ -56,7 +66,7 @@ interface Draft extends State {
 export class MemoryStore implements Store {
   /** Every commit that was kept, oldest first. */
   readonly commits: Commit[] = [];
-  #state: State = { agents: new Map(), created: new Map(), blobs: new Map() };
+  #state: State = { highestNo: 0, highestEpoch: 0, agents: new Map(), created: new Map(), blobs: new Map() };
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
 
   /** The next commit rejects with `error`: before anything was kept, or after everything was. */
@@ -125,6 +135,10 @@ export class MemoryStore implements Store {
     return this.#unit((draft) => deliver(touch(draft, agent), key, message, at));
   }
 
+  async remove(agent: string): Promise<void> {
+    this.#unit((draft) => remove(draft, agent));
+  }
+
   async inbox(agent: string): Promise<readonly InboxRow[]> {
     const waiting = this.#held(agent).inbox.filter(({ consumed }) => !consumed);
     return waiting.map(({ key, at, message }) => ({ key, at, message: JSON.parse(message) as InboxMessage }));
@@ -178,7 +192,8 @@ export class MemoryStore implements Store {
   /** What throws leaves the state as it was. */
   #unit<T>(work: (draft: Draft) => T): T {
     const { agents, created, blobs } = this.#state;
-    const draft = { agents: new Map(agents), created: new Map(created), blobs: new Map(blobs), touched: new Map() };
+    const copies = { agents: new Map(agents), created: new Map(created), blobs: new Map(blobs) };
+    const draft: Draft = { ...this.#state, ...copies, touched: new Map() };
     const result = work(draft);
     this.#state = draft;
     return result;
@@ -188,8 +203,10 @@ export class MemoryStore implements Store {
 function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { row, events, inbox, timers, memories, files, snapshots } = draft.agents.get(agent) ?? missing(agent);
+  const { no, row, events, inbox, timers, memories, files, snapshots, kept } =
+    draft.agents.get(agent) ?? missing(agent);
   const copy: Held = {
+    no,
     row,
     events: [...events],
     inbox: [...inbox],
@@ -197,6 +214,7 @@ function touch(draft: Draft, agent: string): Held {
     memories: [...memories],
     files: [...files],
     snapshots: [...snapshots],
+    kept: new Set(kept),
   };
   draft.agents.set(agent, copy);
   draft.touched.set(agent, copy);
@@ -211,9 +229,10 @@ function create(draft: Draft, spec: AgentSpec, key: string, at: string): AgentRo
   const id = freeSlug(event.name, (taken) => draft.agents.has(taken));
   const folder = folderOf(id, parent?.folder ?? null);
   const times = { createdAt: event.at, updatedAt: event.at, wakeAt: event.at };
-  const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch: 0, ...times };
-  const events = [JSON.stringify(event)];
-  draft.agents.set(id, { row, events, inbox: [], timers: new Map(), memories: [], files: [], snapshots: [] });
+  const epoch = draft.highestEpoch;
+  const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
+  const none = { inbox: [], timers: new Map(), memories: [], files: [], snapshots: [], kept: new Set<string>() };
+  draft.agents.set(id, { no: ++draft.highestNo, row, events: [JSON.stringify(event)], ...none });
   draft.created.set(key, id);
   return row;
 }
@@ -240,7 +259,10 @@ function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit)
   held.events.push(...commit.events.map((event) => JSON.stringify(event)));
   held.row = { ...held.row, head, updatedAt: at, wakeAt: wakeAt === null ? null : isoTime(wakeAt) };
   for (const key of commit.consumed) consume(held, key);
-  for (const bytes of commit.blobs) draft.blobs.set(sha256(bytes), bytes);
+  for (const bytes of commit.blobs) {
+    draft.blobs.set(sha256(bytes), bytes);
+    held.kept.add(sha256(bytes));
+  }
   for (const { content, ...file } of commit.files) {
     if (commit.events.length === 0)
       throw new GoaldError("GOALD_INTERNAL", "Expected a change of a file with an event.");
@@ -256,6 +278,26 @@ function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit)
     if (staged.kind === "memory") remember(held, stagedMemory(staged, lease.agent, result), ++ordinal, seqs);
     else applyStaged(draft, lease.agent, staged, at);
   if (snapshot) held.snapshots.push({ seq: head, version: snapshot.version, state: JSON.stringify(snapshot.state) });
+}
+
+function remove(draft: Draft, agent: string): void {
+  const held = draft.agents.get(agent) ?? missing(agent);
+  const children = [...draft.agents.values()].filter(({ row }) => row.parent === agent).map(({ row }) => row.id);
+  if (children.length > 0) throw hasChildren(agent, children);
+  draft.agents.delete(agent);
+  for (const [key, id] of draft.created) if (id === agent) draft.created.delete(key);
+  draft.highestEpoch = Math.max(draft.highestEpoch, held.row.epoch);
+  const others = new Set([...draft.agents.values()].flatMap(namedBlobs));
+  for (const sha of namedBlobs(held)) if (!others.has(sha)) draft.blobs.delete(sha);
+}
+
+function namedBlobs({ kept, files, events, inbox, timers }: Held): readonly string[] {
+  const texts = [
+    ...events,
+    ...inbox.map(({ message }) => message),
+    ...[...timers.values()].map(({ message }) => message),
+  ];
+  return [...kept, ...files.map(({ sha256: sha }) => sha ?? ""), ...texts.flatMap(blobsIn)];
 }
 
 function consume({ inbox }: Held, key: string): void {
@@ -284,10 +326,10 @@ function applyStaged(draft: Draft, agent: string, write: StagedWrite, at: string
     case "memory":
       return;
     case "send":
-      deliver(touch(draft, write.to), senderKey(agent, write.key), write.message, at);
+      deliver(touch(draft, write.to), senderKey(agent, touch(draft, agent).no, write.key), write.message, at);
       return;
     case "spawn":
-      create(draft, { parent: agent, ...write.spec }, senderKey(agent, write.key), at);
+      create(draft, { parent: agent, ...write.spec }, senderKey(agent, touch(draft, agent).no, write.key), at);
       return;
     case "timer": {
       const { timers } = touch(draft, agent);

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -84,6 +84,33 @@ describe("the log", () => {
     expect((await readdir(folder)).sort()).toEqual(["goald.log", "goald.log.1", "goald.log.2", "goald.log.3"]);
     expect(await readFile(file(), "utf8")).toContain("message 6");
     expect(await readFile(join(folder, "goald.log.3"), "utf8")).toContain("message 3");
+  });
+
+  it("goes on in the file that has the name, when another program has put the old one aside or removed it", async () => {
+    const log = await open();
+    log.info("first");
+    await rename(file(), `${file()}.old`);
+    log.info("second");
+    expect((await records()).map((record) => record.msg)).toEqual(["second"]);
+    await rm(file());
+    log.info("third");
+    expect((await records()).map((record) => record.msg)).toEqual(["third"]);
+    expect((await lstat(file())).mode & 0o777).toBe(0o600);
+    expect(await readFile(`${file()}.old`, "utf8")).not.toContain("second");
+  });
+
+  it("has every line when two write to it and both put it aside", async () => {
+    const logs = [await open({ maxBytes: 2_000 }), await open({ maxBytes: 2_000 })];
+    for (let at = 0; at < 60; at++) logs[at % 2]?.info({ at }, "x".repeat(40));
+    const names = (await readdir(folder)).sort((a, b) => (a < b ? 1 : -1));
+    expect(names).toEqual(["goald.log.3", "goald.log.2", "goald.log.1", "goald.log"]);
+    const all = (await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")))).join("");
+    const found = all
+      .trimEnd()
+      .split("\n")
+      .map((text) => (JSON.parse(text) as { at: number }).at);
+    expect(found).toEqual(Array.from({ length: 60 }, (_, at) => at).slice(-found.length));
+    expect(found.length).toBeGreaterThan(40);
   });
 
   it("is put aside while it is written, too", async () => {

@@ -1,0 +1,60 @@
+/**
+ * answer.ts -- `goald approve` and `goald deny`: a yes or a no to the command that an agent waits with, from anywhere.
+ *
+ * What is answered is the command that is shown, and no other: the answer names its call.
+ */
+import { GoaldError } from "#core/errors.ts";
+import { activeFrame, openCommand } from "#core/state.ts";
+import type { Answer } from "#daemon/control.ts";
+import { describeCall } from "#terminal/show-run.ts";
+import { clean } from "#util/clean.ts";
+import { again, type GlobalOptions } from "./house.ts";
+import { isAwaitingApproval } from "./result.ts";
+import { steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
+
+export const approveVerb = (name: string, options: GlobalOptions & { readonly count?: number }): Promise<number> =>
+  answer(name, options, { verdict: "approved", count: options.count ?? 1 });
+
+export async function denyVerb(
+  name: string,
+  words: readonly string[],
+  options: GlobalOptions & { readonly reason?: string },
+): Promise<number> {
+  if (words.length > 0 && options.reason !== undefined)
+    throw new GoaldError("GOALD_USAGE", "The reason was given twice: as words, and by --reason.", {
+      hint: "Leave one of the two out.",
+    });
+  const text = clean(options.reason ?? words.join(" ")).trim();
+  if (text.length > MAX_CHARS)
+    throw new GoaldError("GOALD_USAGE", `Expected a reason of up to ${MAX_CHARS} characters, got ${text.length}.`);
+  return answer(name, options, { verdict: "denied", ...(text === "" ? {} : { text }) });
+}
+
+const MAX_CHARS = 10_000;
+
+async function answer(name: string, options: GlobalOptions, given: Omit<Answer, "callId">): Promise<number> {
+  return steering(name, options, async ({ row, state, house, reach }) => {
+    const { phase } = activeFrame(state);
+    const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);
+    if (!open) {
+      const { state: standing, step } = await viewNow(house, row);
+      throw new GoaldError(
+        "GOALD_CONFLICT",
+        `${row.id} has no command that waits for a yes: it is ${standing}, at step ${step}.`,
+        {
+          hint: `What it does: ${again(house.home, "show", row.id)}`,
+        },
+      );
+    }
+    const client = await reach();
+    const text = given.text === undefined ? {} : { text: house.scrub(given.text) };
+    const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: phase.callId });
+    const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
+    const verdict = given.verdict === "approved" ? "Approved" : "Denied";
+    const goesOn = isAwaitingApproval(state) && told.background;
+    const agent = goesOn ? await viewWhenHeard(client, told) : told;
+    const later = goesOn ? "" : ` It does not run: ${again(house.home, "resume", row.id)}.`;
+    const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
+    return tellDone({ agent, note }, house, { call: open.call });
+  });
+}

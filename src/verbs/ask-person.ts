@@ -1,0 +1,63 @@
+/**
+ * ask-person.ts -- asks the person at the terminal whether the command that was just shown may run.
+ */
+import type { ForegroundParts } from "#daemon/foreground.ts";
+import { parseAnswer } from "#terminal/approve.ts";
+import type { House } from "./house.ts";
+
+/** The grammar of the answers is AutoGPT's. */
+export type PersonSaid =
+  | { readonly kind: "approved"; readonly count: number }
+  | { readonly kind: "feedback"; readonly text: string }
+  /** Stop here; nothing of it has run. */
+  | { readonly kind: "no" }
+  /** By Ctrl-C or the end of input. */
+  | { readonly kind: "left" }
+  /** The question was taken back before there was an answer. */
+  | { readonly kind: "withdrawn" };
+
+/** Resolves to what the person said; `withdraw` takes the question back. */
+export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
+
+/** undefined when there is no person. */
+export function createAskPerson({ talk, settings }: House): AskPerson | undefined {
+  if (!talk.interactive) return undefined;
+  const { yes, no } = settings.keys;
+  const question = `Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `;
+  return async (withdraw) => {
+    for (;;) {
+      const line = await talk
+        .input()
+        .askLine(question, withdraw)
+        .catch((thrown: unknown) => {
+          if (withdraw.aborted) return undefined;
+          throw thrown;
+        });
+      if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
+      const answer = parseAnswer(line, settings.keys);
+      switch (answer.kind) {
+        case "approved":
+        case "feedback":
+          return answer;
+        case "denied-exit":
+          return { kind: "no" };
+        case "again":
+          talk.say(answer.why);
+      }
+    }
+  };
+}
+
+/** For an agent in this process. What was typed on at the set-up may answer the first question. */
+export function askInForeground(house: House): ForegroundParts["ask"] {
+  const ask = createAskPerson(house);
+  if (!ask) return undefined;
+  let isFirst = true;
+  return async (_call, interrupt) => {
+    // A second “y” must not approve what nobody has seen.
+    if (!isFirst) house.talk.input().dropTypedAhead();
+    isFirst = false;
+    const said = await ask(interrupt);
+    return said.kind === "approved" || said.kind === "feedback" ? said : { kind: "leave" };
+  };
+}

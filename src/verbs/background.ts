@@ -1,0 +1,129 @@
+/**
+ * background.ts -- agents that a daemon runs: created and resumed there, then followed, waited for, or left to themselves.
+ */
+import type { Client } from "#client/client.ts";
+import { EXIT } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentSpec } from "#core/ports.ts";
+import { activeFrame, isOver } from "#core/state.ts";
+import type { AgentView } from "#daemon/control.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { connected } from "./connect.ts";
+import type { Found } from "./find.ts";
+import { followAgent } from "./follow-agent.ts";
+import { again, type House } from "./house.ts";
+import { showLastStep } from "./past.ts";
+import { reachHost } from "./reach.ts";
+import { exitCodeOf, isAwaitingApproval, outcomeOf, type Shown, sayEnd } from "./result.ts";
+import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
+import { followOnScreen, type KnownOf, openScreen, sayGoesOn } from "./screen.ts";
+import { viewWhenHeard } from "./steering.ts";
+
+export interface BackgroundOptions extends GoOptions {
+  readonly detach?: boolean;
+  readonly wait?: boolean;
+}
+
+/** Resolves to the exit code. `up`: the daemon, when there is one. */
+export async function createThere(
+  agent: Pick<AgentSpec, "name" | "role" | "goals">,
+  visited: House,
+  options: BackgroundOptions,
+  up: Client | undefined,
+): Promise<number> {
+  const reached = await reach(visited, options, up);
+  if (reached.kind === "done") return reached.exitCode;
+  const { house, client } = reached;
+  const { scrub, talk } = house;
+  const isApart = options.detach === true || options.wait === true;
+  const approve = await modeOf(house, options, isApart);
+  const now = systemClock.now();
+  const view = await client.create({
+    name: agent.name,
+    role: scrub(agent.role),
+    goals: agent.goals.map(scrub),
+    settings: {
+      ...(await newSettings(house, options, now, { approve, unattended: isApart || approve !== "always" })),
+      background: true,
+    },
+    key: `run/${process.pid}/${now.toISOString()}`,
+  });
+  if (options.detach && !options.wait) return sayStarted(view, house, "");
+  const { events } = await client.page(view.id, 0, 1);
+  const known = { after: events.length, state: replay(events) };
+  if (options.wait) return waitForEnd(view, house, client, known);
+  talk.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
+  return followOnScreen(view, house, client, known, await openScreen(house, {}));
+}
+
+/** The same for one that is there. */
+export async function resumeThere(
+  { row, state, head }: Found,
+  visited: House,
+  options: BackgroundOptions,
+  up: Client | undefined,
+): Promise<number> {
+  const reached = await reach(visited, options, up);
+  if (reached.kind === "done") return reached.exitCode;
+  const { house, client } = reached;
+  const changes = resumedSettings(state, row.id, house, options, systemClock.now());
+  const { agent, note } = await client.resume(row.id, changes);
+  if (options.detach) return sayStarted(await viewWhenHeard(client, agent), house, note);
+  house.talk.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
+  const screen = await openScreen(house, state.open);
+  // What is under way, or waits for a yes, is shown from its beginning: the person may have come back days later.
+  const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
+  if (isUnderWay && !house.talk.json) await showLastStep(row.id, head, house, screen.show);
+  return followOnScreen(agent, house, client, { after: head, state }, screen);
+}
+
+type Reached =
+  | { readonly kind: "reached"; readonly house: House; readonly client: Client }
+  | { readonly kind: "done"; readonly exitCode: number };
+
+/** A daemon that is up has settings of its own; one that is started inherits ours, and a missing key is found first. */
+async function reach(house: House, options: BackgroundOptions, up: Client | undefined): Promise<Reached> {
+  if (up) return { kind: "reached", house, client: up };
+  const connection = await connected(house, { ...options, forDaemon: true });
+  if (connection.kind === "done") return connection;
+  return { kind: "reached", house: connection.house, client: await reachHost(connection.house) };
+}
+
+/** Standard output has the id alone where it is read by a program. */
+function sayStarted(view: AgentView, { talk, home }: House, note: string): number {
+  if (talk.json) talk.data(JSON.stringify({ agent: view, note }));
+  else {
+    talk.data(view.id);
+    const say = process.stdout.isTTY ? talk.say : console.error;
+    if (note !== "") say(note);
+    say(`Workspace:   ${view.workspace}`);
+    say(`Follow it:   ${again(home, "attach", view.id)}`);
+    say(`Talk to it:  ${again(home, "say", view.id, '"…"')}`);
+    say(`Stop it:     ${again(home, "stop", view.id)}`);
+  }
+  return EXIT.ok;
+}
+
+/** Silently, until it does nothing more by itself or waits for a person. */
+async function waitForEnd(agent: Shown, house: House, client: Client, known: KnownOf): Promise<number> {
+  const { talk } = house;
+  const { state, left } = await followAgent({
+    house,
+    client,
+    agent: agent.id,
+    ...known,
+    show: () => {},
+    ask: undefined,
+    isEnd: (now) => isOver(now) || isAwaitingApproval(now),
+  });
+  if (left) {
+    sayGoesOn(agent, house);
+    return EXIT.interrupted;
+  }
+  const { outcome, reason } = outcomeOf(state);
+  if (!talk.json) talk.data(clean(house.redact(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
+  const exitCode = exitCodeOf(state, false);
+  sayEnd(agent, state, exitCode, house);
+  return exitCode;
+}

@@ -1,0 +1,46 @@
+/**
+ * find.ts -- the agent that a person means, and where it stands, read from the store: no host is needed for that.
+ */
+import { GoaldError } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentRow, StoreReader } from "#core/ports.ts";
+import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
+import { findAgent } from "#views/load-agent.ts";
+import type { House } from "./house.ts";
+import { readStore } from "./reading.ts";
+
+export interface Found {
+  readonly row: AgentRow;
+  readonly state: AgentState;
+  /** Number of the last event in the state. */
+  readonly head: number;
+}
+
+/** By id or name. Throws GOALD_NOT_FOUND, naming those that are there. */
+export const findState = (name: string, house: House): Promise<Found> =>
+  readStore(house, async (reader) => load(reader, await findAgent(reader, name)));
+
+/** The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none. */
+export const lastAgent = (house: House): Promise<Found | undefined> =>
+  readStore(house, async (reader) => {
+    const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    let newest: Found | undefined;
+    for (const row of rows) {
+      const found = await load(reader, row);
+      if (!isFinished(found.state)) return found;
+      newest ??= found;
+    }
+    return newest;
+  });
+
+/** The one that is named, or the last one. */
+export async function findNamedOrLast(name: string | undefined, house: House): Promise<Found> {
+  const found = name === undefined ? await lastAgent(house) : await findState(name, house);
+  if (found) return found;
+  throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to go on with.", { hint: "See them all: goald ps" });
+}
+
+async function load(reader: StoreReader, row: AgentRow): Promise<Found> {
+  const { head, snapshot, events } = await reader.load(row.id, STATE_VERSION);
+  return { row, head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
+}

@@ -1,0 +1,55 @@
+/**
+ * goals.ts -- `goald goals`: shows the goals of an agent, or changes them. Numbers are those that it shows.
+ */
+
+import { validateAgent } from "#config/agent-spec.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isFinished } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import { counted, type GlobalOptions, type House } from "./house.ts";
+import { steering, tellDone, viewWhenHeard } from "./steering.ts";
+
+export interface GoalsOptions extends GlobalOptions {
+  readonly set?: readonly string[];
+  readonly add?: readonly string[];
+  readonly rm?: readonly number[];
+}
+
+export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
+  return steering(name, options, async ({ row, state, house, reach }) => {
+    const goals = changed(state.goals, options);
+    if (goals === undefined) return show(row.id, state.goals, house);
+    const { role, name: called } = state;
+    const checked = validateAgent({ name: called, role, goals }).goals.map(house.scrub);
+    const client = await reach();
+    const { agent, note } = await client.setGoals(row.id, checked);
+    const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
+    if (!house.talk.json) show(row.id, checked, house);
+    return tellDone({ agent: view, note }, house, { goals: checked });
+  });
+}
+
+/** undefined when they stay as they are. Throws GOALD_USAGE for flags that cannot be meant together. */
+function changed(
+  goals: readonly string[],
+  { set = [], add = [], rm = [] }: GoalsOptions,
+): readonly string[] | undefined {
+  if (set.length > 0 && add.length + rm.length > 0)
+    throw new GoaldError("GOALD_USAGE", "--set replaces all goals, --add and --rm change the ones that are there.", {
+      hint: "Use --set alone, or --add and --rm.",
+    });
+  if (set.length > 0) return set;
+  if (add.length + rm.length === 0) return undefined;
+  const missing = rm.find((number) => number > goals.length);
+  if (missing !== undefined)
+    throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${counted(goals.length, "goal")}.`, {
+      hint: "Their numbers are those that goald goals shows.",
+    });
+  return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];
+}
+
+function show(agent: string, goals: readonly string[], { talk, redact }: House): number {
+  if (talk.json) talk.data(redact(JSON.stringify({ agent, goals })));
+  else for (const [at, goal] of goals.entries()) talk.data(clean(redact(`${at + 1}. ${goal}`)));
+  return EXIT.ok;
+}

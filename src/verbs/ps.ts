@@ -1,0 +1,110 @@
+/**
+ * ps.ts -- `goald ps`: the agents of a home, as they stand; with --watch, again and again.
+ *
+ * Listed are those that are not over, and those that finished or were stopped within a day; -a lists all. The table and
+ * the JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
+ */
+import { EXIT } from "#core/errors.ts";
+import { oneLine } from "#core/text.ts";
+import type { AgentView } from "#daemon/control.ts";
+import { fitLine, renderTable } from "#terminal/table.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { isOver } from "#views/agent-view.ts";
+import { dollars } from "#views/limits-left.ts";
+import { again, counted, type GlobalOptions, type House, openHouse } from "./house.ts";
+import { readStore, viewAgents } from "./reading.ts";
+import { untilInterrupt } from "./until-interrupt.ts";
+
+export interface PsOptions extends GlobalOptions {
+  readonly all?: boolean;
+  readonly watch?: boolean;
+}
+
+const RECENT_MS = 24 * 3_600_000;
+const WATCH_EVERY_MS = 1_000;
+
+export async function ps(options: PsOptions): Promise<number> {
+  const house = await openHouse(options);
+  try {
+    if (options.watch) return await watch(house, options);
+    const listed = await list(house, options);
+    show(listed, house);
+    return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
+  } finally {
+    house.talk.close();
+  }
+}
+
+interface Listed {
+  readonly shown: readonly AgentView[];
+  readonly hidden: number;
+}
+
+async function list(house: House, { all = false }: PsOptions): Promise<Listed> {
+  const views = await readStore(house, async (reader) => viewAgents(reader, house, await reader.agents()));
+  const oldest = systemClock.now().getTime() - RECENT_MS;
+  const shown = views.filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest);
+  return { shown, hidden: views.length - shown.length };
+}
+
+const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
+
+function show(listed: Listed, { talk, home }: House): void {
+  if (talk.json) talk.data(JSON.stringify({ agents: listed.shown }));
+  else if (listed.shown.length > 0) talk.data(tableOf(listed.shown));
+  if (talk.json) return;
+  const { shown, hidden } = listed;
+  if (hidden > 0) talk.say(`${counted(hidden, "agent")} that ended more than a day ago: ${again(home, "ps", "-a")}`);
+  else if (shown.length === 0) talk.say(`No agents in ${home.root} yet. Set one up: goald run`);
+  for (const { id, reason } of shown.filter(isDamaged)) talk.say(clean(`${id} is damaged: ${reason}`));
+}
+
+const tableOf = (views: readonly AgentView[]): string =>
+  renderTable(["ID", "NAME", "STATE", "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"], views.map(rowOf));
+
+function rowOf({
+  id,
+  name,
+  state,
+  stalledMs,
+  step,
+  tokens,
+  costUsd,
+  changedAt,
+  workspace,
+}: AgentView): readonly string[] {
+  const standing = stalledMs === null ? state : `${state}, stalled for ${Math.round(stalledMs / 1000)} s`;
+  return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), changedAt, workspace];
+}
+
+/** On a terminal the screen is drawn anew each second; elsewhere what changed is printed. Ctrl-C ends it, which is no failure. */
+async function watch(house: House, options: PsOptions): Promise<number> {
+  const { stdout } = process;
+  const onTerminal = stdout.isTTY === true && !house.talk.json;
+  let last = "";
+  await untilInterrupt(WATCH_EVERY_MS, async () => {
+    const listed = await list(house, options);
+    if (onTerminal) {
+      stdout.write(`${CLEAR}${screenOf(listed, house, stdout.columns || 80, stdout.rows || 24)}`);
+      return;
+    }
+    const now = JSON.stringify(listed);
+    if (now !== last) show(listed, house);
+    last = now;
+  });
+  return EXIT.ok;
+}
+
+/** Home, and erase from there. */
+const CLEAR = "\u001b[H\u001b[2J";
+
+function screenOf({ shown, hidden }: Listed, { home }: House, columns: number, rows: number): string {
+  const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;
+  const table = shown.length === 0 ? ["No agents that are not over."] : tableOf(shown).split("\n");
+  const more = hidden > 0 ? [`${hidden} ended more than a day ago: goald ps -a`] : [];
+  const lines = [head, ...table, ...more];
+  const fitting =
+    lines.length < rows ? lines : [...lines.slice(0, rows - 2), `… ${lines.length - rows + 2} more lines`];
+  return `${fitting.map((line) => fitLine(line, columns)).join("\n")}\n`;
+}

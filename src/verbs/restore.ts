@@ -1,0 +1,213 @@
+/**
+ * restore.ts -- `goald restore`: an agent's files as they were after a step.
+ *
+ * A person's act that can be taken back: what lies there now is kept in the history before it is replaced or removed, and
+ * the restoration is recorded as changes of its own, with a message that the agent reads. All of that is durable before
+ * the first file is touched, so a crash in between loses nothing, and the same call again does the rest.
+ *
+ * It needs the right to append to the agent's log, which it claims: an agent at work is refused, never cut off.
+ */
+import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
+import type { AgentRow, Commit, FileChange, Store, Workspace } from "#core/ports.ts";
+import { STATE_VERSION } from "#core/state.ts";
+import type { AgentView } from "#daemon/control.ts";
+import { sha256 } from "#store/chain.ts";
+import { holdHostLock, isHostHeld } from "#store/host-lock.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { findAgent } from "#views/load-agent.ts";
+import { type PlannedFile, planRestore } from "#views/restore-plan.ts";
+import { RESTORE_CALL } from "#views/restore-version.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { readVersion } from "../shipped.ts";
+import { requireKnown, requireTaken } from "./diff.ts";
+import { findFile } from "./find-file.ts";
+import { again, counted, type GlobalOptions, type House, openHouse } from "./house.ts";
+import { folderOf, readStore, viewAgents } from "./reading.ts";
+
+export interface RestoreOptions extends GlobalOptions {
+  readonly dryRun?: boolean;
+}
+
+/** More than that is not taken into memory at once. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** `step`: after which the files are put back; 0 is before the first. */
+export async function restore(
+  name: string,
+  given: readonly string[],
+  step: number,
+  options: RestoreOptions,
+): Promise<number> {
+  const house = await openHouse(options);
+  try {
+    const chosen = await choose(name, given, step, house);
+    if (options.dryRun) {
+      const plan = await readStore(house, (reader) => planOf(chosen, reader, house));
+      say(chosen, plan, house, true);
+      return EXIT.ok;
+    }
+    const isHosted = isHostHeld(house.home.lock);
+    requireAtRest(chosen.view, isHosted);
+    using _lock = isHosted ? undefined : holdLock(house);
+    const store = await openSqliteStore(house.home.database);
+    try {
+      const plan = await planOf(chosen, store, house);
+      await carryOut(chosen, plan, store, house);
+      say(chosen, plan, house, false);
+      return EXIT.ok;
+    } finally {
+      await store.close();
+    }
+  } finally {
+    house.talk.close();
+  }
+}
+
+interface Chosen {
+  readonly row: AgentRow;
+  readonly view: AgentView;
+  /** After which the files are put back. */
+  readonly step: number;
+  readonly paths: readonly string[];
+}
+
+const choose = (name: string, given: readonly string[], step: number, house: House): Promise<Chosen> =>
+  readStore(house, async (reader) => {
+    const row = await findAgent(reader, name);
+    const [view] = await viewAgents(reader, house, [row]);
+    if (!view || view.state === "damaged")
+      throw new GoaldError(
+        "GOALD_STORE_DAMAGED",
+        `The log of ${row.id} cannot be read: ${view?.reason ?? "it is gone"}`,
+        {
+          hint: "Nothing was changed. See what is wrong: goald verify",
+        },
+      );
+    requireTaken(step, view.step, row.id);
+    const found = await Promise.all(given.map((path) => findFile(name, path, reader, house)));
+    const paths = found.map(({ path }) => path);
+    requireKnown(paths, await reader.files(row.id), row.id);
+    return { row, view, step, paths };
+  });
+
+/** An agent that a host runs would write between the files that are put back, and lose its right to its own log. */
+function requireAtRest({ id, state }: AgentView, isHosted: boolean): void {
+  if (!isHosted || !(state === "running" || state.startsWith("waiting"))) return;
+  throw new GoaldError("GOALD_CONFLICT", `${id} is at work (${state}): its files are not put back under its hands.`, {
+    hint: `Pause it first: goald pause ${id}. Only to see what would be done: --dry-run`,
+  });
+}
+
+function holdLock({ home }: House) {
+  return holdHostLock(home.lock, {
+    pid: process.pid,
+    version: readVersion(),
+    startedAt: systemClock.now().toISOString(),
+  });
+}
+
+async function planOf({ row, step, paths }: Chosen, reader: Pick<Store, "files" | "blob">, house: House) {
+  const workspace = openLocalWorkspace(folderOf(house, row));
+  const plan = await planRestore(await reader.files(row.id), { step, paths }, reader, workspace);
+  const bytes = plan.reduce((sum, { content, bytesNow }) => sum + (content?.length ?? 0) + (bytesNow ?? 0), 0);
+  if (bytes > MAX_BYTES)
+    throw new GoaldError(
+      "GOALD_FILE_TOO_LARGE",
+      `Expected at most ${MAX_BYTES} bytes to put back at once, found ${bytes}.`,
+      {
+        hint: "Name some of the files or folders, and the others after that.",
+      },
+    );
+  return plan;
+}
+
+async function carryOut(chosen: Chosen, plan: readonly PlannedFile[], store: Store, house: House): Promise<void> {
+  const work = plan.filter(({ action }) => action !== "keep");
+  if (work.length === 0) return;
+  const { id } = chosen.row;
+  const lease = await store.claim(id);
+  const { head } = await store.load(id, STATE_VERSION);
+  const at = systemClock.now().toISOString();
+  const kept: FileChange[] = [];
+  const workspace = openLocalWorkspace(folderOf(house, chosen.row), (change) => kept.push(change), {
+    lastVersion: (path) => store.lastFileVersion(id, path),
+  });
+  for (const { path } of work) await workspace.preserve(path);
+  const of = { step: chosen.view.step, callId: `${RESTORE_CALL}${at}` };
+  const files: Commit["files"] = [...kept, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
+  const event = messageOf(chosen, work, { seq: head + 1, at });
+  const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
+  await store.commit(lease, head, { ...nothing, events: [event], files });
+  await touch(work, openLocalWorkspace(folderOf(house, chosen.row)), chosen);
+}
+
+function changeOf({ path, content }: PlannedFile): FileChange {
+  if (content === null) return { path, operation: "delete", bytes: 0, sha256: null, content };
+  return { path, operation: "write", bytes: content.length, sha256: sha256(content), content };
+}
+
+async function touch(work: readonly PlannedFile[], workspace: Workspace, { row, step }: Chosen): Promise<void> {
+  for (const { path, content } of work)
+    try {
+      if (content === null) await workspace.remove(path);
+      else await workspace.write(path, content);
+    } catch (thrown) {
+      if (!isGoaldError(thrown)) throw thrown;
+      const hint = `${thrown.hint} Nothing is lost: the same call again does the rest (goald restore ${row.id} --step ${step}).`;
+      throw new GoaldError(thrown.code, `${path} could not be put back: ${thrown.message}`, {
+        hint: hint.trim(),
+        cause: thrown,
+      });
+    }
+}
+
+const MAX_NAMED = 50;
+
+/** The agent must know: what it remembers of its files is not so any more. */
+function messageOf(
+  { step }: Chosen,
+  work: readonly PlannedFile[],
+  stamp: { readonly seq: number; readonly at: string },
+): RecordedEvent {
+  const named = (action: PlannedFile["action"], word: string): string => {
+    const paths = work.filter((file) => file.action === action).map(({ path }) => path);
+    if (paths.length === 0) return "";
+    const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
+    return ` ${word}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}.`;
+  };
+  const text = `I put files in your folder back as they were after step ${step}.${named("write", "Rewritten")}${named("remove", "Removed")}`;
+  return { v: EVENT_VERSION, frame: 0, ...stamp, type: "message-received", from: "person", text };
+}
+
+function say({ row, view, step }: Chosen, plan: readonly PlannedFile[], house: House, dryRun: boolean): void {
+  const { talk, home } = house;
+  const files = plan.map(({ path, action, content, bytesNow }) => ({
+    path,
+    action,
+    bytesNow,
+    bytes: content?.length ?? null,
+  }));
+  const work = files.filter(({ action }) => action !== "keep");
+  if (talk.json) {
+    talk.data(JSON.stringify({ agent: row.id, step, dryRun, workspace: view.workspace, files }));
+    return;
+  }
+  if (work.length === 0) {
+    talk.say(`The files of ${row.id} are as they were after step ${step}.`);
+    return;
+  }
+  const [write, remove] = dryRun ? ["would write", "would remove"] : ["written", "removed"];
+  for (const { path, action, bytesNow, bytes } of work)
+    talk.data(
+      clean(`${action === "write" ? write : remove}  ${path}  ${bytesNow ?? "no file"} to ${bytes ?? "no file"}`),
+    );
+  const kept = counted(files.length - work.length, "file");
+  talk.say(
+    `${counted(work.length, "file")} ${dryRun ? "to change" : "changed"}, ${kept} as before, in ${clean(view.workspace)}`,
+  );
+  if (!dryRun && step < view.step)
+    talk.say(`To take it back: ${again(home, "restore", row.id, "--step", `${view.step}`)}`);
+}

@@ -1,0 +1,85 @@
+/**
+ * result.ts -- a run as it is shown and how it ended, for an agent in this process and for one that is followed.
+ *
+ * Both come out in the very same form: lines for a person, or NDJSON with a last line `result`.
+ */
+import { EXIT } from "#core/errors.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
+import { createEventLines } from "#terminal/event-line.ts";
+import { createShowRun, type ShowRunParts } from "#terminal/show-run.ts";
+import { again, counted, type House } from "./house.ts";
+
+export type Show = (event: RecordedEvent) => void;
+
+/** The agent that is shown, as far as its end speaks of it. */
+export interface Shown {
+  readonly id: string;
+  /** Absolute path. */
+  readonly workspace: string;
+}
+
+/** `begun`: the calls that are open where it starts to show. */
+export function createPresenter(house: House, thoughtsOf: ShowRunParts["thoughtsOf"], begun: AgentState["open"]): Show {
+  const { talk, redact } = house;
+  if (!talk.json) return createShow(house, thoughtsOf);
+  const toLine = createEventLines(begun);
+  return (event) => talk.data(redact(JSON.stringify(toLine(event))));
+}
+
+export const createShow = (
+  { talk, redact, colour }: House,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+): ReturnType<typeof createShowRun> => createShowRun({ print: (line) => talk.data(redact(line)), colour, thoughtsOf });
+
+const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
+  person: EXIT.waitsForHuman,
+  stopped: EXIT.waitsForHuman,
+  killed: EXIT.waitsForHuman,
+  "token-limit": EXIT.limit,
+  budget: EXIT.limit,
+  "time-limit": EXIT.limit,
+  loop: EXIT.notReached,
+  "step-limit": EXIT.limit,
+  "bad-replies": EXIT.notReached,
+  "key-refused": EXIT.keyMissing,
+  "model-refused": EXIT.notReached,
+  "model-unreachable": EXIT.notReached,
+  "prompt-too-long": EXIT.usage,
+  "crash-loop": EXIT.error,
+};
+
+export function exitCodeOf(state: AgentState, interrupted: boolean): number {
+  if (isFinished(state)) return EXIT.ok;
+  if (interrupted) return EXIT.interrupted;
+  return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
+}
+
+/** A command waits for a yes, and nothing else keeps it. */
+export const isAwaitingApproval = (state: AgentState): boolean =>
+  state.paused === null && activeFrame(state).phase.kind === "awaiting-approval";
+
+/** What it came to, in a word and a reason. */
+export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
+  const { phase } = activeFrame(state);
+  if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
+  return { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
+}
+
+export function sayEnd({ id, workspace }: Shown, state: AgentState, exitCode: number, { talk, home }: House): void {
+  const { usage, step } = state;
+  if (talk.json) {
+    const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated, modelCalls } = usage;
+    const tokens = { input, output, cached, estimated };
+    const result = { type: "result", agent: id, ...outcomeOf(state), step, modelCalls, tokens, workspace, exitCode };
+    talk.data(JSON.stringify(result));
+    return;
+  }
+  const about = usage.estimated ? "about " : "";
+  talk.say("");
+  talk.say(`${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
+  talk.say(`Workspace: ${workspace}`);
+  if (isAwaitingApproval(state))
+    talk.say(`Answer with: ${again(home, "approve", id)}, or ${again(home, "deny", id, '"…"')}`);
+  else if (!isFinished(state)) talk.say(`Go on with: ${again(home, "resume", id)}`);
+}

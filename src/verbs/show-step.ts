@@ -1,0 +1,70 @@
+/**
+ * show-step.ts -- `goald show --step N`: prompt, recalls, raw reply, the command as it was checked, result and files of one step.
+ */
+import type { Settings } from "#config/settings.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import type { AgentRow, MemoryRow, StoreReader } from "#core/ports.ts";
+import { clean } from "#util/clean.ts";
+import { findAgent, stateOf } from "#views/load-agent.ts";
+import { describeStep, type WholeStep } from "#views/step-text.ts";
+import { type FoundStep, findStep, openTexts, type StepView } from "#views/step-view.ts";
+import { loadCatalogue } from "../main-catalogue.ts";
+import { counted, type GlobalOptions, type House } from "./house.ts";
+import { allEvents, reading } from "./reading.ts";
+
+export async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
+  return reading(options, async (reader, house) => {
+    const row = await findAgent(reader, name);
+    const found = await findStep(allEvents(reader, row.id), step, await reader.files(row.id));
+    if (!found) throw await noStep(row, step, reader);
+    const whole = await wholeStep(found, row, reader, house);
+    if (house.talk.json) house.talk.data(house.redact(JSON.stringify(whole)));
+    else house.talk.data(house.redact(clean(describeStep(whole))));
+    return EXIT.ok;
+  });
+}
+
+async function wholeStep(found: FoundStep, row: AgentRow, reader: StoreReader, house: House): Promise<WholeStep> {
+  const { rebuildPrompt } = await import("#views/rebuild-prompt.ts");
+  const catalogue = await loadCatalogue(house.home);
+  const recalls = await recallsOf(found.asked.recallIds, row, reader);
+  const prompt = rebuildPrompt(found.asked, found.before, recalls, { ...catalogue, ...roomOf(house.settings) });
+  const view = (await openTexts(found.view, reader)) as StepView;
+  const { reply } = view;
+  const thoughts =
+    typeof reply?.text === "string" ? catalogue.readReply(reply.text, reply.finishReason).thoughts : null;
+  const shown = recalls.map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text }));
+  return { agent: row.id, name: row.name, ...view, prompt, recalls: shown, thoughts };
+}
+
+/** In the order in which they stood in the prompt. */
+async function recallsOf(ids: readonly string[], row: AgentRow, reader: StoreReader): Promise<readonly MemoryRow[]> {
+  const found = await Promise.all(
+    ids.map(async (id) => {
+      const seq = Number(/\/(\d+)(?:\.\d+)?$/.exec(id)?.[1] ?? Number.NaN);
+      if (!Number.isSafeInteger(seq)) return undefined;
+      return (await reader.memories(row.id, seq - 1, 1)).find((memory) => memory.id === id);
+    }),
+  );
+  return found.filter((memory) => memory !== undefined);
+}
+
+/** What the prompt may fill, for a model whose own window is larger than that. */
+function roomOf({ contextTokens, promptTokens, replyTokens }: Settings) {
+  return {
+    contextTokens: Math.min(contextTokens ?? Number.POSITIVE_INFINITY, promptTokens + replyTokens),
+    replyTokens,
+  };
+}
+
+async function noStep(row: AgentRow, step: number, reader: StoreReader): Promise<GoaldError> {
+  const taken = (await stateOf(reader, row)).step;
+  return new GoaldError(
+    "GOALD_NOT_FOUND",
+    `Expected a step of ${row.id}, got ${step}: it has taken ${counted(taken, "step")}.`,
+    {
+      hint:
+        taken > 0 ? `See the last one: goald show ${row.id} --step ${taken}` : `Set it going: goald resume ${row.id}`,
+    },
+  );
+}

@@ -1,0 +1,66 @@
+/** show.ts -- `goald show`: one agent in full: goals, where it stands and why, what it cost and may still cost, its files. */
+import { EXIT } from "#core/errors.ts";
+import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentState } from "#core/state.ts";
+import type { AgentView } from "#daemon/control.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { dollars, type LimitLeft, limitsLeft, sayLimit } from "#views/limits-left.ts";
+import { findAgent, stateOf } from "#views/load-agent.ts";
+import { nextStepOf } from "#views/next-step.ts";
+import { counted, type GlobalOptions } from "./house.ts";
+import { latestFiles } from "./read.ts";
+import { reading, viewAgents } from "./reading.ts";
+
+export async function show(name: string, options: GlobalOptions): Promise<number> {
+  return reading(options, async (reader, house) => {
+    const row = await findAgent(reader, name);
+    // Whatever is wrong with its log is said as an error, not as a state.
+    const state = await stateOf(reader, row);
+    const [view] = await viewAgents({ load: reader.load.bind(reader) }, house, [row]);
+    if (!view) throw new Error(`no view of ${row.id}`);
+    const { role, goals, settings, usage, lost } = state;
+    const limits = limitsLeft(state, systemClock.now());
+    const files = latestFiles(await reader.files(row.id));
+    const whole = { ...view, role, goals, settings, usage, lost, limits, ...(await lastThought(reader, row)), files };
+    if (house.talk.json) house.talk.data(house.redact(JSON.stringify(whole)));
+    else house.talk.data(house.redact(clean(describe(whole, state))));
+    return EXIT.ok;
+  });
+}
+
+type Whole = AgentView &
+  Pick<AgentState, "role" | "goals" | "usage" | "lost"> & {
+    readonly limits: readonly LimitLeft[];
+    readonly lastThought: string;
+    readonly files: ReturnType<typeof latestFiles>;
+  };
+
+async function lastThought(reader: StoreReader, row: AgentRow): Promise<{ readonly lastThought: string }> {
+  const tail = await reader.read(row.id, Math.max(0, row.head - 50), 50);
+  return { lastThought: tail.findLast((event) => event.type === "command-requested")?.thought ?? "" };
+}
+
+function describe(agent: Whole, state: AgentState): string {
+  const { todo } = nextStepOf(agent.id, state, agent.state);
+  const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
+  const about = estimated ? "about " : "";
+  const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
+  const lines = [
+    `${agent.name} (${agent.id}), ${agent.role}`,
+    ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
+    `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
+    ...(agent.stalledMs === null
+      ? []
+      : [`Stalled:    nothing has happened for ${Math.round(agent.stalledMs / 1000)} s`]),
+    `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
+    `Turn:       ${agent.turn}`,
+    `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
+    ...agent.limits.map((limit) => `Limit:      ${sayLimit(limit)}`),
+    ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
+    ...todo.map(({ text, command }) => `Next:       ${text}: ${command}`),
+    `Workspace:  ${agent.workspace}`,
+    ...agent.files.map(({ path, bytes, step }) => `  ${path} (${bytes} bytes, step ${step})`),
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,67 @@
+/** file-story-text.ts -- why a file is there, as a person reads it: its last version in full, the earlier ones in short. Pure. */
+import { oneLine } from "#core/text.ts";
+import type { Thoughts } from "#reply/read.ts";
+import type { VersionStory } from "./file-story.ts";
+import type { Source } from "./sources.ts";
+
+export interface FileStory {
+  readonly agent: string;
+  readonly name: string;
+  readonly path: string;
+  /** Absolute path of the agent's folder. */
+  readonly workspace: string;
+  /** Oldest first. */
+  readonly versions: readonly (VersionStory & { readonly thoughts: Thoughts | null })[];
+}
+
+export function describeFileStory({ agent, name, path, workspace, versions }: FileStory): string {
+  const last = versions.at(-1);
+  if (!last) return "";
+  const is = last.operation === "delete" ? "deleted" : `${last.bytes} bytes`;
+  const lines = [
+    `${path} (${is}), of ${name} (${agent}), in ${workspace}`,
+    "",
+    "Goals",
+    ...last.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
+    "",
+    headOf(last, versions.length),
+    ...bodyOf(last),
+  ];
+  const earlier = versions.slice(0, -1).toReversed();
+  if (earlier.length > 0) lines.push("", "Before that");
+  for (const story of earlier) {
+    const read = story.sources.length > 0 ? ` after ${story.sources.length + story.sourcesLeftOut} sources` : "";
+    lines.push(`  ${headOf(story, versions.length)}${read}`);
+    if (story.thought !== "") lines.push(`    ${oneLine(story.thought, 200)}`);
+  }
+  return lines.join("\n");
+}
+
+function headOf({ version, step, at, operation, by, command }: VersionStory, count: number): string {
+  const what = by === "agent" ? `${operation} by ${command?.name ?? "a command"}` : PERSON_DID[operation];
+  return `Version ${version} of ${count}: step ${step}, ${at}, ${what}`;
+}
+
+const PERSON_DID: Readonly<Record<VersionStory["operation"], string>> = {
+  found: "an edit by a person, found then",
+  write: "put back by a person",
+  append: "put back by a person",
+  delete: "removed by a person, who went back to an earlier step",
+};
+
+function bodyOf(story: FileStory["versions"][number]): readonly string[] {
+  const { command, thought, thoughts, recalledSteps, sources, sourcesLeftOut, version } = story;
+  const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
+  const since = version > 1 ? `since version ${version - 1}` : "before it";
+  return [
+    ...(command ? [`  Command: ${command.name} ${JSON.stringify(command.args)}`] : []),
+    ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
+    ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
+    sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}`,
+    ...(sourcesLeftOut > 0 ? [`    ${sourcesLeftOut} older ones`] : []),
+    ...sources.map((source) => `    ${sourceLine(source)}`),
+  ];
+}
+
+const sourceLine = ({ step, command, what, kind }: Source): string =>
+  command === null ? `step ${step}, a person said: ${what}` : `step ${step}, ${command} ${what} (${kind})`;

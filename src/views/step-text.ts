@@ -1,0 +1,112 @@
+/** step-text.ts -- one step as a person reads it, from what was asked to what came of it. Pure. */
+import type { MemoryRow } from "#core/ports.ts";
+import type { Thoughts } from "#reply/read.ts";
+import { dollars } from "./limits-left.ts";
+import type { RebuiltPrompt } from "./rebuild-prompt.ts";
+import { isByPerson } from "./restore-version.ts";
+import { type Attempt, type StepView, wholeText } from "./step-view.ts";
+
+export interface WholeStep extends StepView {
+  readonly agent: string;
+  readonly name: string;
+  readonly prompt: RebuiltPrompt;
+  /** In the order in which they stood in the prompt. */
+  readonly recalls: readonly Pick<MemoryRow, "id" | "step" | "at" | "kind" | "trust" | "text">[];
+  readonly thoughts: Thoughts | null;
+}
+
+export function describeStep(step: WholeStep): string {
+  const parts = [
+    [`Step ${step.step} of ${step.name} (${step.agent}), turn ${step.turn}, ${step.startedAt} to ${step.endedAt}`],
+    ["Goals", ...step.goals.map((goal, index) => `${index + 1}. ${goal}`)],
+    ["Asked", ...step.attempts.flatMap(attemptLines)],
+    promptLines(step.prompt),
+    recallLines(step),
+    replyLines(step),
+    thoughtLines(step),
+    commandLines(step),
+    resultLines(step),
+    fileLines(step),
+  ];
+  return parts
+    .filter((part) => part.length > 0)
+    .map(([head, ...lines]) => [head, ...lines.map((line) => indent(line))].join("\n"))
+    .join("\n\n");
+}
+
+function attemptLines({ at, attempt, model, reservedTokens, reservedUsd, failure }: Attempt): readonly string[] {
+  const cost = typeof reservedUsd === "number" ? `, ${dollars(reservedUsd)}` : "";
+  const asked = `${at}  ${model}, attempt ${attempt}, ${reservedTokens} tokens${cost} reserved`;
+  if (!failure) return [asked];
+  const again = failure.retryAt ? ` Tried again not before ${failure.retryAt}.` : "";
+  return [asked, `No reply (${failure.code}): ${failure.message}${again}`];
+}
+
+function promptLines({ messages, exact, note }: RebuiltPrompt): readonly string[] {
+  const head = exact ? "Prompt, as it was sent (its hash is the request's)" : "Prompt";
+  const shown = messages.flatMap(({ role, content }) => [`--- ${role}`, content]);
+  return [head, ...(note === "" ? [] : [note]), ...shown];
+}
+
+function recallLines({ recalls, recallIds }: WholeStep): readonly string[] {
+  if (recallIds.length === 0) return ["Recalls: none"];
+  return [
+    "Recalls, best first",
+    ...recalls.map(({ id, step, at, trust, text }) => `${id} (step ${step}, ${at}, from ${trust})\n${indent(text)}`),
+  ];
+}
+
+function replyLines({ reply, problems }: WholeStep): readonly string[] {
+  if (!reply) return ["Reply: none yet"];
+  const { inputTokens, outputTokens, cachedTokens, estimated } = reply.usage;
+  const about = estimated ? "about " : "";
+  const cost = reply.costUsd === null ? "no known price" : dollars(reply.costUsd);
+  const tokens = `${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out`;
+  return [
+    `Reply (${reply.finishReason}), ${reply.durationMs} ms, ${tokens}, ${cost}`,
+    wholeText(reply.text),
+    ...problems.map((problem) => `Not usable: ${problem}`),
+  ];
+}
+
+function thoughtLines({ thoughts, thought }: WholeStep): readonly string[] {
+  const known = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
+  return known.length === 0 ? [] : ["Thoughts", ...known.map(([name, text]) => `${name}: ${text}`)];
+}
+
+function commandLines({ command, repaired, approval, starts, interruptions }: WholeStep): readonly string[] {
+  if (!command) return [];
+  const { asked, verdict, by, reason } = approval;
+  return [
+    `Command${repaired ? " (its JSON was mended)" : ""}`,
+    JSON.stringify({ name: command.name, args: command.args }, null, 2),
+    ...(asked === null ? [] : [`A person was asked: ${asked}`]),
+    ...(verdict === null
+      ? []
+      : [`${verdict === "approved" ? "Approved" : "Not allowed"} by ${by}${reason ? `: ${reason}` : ""}`]),
+    ...starts.map(({ at, attempt, effect }) => `Started ${at}, attempt ${attempt}, effect ${effect}`),
+    ...(interruptions > 0 ? [`Cut off by the death of a process, times: ${interruptions}`] : []),
+  ];
+}
+
+function resultLines({ result }: WholeStep): readonly string[] {
+  if (!result) return [];
+  const { status, code, source, durationMs, reconciled, text, artifacts } = result;
+  const found = reconciled ? ", found done after a crash" : "";
+  return [
+    `Result: ${status}${code ? `, ${code}` : ""}, from ${source}, ${durationMs} ms${found}`,
+    wholeText(text),
+    ...(artifacts.length > 0 ? [`Made or changed: ${artifacts.join(", ")}`] : []),
+  ];
+}
+
+function fileLines({ files }: WholeStep): readonly string[] {
+  if (files.length === 0) return [];
+  const lines = files.map((file) => {
+    const { operation, path, bytes, sha256 } = file;
+    return `${operation}${isByPerson(file) ? " (a person's change)" : ""}  ${path}  ${bytes} bytes  ${sha256 ?? "-"}`;
+  });
+  return ["Files", ...lines];
+}
+
+const indent = (text: string): string => text.replace(/^(?=.)/gm, "  ");

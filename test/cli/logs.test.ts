@@ -1,0 +1,152 @@
+import { appendFile, mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { append, numberedModel } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+
+let goald: Goald;
+let folder: string;
+beforeAll(async () => {
+  goald = await makeGoald();
+  folder = join(goald.home, ".goald", "log");
+});
+afterAll(async () => {
+  await goald[Symbol.asyncDispose]();
+});
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 10, minute)).toISOString();
+const line = (minute: number, fields: object): string =>
+  `${JSON.stringify({ level: 30, time: at(minute), pid: 1, ...fields })}\n`;
+const stdoutOf = async (...args: readonly string[]): Promise<string> =>
+  endedWith(0, await goald.run(["logs", ...args])).stdout;
+const wordsOf = (stdout: string): readonly string[] =>
+  [...stdout.matchAll(/word=(\w+)/g)].map(([, word]) => word ?? "");
+
+describe("the log of a real run", () => {
+  it("has one line for each step of an agent, by its name too", async () => {
+    await using server = await startOpenAIServer({
+      reply: numberedModel([append("a\n"), append("b\n")]),
+      embeddings: null,
+    });
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    endedWith(0, await other.run(["run", "--name", "Foo Bar", "--role", "r", "-g", "g", "--continuous"]));
+    const lines = linesOf(endedWith(0, await other.run(["logs", "foo bar", "--json"])));
+    const steps = lines.filter(({ step }) => typeof step === "number");
+    expect(steps.map(({ step, agent, status }) => [step, agent, status])).toEqual([
+      [1, "foo-bar", "ok"],
+      [2, "foo-bar", "ok"],
+      [3, "foo-bar", "ok"],
+    ]);
+    expect(endedWith(0, await other.run(["logs", "foo-bar", "--step", "2"])).stdout).toMatch(
+      /^\S+Z {2}info {3}foo-bar {2}step 2 {2}.*\n$/,
+    );
+    endedWith(3, await other.run(["logs", "nobody"]));
+  });
+});
+
+describe("what is shown", () => {
+  beforeEach(async () => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "goald.log.2"), line(0, { agent: "a", word: "oldest" }));
+    await writeFile(
+      join(folder, "goald.log.1"),
+      line(1, { agent: "a", step: 1, word: "old" }) + line(2, { word: "daemon" }),
+    );
+    await writeFile(
+      join(folder, "goald.log"),
+      line(3, { agent: "a", step: 2, word: "new" }) +
+        line(4, { level: 40, agent: "b", step: 2, word: "warning" }) +
+        "a torn \u001b[31mline\n" +
+        line(5, { agent: "a", word: "last" }),
+    );
+    await writeFile(join(folder, "daemon.out"), "Segmentation fault\n");
+  });
+
+  it.each<[readonly string[], readonly string[]]>([
+    [[], ["oldest", "old", "daemon", "new", "warning", "last"]],
+    [["--tail", "2"], ["last"]],
+    [
+      ["--step", "2"],
+      ["new", "warning"],
+    ],
+    [["--level", "warn"], ["warning"]],
+    [
+      ["--since", "2026-11-20T10:03:00Z"],
+      ["new", "warning", "last"],
+    ],
+    [["--since", "1s"], []],
+    [
+      ["--since", "2026-11-20T10:01:00Z", "--tail", "3", "--level", "info"],
+      ["new", "warning", "last"],
+    ],
+    [["--daemon"], ["daemon"]],
+  ])("goald logs %j: from the oldest file on", async (args, words) => {
+    expect(wordsOf(await stdoutOf(...args))).toEqual(words);
+  });
+
+  it("has lines that are none as they are, without what a terminal obeys, and what the daemon printed at the end", async () => {
+    const shown = await stdoutOf("--daemon");
+    expect(shown).toContain("\na torn line\n");
+    expect(shown.endsWith("Segmentation fault\n")).toBe(true);
+    expect(await stdoutOf()).not.toContain("Segmentation");
+  });
+
+  it("is with --json what stands in the file, line by line, and nothing that is no JSON", async () => {
+    const lines = linesOf({ stdout: await stdoutOf("--json") });
+    expect(lines).toHaveLength(6);
+    expect(lines[0]).toEqual({ level: 30, time: at(0), pid: 1, agent: "a", word: "oldest" });
+  });
+
+  it("has a last line without an end, too", async () => {
+    await appendFile(join(folder, "goald.log"), line(6, { agent: "a", word: "cut" }).trimEnd());
+    expect(wordsOf(await stdoutOf("--tail", "1"))).toEqual(["cut"]);
+  });
+
+  it.each([
+    ["--since", "yesterday"],
+    ["--tail", "0"],
+    ["--level", "loud"],
+    ["--step", "0"],
+  ])("refuses %s %s", async (...args) => {
+    expect(errorOf(endedWith(2, await goald.run(["logs", ...args, "--json"]))).code).toBe("GOALD_USAGE");
+  });
+
+  it("is nothing in a home without a log", async () => {
+    await using empty = await makeGoald();
+    expect(endedWith(0, await empty.run(["logs"])).stdout).toBe("");
+  });
+
+  it("is followed line by line, through rotation and cutting off, until Ctrl-C", async () => {
+    const log = join(folder, "goald.log");
+    const following = goald.start(["logs", "-f", "--tail", "1"]);
+    await following.see("word=last");
+    const whole = line(10, { word: "joined" });
+    await appendFile(log, whole.slice(0, 20));
+    await appendFile(log, whole.slice(20));
+    await following.see("word=joined");
+    await appendFile(log, line(11, { word: "before" }));
+    await rename(log, `${log}.1`);
+    await writeFile(log, line(12, { word: "between" }));
+    await rename(`${log}.1`, `${log}.2`);
+    await rename(log, `${log}.1`);
+    await writeFile(log, line(13, { word: "behind" }));
+    await following.see("word=behind");
+    await writeFile(log, "");
+    await appendFile(log, line(14, { word: "anew" }));
+    await following.see("word=anew");
+    following.kill("SIGINT");
+    expect(wordsOf(endedWith(0, await following.ended).stdout)).toEqual([
+      ...["last", "joined", "before", "between", "behind", "anew"],
+    ]);
+  });
+
+  it("begins when the log does", async () => {
+    await using fresh = await makeGoald();
+    const following = fresh.start(["logs", "-f", "--json"]);
+    await fresh.write(".goald/log/goald.log", line(0, { word: "first" }));
+    await following.see("first");
+    following.kill("SIGTERM");
+    expect(linesOf(endedWith(0, await following.ended))).toHaveLength(1);
+  });
+});

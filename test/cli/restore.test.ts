@@ -1,0 +1,127 @@
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { append, numberedModel, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
+
+const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
+const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
+
+let goald: Goald;
+let server: OpenAIServer;
+beforeAll(async () => {
+  const calls = [
+    write("notes/a.md", "one\ntwo\n"),
+    { name: "read_file", args: { file: "notes/a.md" } },
+    append("b\n", "b.txt"),
+    write("notes/a.md", "one\n2\n"),
+  ];
+  server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  endedWith(0, await goald.run(["run", "--name", "Foo Bar", "--role", "r", "-g", "Work", "--continuous"]));
+});
+afterAll(async () => {
+  await server.close();
+  await goald[Symbol.asyncDispose]();
+});
+
+describe("goald restore", () => {
+  const text = (path: string) => goald.read(join("workspace/foo-bar", path));
+
+  it("says with --dry-run what would be done, and does nothing", async () => {
+    const planned = jsonOf(await goald.run(["restore", "foo-bar", "--step", "1", "--dry-run", "--json"]));
+    expect(problemsOfView("restore", planned)).toBe("");
+    expect(planned).toMatchObject({
+      dryRun: true,
+      files: [
+        { path: "b.txt", action: "remove", bytesNow: 2, bytes: null },
+        { path: "notes/a.md", action: "write", bytesNow: 6, bytes: 8 },
+      ],
+    });
+    expect(await text("b.txt")).toBe("b\n");
+  });
+
+  it("puts the files back, keeps a person's edit, tells the agent, and can be taken back", async () => {
+    await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), "mine\n");
+    await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
+    const done = endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"])).stdout;
+    expect(done).toContain("removed  b.txt  7 to no file\nwritten  notes/a.md  6 to 8\n");
+    expect(done).toContain("To take it back: goald restore foo-bar --step 5\n");
+    expect([await text("b.txt"), await text("notes/a.md"), await text("own.txt")]).toEqual([
+      undefined,
+      "one\ntwo\n",
+      "untouched\n",
+    ]);
+    const events = endedWith(0, await goald.run(["events", "foo-bar"]))
+      .stdout.trimEnd()
+      .split("\n");
+    expect(events.at(-1)).toContain("as they were after step 1. Rewritten: notes/a.md. Removed: b.txt.");
+    expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/: sound\.\n$/);
+    // A finished agent stays finished.
+    expect(jsonOf<{ agents: { state: string }[] }>(await goald.run(["ps", "--json"])).agents[0]?.state).toBe(
+      "completed",
+    );
+
+    endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+    expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\n2\n"]);
+    expect(endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"])).stdout).toBe(
+      "The files of foo-bar are as they were after step 5.\n",
+    );
+  });
+
+  it("of one file leaves the others", async () => {
+    endedWith(0, await goald.run(["restore", "foo-bar", "--step", "2", "notes"]));
+    expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n"]);
+  });
+
+  it.each(["1:before", "1:after", "2:before", "2:after"])(
+    "loses nothing when it is killed at a commit (%s): the same call again does the rest, and it can be taken back",
+    async (at) => {
+      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+      await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), `${at}\n`);
+      const edited = await text("b.txt");
+      const killed = await goald.run(["restore", "foo-bar", "--step", "1"], {
+        imports: [HOOK],
+        env: { KILL_AT_COMMIT: at },
+      });
+      expect(killed.signal).toBe("SIGKILL");
+      // The files are touched last.
+      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\n2\n"]);
+      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"]));
+      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
+      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\n2\n"]);
+      expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/: sound\.\n$/);
+    },
+  );
+
+  it("refuses a step that was not taken, a file that is not known, and to be called without a step", async () => {
+    endedWith(3, await goald.run(["restore", "foo-bar", "--step", "99"]));
+    endedWith(3, await goald.run(["restore", "foo-bar", "--step", "1", "own.txt"]));
+    endedWith(2, await goald.run(["restore", "foo-bar"]));
+  });
+
+  it("refuses an agent at work, and changes nothing of it", async () => {
+    const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+    const think = numberedModel([write("a.txt", "1"), write("a.txt", "2")]);
+    await using busy = await startOpenAIServer({
+      reply: async (request, index) => {
+        if (index === 2) await hold;
+        return think(request);
+      },
+      embeddings: null,
+    });
+    await using other = await makeGoald({ OPENAI_BASE_URL: busy.baseUrl, GOALD_EMBEDDER: "offline" });
+    const running = other.start(["run", "--name", "T", "--role", "r", "-g", "g", "--continuous", "--json"]);
+    await running.see('"callId":"m3"');
+    const refused = errorOf(endedWith(7, await other.run(["restore", "t", "--step", "1", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause t") });
+    endedWith(0, await other.run(["restore", "t", "--step", "1", "--dry-run"]));
+    release();
+    endedWith(0, await running.ended);
+    expect(await other.read("workspace/t/a.txt")).toBe("2");
+  });
+});

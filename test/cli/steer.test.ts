@@ -1,0 +1,245 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type Ended, endedWith, errorOf, lookInto } from "../helpers/goald.ts";
+import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+
+const KEY = "sk-planted-4Wm9rY2qZc7";
+const RUN = ["run", "-d", "--name", "T", "--role", "r", "--goal", "g"];
+
+interface Told {
+  readonly agent: { readonly id: string; readonly state: string; readonly step: number };
+  readonly note: string;
+}
+const toldBy = (ended: Ended): Told => JSON.parse(endedWith(0, ended).stdout) as Told;
+
+/** An agent `t` in the background, in the middle of a step: the reply to a request is held back. */
+async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
+  const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY } });
+  home.holdFrom(step);
+  endedWith(0, await home.goald.run([...RUN, ...flags]));
+  await home.asked(step);
+  return home;
+}
+
+describe("goald say", () => {
+  it.concurrent("reaches the very next prompt, without the secrets in it, from the command line and from a pipe", async () => {
+    await using home = await inStep(3, 2);
+    const { goald, server } = home;
+    const said = toldBy(await goald.run(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
+    expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
+    const piped = endedWith(0, await goald.run(["say", "T"], { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
+    expect(piped.stdout).toBe("It will read this with its next step. t is running, at step 2.\n");
+    home.release();
+    await home.logged("turn-finished");
+    const words = (request: number): string =>
+      server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
+    expect(words(1)).not.toContain("Use metres");
+    expect(words(2)).toContain("Use metres, not [redacted]");
+    expect(words(2)).toContain("And\nkeep it short");
+    expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
+  });
+
+  it.concurrent("opens the next turn of an agent that has finished", async () => {
+    await using home = await makeDaemonHome(ledger(1));
+    const { goald, server } = home;
+    endedWith(0, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
+    const said = toldBy(await goald.run(["say", "t", "One thing more", "--json"]));
+    expect(said.note).toContain("next turn");
+    await home.logged("turn-finished", 2);
+    expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("One thing more"))).toBe(true);
+  });
+});
+
+describe("goald goals", () => {
+  it.concurrent("shows them and changes them: the next prompt has the new ones", async () => {
+    await using home = await inStep(3, 2, "--goal", "h");
+    const { goald, server } = home;
+    expect(endedWith(0, await goald.run(["goals", "t"])).stdout).toBe("1. g\n2. h\n");
+    expect(endedWith(0, await goald.run(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
+      /^1\. h\n2\. i\nIt will read this /,
+    );
+    endedWith(0, await goald.run(["goals", "t", "--set", "Only this"]));
+    home.release();
+    await home.logged("turn-finished");
+    expect(server.chats[1]?.messages[0]?.content).toContain("GOALS:\n1. g\n2. h\n");
+    expect(server.chats[2]?.messages[0]?.content).toMatch(/GOALS:\n1\. Only this\n(?!2)/);
+    expect(JSON.parse((await goald.run(["goals", "t", "--json"])).stdout)).toEqual({
+      agent: "t",
+      goals: ["Only this"],
+    });
+  });
+});
+
+describe("an agent in the middle of its work", () => {
+  it.concurrent("is paused after its step, and goes on when it is resumed", async () => {
+    await using home = await inStep(3, 2);
+    const { goald } = home;
+    expect(toldBy(await goald.run(["pause", "t", "--json"])).note).toBe("It finishes its step first.");
+    home.release();
+    await home.logged("agent-paused");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect(home.server.chats).toHaveLength(2);
+    expect(toldBy(await goald.run(["pause", "t", "--json"]))).toMatchObject({
+      agent: { state: "paused: person" },
+      note: "It stands already.",
+    });
+    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    expect(home.server.chats).toHaveLength(4);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("is stopped after its step, or cut off in it when the time is over", async () => {
+    await using home = await inStep(3, 2);
+    const { goald } = home;
+    const patient = goald.run(["stop", "t", "--json"]);
+    await home.delivered("pause");
+    home.release();
+    expect(toldBy(await patient)).toMatchObject({ agent: { state: "stopped" } });
+    home.holdFrom(3);
+    endedWith(0, await goald.run(["resume", "t", "-d"]));
+    await home.asked(3);
+    const cut = toldBy(await goald.run(["stop", "--all", "-t", "0", "--json"]).then(first));
+    expect(cut).toMatchObject({ agent: { state: "stopped" }, note: expect.stringContaining("was cut off") });
+    expect(endedWith(0, await goald.run(["stop", "--all"])).stdout).toBe("No agent is running.\n");
+  });
+
+  it.concurrent.each([
+    [
+      "what may act once only is never run again",
+      "at-most-once",
+      "to Ann\n",
+      { status: "unknown", code: "interrupted" },
+    ],
+    ["what calls itself idempotent is run again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
+  ])("is killed in the middle of a command: %s", async (_title, effect, sent, observation) => {
+    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
+    const { goald } = home;
+    await goald.write("commands/send_letter.ts", letter(effect));
+    endedWith(0, await goald.run([...RUN, "--approve", "never"]));
+    await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
+    const killed = toldBy(await goald.run(["kill", "t", "--json"]));
+    expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
+    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
+    const { log, problems } = await lookInto(goald);
+    expect(problems).toEqual([]);
+    expect(log.find((event) => event.type === "command-finished")).toMatchObject({ observation });
+  });
+});
+
+/** Counts what it does, and does not come to its end by itself the first time. */
+const letter = (effect: string): string => `export default {
+  name: "send_letter", label: "Send a letter", summary: "Sends a letter.", effect: "${effect}", timeoutMs: 60000,
+  args: { type: "object", required: ["to"], properties: { to: { type: "string", description: "whom" } } },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  async run({ to }, { workspace, signal }) {
+    const sent = await workspace.stat("sent.txt");
+    await workspace.append("sent.txt", "to " + to + "\\n");
+    if (sent) return { status: "ok", text: "Sent.", source: "goald", artifacts: [] };
+    await new Promise((resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  },
+};
+`;
+
+const first = (ended: Ended): Ended => ({
+  ...ended,
+  stdout: JSON.stringify((JSON.parse(ended.stdout) as { agents: unknown[] }).agents[0]),
+});
+
+describe("goald approve and goald deny", () => {
+  it.concurrent("answer the command that waits, and say which; none waiting is a conflict (exit 7)", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald, server } = home;
+    endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
+    const denied = endedWith(0, await goald.run(["deny", "t", "Write", "shorter", "lines"]));
+    expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
+    await home.logged("approval-asked", 2);
+    expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
+    const approved = toldBy(await goald.run(["approve", "t", "-N", "9", "--json"]));
+    expect(approved.note).toMatch(/^Approved, and the next 8 without asking: append_to_file /);
+    expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
+    await home.logged("turn-finished");
+    const late = errorOf(endedWith(7, await goald.run(["approve", "t", "--json"])));
+    expect(late).toMatchObject({
+      code: "GOALD_CONFLICT",
+      message: "t has no command that waits for a yes: it is completed, at step 4.",
+    });
+  });
+
+  it.concurrent("are for outside acts only by default: files are written unasked, and a letter waits", async () => {
+    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }]);
+    const { goald } = home;
+    await goald.write("commands/send_letter.ts", letter("at-most-once"));
+    endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect(await goald.read("workspace/t/sent.txt")).toBeUndefined();
+    expect(endedWith(0, await goald.run(["deny", "t"])).stdout).toContain('Denied: send_letter {"to":"Ann"}.');
+    await home.logged("turn-finished");
+  });
+});
+
+describe("goald rm", () => {
+  it.concurrent("asks, keeps the folder unless it is told otherwise, and removes nothing that runs unless forced", async () => {
+    await using home = await inStep(2, 2);
+    const { goald } = home;
+    const refused = errorOf(endedWith(7, await goald.run(["rm", "t", "--json"])));
+    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald rm -f t") });
+    home.release();
+    await home.logged("turn-finished");
+    expect(errorOf(endedWith(2, await goald.run(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
+    const no = goald.openTerminal(["rm", "t"]);
+    await no.see(`Its folder ${goald.home}/workspace/t stays.`);
+    await no.answer("Remove it? (y/n) ", "");
+    expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
+    const yes = goald.openTerminal(["rm", "t"]);
+    await yes.answer("Remove it? (y/n) ", "y");
+    endedWith(0, await yes.ended);
+    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    home.holdFrom(1);
+    endedWith(0, await goald.run([...RUN, "--name", "U"]));
+    await home.logged("model-asked", 1, "u");
+    const forced = endedWith(0, await goald.run(["rm", "-f", "u", "--files", "--json"]));
+    expect(JSON.parse(forced.stdout)).toEqual({ id: "u", workspace: `${goald.home}/workspace/u`, files: true });
+    await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("a verb that steers", () => {
+  let home: DaemonHome;
+  beforeAll(async () => {
+    home = await makeDaemonHome([]);
+    endedWith(0, await home.goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
+  });
+  afterAll(async () => home[Symbol.asyncDispose]());
+
+  it.each<[args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
+    [["say", "nobody", "x"], 3, /found none called "nobody"/, /There are: t\./],
+    [["say", "t"], 2, /There are no words to say/, /goald say t/],
+    [["say", "t", " \x1b[2J"], 2, /There are no words to say/, /goald say t/],
+    [["goals", "t", "--set", "a", "--add", "b"], 2, /--set replaces all goals/, /--set alone/],
+    [["goals", "t", "--rm", "2"], 2, /There is no goal 2: it has 1 goal/, /goald goals/],
+    [["goals", "t", "--rm", "1"], 2, /at least one goal, got none/, /^$/],
+    [["goals", "t", ...["a", "b", "c", "d", "e"].flatMap((goal) => ["--add", goal])], 2, /up to 5 goals, got 6/, /^$/],
+    [["goals", "t", "--set", "\x1b[2J"], 2, /must be text without control characters/, /^$/],
+    [["goals", "t", "--rm", "first"], 2, /'first' is invalid/, /--help/],
+    [["pause"], 2, /Expected an agent or --all, got neither/, /goald pause foo/],
+    [["kill", "t", "--all"], 2, /Expected an agent or --all, got both/, /goald kill foo/],
+    [["stop", "t", "-t", "soon"], 2, /'soon' is invalid. Expected whole seconds/, /--help/],
+    [["approve", "t"], 7, /no command that waits for a yes: it is completed/, /goald show t/],
+    [["approve", "t", "-N", "0"], 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
+    [["deny", "t", "no", "--reason", "no"], 2, /reason was given twice/, /one of the two/],
+    [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t/],
+  ])("is told what cannot be meant, and starts no daemon for it: %j", async (args, code, message, hint) => {
+    const { goald } = home;
+    const ended = endedWith(code, await goald.run([...args, "--json"]));
+    expect(ended.stdout).toBe("");
+    expect(errorOf(ended)).toMatchObject({
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+  });
+});

@@ -1,0 +1,191 @@
+/**
+ * local-api.ts -- what every host's local API holds to, whatever stands behind `Control`.
+ *
+ * `make` gives a Control with no agents, and a way to make one with a log that a test can lengthen.
+ */
+import { describe, expect, it } from "@jest/globals";
+import { Ajv } from "ajv";
+import * as fc from "fast-check";
+import type { RecordedEvent } from "#core/event.ts";
+import type { AgentView, Control } from "#daemon/control.ts";
+import { ALL_ROUTES } from "#server/routes.ts";
+import { ErrorReply, type Schema } from "#server/schemas.ts";
+import { type Reply, serve } from "../helpers/local-server.ts";
+
+export interface ControlUnderTest extends AsyncDisposable {
+  readonly control: Control;
+  /** Makes an agent with at least one event, and resolves to its id. */
+  makeAgent(name: string): Promise<string>;
+  /** Makes the log of an agent longer by at least one event. */
+  lengthen(id: string): Promise<void>;
+}
+
+export function describeLocalApi(name: string, make: () => Promise<ControlUnderTest>): void {
+  describe(`the local API over ${name}`, () => {
+    it("answers what is only read in the words of its schemas", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const id = await host.makeAgent("reader");
+      for (const path of [
+        "/v1/status",
+        "/v1/agents",
+        `/v1/agents/${id}`,
+        `/v1/agents/${id}/events`,
+        "/v1/openapi.json",
+      ])
+        expectReply(await api.ask("GET", path), "GET", path);
+    });
+
+    it("says of an agent that is not there that it is not there, whatever is asked of it", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      for (const { method, path } of ALL_ROUTES.filter((route) => route.path.includes(":agent"))) {
+        const reply = await api.ask(method, path.replace(":agent", "nobody"), bodyFor(path));
+        expect([path, reply.status, codeOf(reply)]).toEqual([path, 404, "GOALD_NOT_FOUND"]);
+        expect(validate(ErrorReply, reply.body)).toEqual([]);
+      }
+    });
+
+    it("finds an agent by id and by name", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const id = await host.makeAgent("found");
+      const byId = (await api.ask("GET", `/v1/agents/${id}`)).body as AgentView;
+      const byName = (await api.ask("GET", `/v1/agents/${encodeURIComponent(byId.name)}`)).body as AgentView;
+      expect([byId.id, byName.id]).toEqual([id, id]);
+    });
+
+    it("gives pages that together are the log", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const id = await host.makeAgent("paged");
+      for (let more = 0; more < 5; more++) await host.lengthen(id);
+      const numbers: number[] = [];
+      for (let head = Infinity; numbers.length < head; ) {
+        const { body } = await api.ask("GET", `/v1/agents/${id}/events?after=${numbers.length}&limit=2`);
+        const page = body as { events: RecordedEvent[]; head: number };
+        head = page.head;
+        expect(page.events.length).toBeLessThanOrEqual(2);
+        numbers.push(...page.events.map(({ seq }) => seq));
+      }
+      expect(numbers).toEqual(upTo(numbers.length));
+    });
+
+    it("streams every event once and in order, from wherever a reader comes back, while the log grows", async () => {
+      await using host = await make();
+      await using api = await serve(host.control, { limits: { pageEvents: 3 } });
+      let made = 0;
+      const breaks = fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 4 });
+      await fc.assert(
+        fc.asyncProperty(breaks, fc.boolean(), async (pauses, byHeader) => {
+          const id = await host.makeAgent(`follower-${++made}`);
+          const seen: number[] = [];
+          for (const more of pauses) {
+            const last = seen.at(-1) ?? 0;
+            const path = `/v1/agents/${id}/events${byHeader ? "" : `?after=${last}`}`;
+            await using reader = await api.follow(path, byHeader && last > 0 ? { "last-event-id": String(last) } : {});
+            for (let left = more; left > 0; left--) await host.lengthen(id);
+            const { head } = await host.control.page(id, 0, 1);
+            await reader.until(() => (reader.numbers.at(-1) ?? last) >= head);
+            expect(reader.messages.map((message) => message.id)).toEqual(reader.numbers.map(String));
+            seen.push(...reader.numbers);
+          }
+          expect(seen).toEqual(upTo(seen.length));
+        }),
+        { numRuns: 15 },
+      );
+    });
+
+    it("CVE-2025-53944: a reader of one agent never sees an event of another", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const [mine, other] = [await host.makeAgent("mine"), await host.makeAgent("other")];
+      for (let more = 0; more < 3; more++) await host.lengthen(other);
+      await using reader = await api.follow(`/v1/agents/${mine}/events`);
+      for (let more = 0; more < 3; more++) {
+        await host.lengthen(other);
+        await host.lengthen(mine);
+      }
+      const own = await host.control.page(mine, 0, 1_000);
+      await reader.until(() => reader.numbers.length >= own.head);
+      expect(reader.messages.map(({ data }) => data)).toEqual(own.events);
+      const { status } = await api.ask("GET", `/v1/agents/${mine}%2F..%2F${other}/events`);
+      expect(status).toBe(404);
+    });
+
+    it("says bye when the agent is removed, and when the host goes down", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const [gone, stays] = [await host.makeAgent("gone"), await host.makeAgent("stays")];
+      await using first = await api.follow(`/v1/agents/${gone}/events`);
+      await using second = await api.follow(`/v1/agents/${stays}/events`);
+      await api.ask("DELETE", `/v1/agents/${gone}?force=true`);
+      await first.ended;
+      expect(first.messages.at(-1)).toEqual({ event: "bye", id: null, data: { reason: "The agent was removed." } });
+      await api.server.close("The host goes down.");
+      await second.ended;
+      expect(second.messages.at(-1)).toEqual({ event: "bye", id: null, data: { reason: "The host goes down." } });
+    });
+  });
+}
+
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
+const codeOf = ({ body }: Reply): unknown => (body as { error?: { code?: unknown } } | undefined)?.error?.code;
+
+/** A body that the schemas of the route let through. */
+export function bodyFor(path: string): { readonly body?: unknown } {
+  const end = path.split("/").at(-1) ?? "";
+  const bodies: Readonly<Record<string, unknown>> = {
+    messages: { from: "you", text: "hello" },
+    goals: { goals: ["be there"] },
+    settings: { stepLimit: 7 },
+    pause: { reason: "to look" },
+    resume: {},
+    stop: { graceMs: 0 },
+    kill: {},
+    approval: { verdict: "approved" },
+  };
+  return end in bodies ? { body: bodies[end] } : {};
+}
+
+/** Fails when the reply is not what the table of routes says, member by member. */
+export function expectReply(reply: Reply, method: string, path: string): void {
+  const plain = path.split("?")[0] ?? "";
+  const found = ALL_ROUTES.find(
+    (route) => route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`).test(plain),
+  );
+  if (!found) throw new Error(`There is no route ${method} ${path}.`);
+  expect([reply.status, reply.headers["content-type"]]).toEqual([found.status, "application/json; charset=utf-8"]);
+  expect(
+    validate(
+      found.operation === "openapi" || found.operation === "events" ? found.reply : strict(found.reply),
+      reply.body,
+    ),
+  ).toEqual([]);
+}
+
+/** What is wrong with a value, in words. */
+export function validate(schema: Schema, value: unknown): readonly string[] {
+  const ajv = new Ajv({
+    allErrors: true,
+    allowUnionTypes: true,
+    formats: { "date-time": /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
+  });
+  ajv.validate(schema, value);
+  return (ajv.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+/** The same without room for members that it does not name. */
+function strict(schema: Schema): Schema {
+  const inner = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (keyword === "properties")
+      return [
+        keyword,
+        Object.fromEntries(Object.entries(value as Record<string, Schema>).map(([name, each]) => [name, strict(each)])),
+      ];
+    return [keyword, keyword === "items" ? strict(value as Schema) : value];
+  });
+  return { ...Object.fromEntries(inner), ...("properties" in schema ? { additionalProperties: false } : {}) };
+}

@@ -1,0 +1,188 @@
+/**
+ * fake-control.ts -- a host without agents that do anything: logs in memory that a test writes, and every call written down.
+ *
+ * It keeps to the contract of daemon/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
+ * that end when the log is longer, the agent is gone, or nobody wants to know any more.
+ */
+import { GoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { type AgentView, type Control, type DaemonStatus, type Done, PROTOCOL_VERSION } from "#daemon/control.ts";
+
+export interface FakeControl extends Control {
+  /** What was asked for, in order, but for the reading of pages. */
+  readonly calls: readonly { readonly method: string; readonly given: readonly unknown[] }[];
+  /** How often a page was read, of each agent. */
+  readonly pagesRead: ReadonlyMap<string, number>;
+  /** Waits for a longer log that have not ended. */
+  readonly waits: number;
+  /** Adds an agent with `count` events; the id is the name in lower case, `-2` and so on when taken. */
+  add(name: string, count: number): string;
+  append(id: string, count: number, text?: string): void;
+  /** Takes the last events out of a log, as nothing should: its length stays what it was. */
+  damage(id: string, count: number): void;
+  /** Every later call of that method throws this. */
+  fail(method: keyof Control, thrown: unknown): void;
+  /** Calls of that method wait until the returned function is called. */
+  hold(method: keyof Control): () => void;
+}
+
+interface FakeAgent {
+  readonly view: AgentView;
+  readonly log: RecordedEvent[];
+  /** Events at the end of the log that cannot be read. */
+  lost: number;
+}
+
+export function makeFakeControl(): FakeControl {
+  const agents = new Map<string, FakeAgent>();
+  const calls: { method: string; given: readonly unknown[] }[] = [];
+  const pagesRead = new Map<string, number>();
+  const waits = new Set<() => void>();
+  const failures = new Map<string, unknown>();
+  const holds = new Map<string, Promise<void>>();
+
+  function find(name: string): FakeAgent {
+    const found = agents.get(name) ?? [...agents.values()].findLast(({ view }) => view.name === name);
+    if (found) return found;
+    throw new GoaldError("GOALD_NOT_FOUND", `There is no agent ${name}.`, { hint: "See: goald ps -a" });
+  }
+  async function enter(method: string, ...given: readonly unknown[]): Promise<void> {
+    if (method === "page") pagesRead.set(String(given[0]), (pagesRead.get(String(given[0])) ?? 0) + 1);
+    else if (method !== "whenLonger") calls.push({ method, given });
+    await holds.get(method);
+    if (failures.has(method)) throw failures.get(method);
+  }
+  async function steer(method: string, name: string, ...given: readonly unknown[]): Promise<Done> {
+    await enter(method, name, ...given);
+    return { agent: find(name).view, note: "" };
+  }
+  function add(name: string, count: number): string {
+    let id = name.toLowerCase();
+    for (let number = 2; agents.has(id); number++) id = `${name.toLowerCase()}-${number}`;
+    agents.set(id, { view: viewOf(id, name), log: [], lost: 0 });
+    append(id, count);
+    return id;
+  }
+  function append(id: string, count: number, text = `said to ${id}`): void {
+    const { log } = find(id);
+    for (let left = count; left > 0; left--) log.push(eventOf(log.length + 1, text));
+    for (const look of [...waits]) look();
+  }
+
+  return {
+    calls,
+    pagesRead,
+    get waits() {
+      return waits.size;
+    },
+    add,
+    append,
+    damage: (id, count) => {
+      find(id).lost = count;
+    },
+    fail: (method, thrown) => failures.set(method, thrown),
+    hold: (method) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      holds.set(method, promise);
+      return resolve;
+    },
+    status: async () => {
+      await enter("status");
+      return statusOf(agents.size);
+    },
+    agents: async () => {
+      await enter("agents");
+      return [...agents.values()].map(({ view }) => view);
+    },
+    agent: async (name) => {
+      await enter("agent", name);
+      return find(name).view;
+    },
+    create: async (agent) => {
+      await enter("create", agent);
+      return find(add(agent.name, 1)).view;
+    },
+    say: (name, words) => steer("say", name, words),
+    setGoals: (name, goals) => steer("setGoals", name, goals),
+    changeSettings: (name, settings) => steer("changeSettings", name, settings),
+    pause: (name, reason) => steer("pause", name, reason),
+    resume: (name, settings) => steer("resume", name, settings),
+    stop: (name, graceMs) => steer("stop", name, graceMs),
+    kill: (name) => steer("kill", name),
+    answer: (name, answer) => steer("answer", name, answer),
+    remove: async (name, how) => {
+      await enter("remove", name, how);
+      const { id, workspace } = find(name).view;
+      agents.delete(id);
+      for (const look of [...waits]) look();
+      return { id, workspace };
+    },
+    page: async (name, after, limit) => {
+      await enter("page", name, after, limit);
+      const { log, lost } = find(name);
+      return { events: log.slice(after, Math.min(after + limit, log.length - lost)), head: log.length };
+    },
+    whenLonger: async (name, after, signal) => {
+      await enter("whenLonger", name, after);
+      const { log } = find(name);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = (): void => {
+        if (log.length > after || signal.aborted || agents.get(name)?.log !== log) resolve();
+      };
+      waits.add(look);
+      signal.addEventListener("abort", look);
+      look();
+      await promise;
+      waits.delete(look);
+      signal.removeEventListener("abort", look);
+    },
+    reload: async () => {
+      await enter("reload");
+      return ["models.smart is another one"];
+    },
+    shutdown: (graceMs) => enter("shutdown", graceMs),
+  };
+}
+
+const eventOf = (seq: number, text: string): RecordedEvent => ({
+  v: 1,
+  seq,
+  at: new Date(Date.UTC(2026, 0, 1) + seq).toISOString(),
+  frame: 0,
+  type: "message-received",
+  from: "you",
+  text,
+});
+
+const viewOf = (id: string, name: string): AgentView => ({
+  id,
+  name,
+  state: "waiting: person",
+  reason: null,
+  step: 3,
+  turn: 1,
+  tokens: 1_200,
+  costUsd: 0.01,
+  background: true,
+  stalledMs: null,
+  lastCommand: "write_to_file",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  changedAt: "2026-01-01T00:00:01.000Z",
+  workspace: `/home/you/goald/workspace/${id}`,
+});
+
+const statusOf = (waiting: number): DaemonStatus => ({
+  pid: 4_711,
+  version: "0.1.0",
+  protocol: PROTOCOL_VERSION,
+  role: "daemon",
+  startedAt: "2026-01-01T00:00:00.000Z",
+  home: "/home/you/goald",
+  stopping: false,
+  agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 },
+  eventLoopDelayMs: { p50: 1, p99: 2.5, max: 9 },
+  rssBytes: 80_000_000,
+  modelServers: [{ origin: "http://127.0.0.1:11434", limit: 4, active: 0, queued: 0, closedUntil: null }],
+  followers: 0,
+  problems: [],
+});

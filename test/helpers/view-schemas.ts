@@ -1,0 +1,181 @@
+/**
+ * view-schemas.ts -- what a program may rely on in the JSON of the verbs that look: ps, show, report, why, diff, restore.
+ *
+ * One closed schema for each. A field that is new, gone or of another kind is a change of the interface, and shows here first.
+ */
+import { Ajv, type ValidateFunction } from "ajv";
+
+const string = { type: "string" } as const;
+const bool = { type: "boolean" } as const;
+const number = { type: "number", minimum: 0 } as const;
+const count = { type: "integer", minimum: 0 } as const;
+const positive = { type: "integer", minimum: 1 } as const;
+const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
+const absolute = { type: "string", pattern: "^/" } as const;
+const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const;
+const list = (items: object) => ({ type: "array", items }) as const;
+const orNull = (schema: object) => ({ anyOf: [schema, { type: "null" }] }) as const;
+const strings = list(string);
+const byWhom = { enum: ["agent", "person"] } as const;
+const operation = { enum: ["write", "append", "delete", "found"] } as const;
+
+const usage = { inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool };
+const lost = closed({ tokens: count, usd: number });
+const limits = list(
+  closed({
+    limit: { enum: ["steps", "tokens", "usd", "time"] },
+    allowed: { anyOf: [number, time] },
+    used: number,
+    left: number,
+  }),
+);
+const call = closed({ name: string, args: { type: "object" } });
+const thoughts = closed({ text: string, reasoning: string, plan: string, criticism: string, speak: string });
+const source = {
+  kind: { enum: ["workspace", "web", "agent", "person"] },
+  what: string,
+  command: orNull(string),
+  step: count,
+  at: time,
+};
+const fileVersion = closed({
+  ...{ path: string, operation, step: count, callId: string, at: time, bytes: count },
+  sha256: orNull(sha256),
+});
+
+const view = {
+  ...{ id: string, name: string, reason: orNull(string), step: count, turn: positive, tokens: count, costUsd: number },
+  ...{ background: bool, stalledMs: orNull(count), lastCommand: orNull(string), createdAt: time, changedAt: time },
+  state: {
+    type: "string",
+    pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|completed|damaged)$",
+  },
+  workspace: absolute,
+};
+
+const SCHEMAS = {
+  ps: closed({ agents: list(closed(view)) }),
+  show: closed({
+    ...view,
+    ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
+    usage: closed({ ...usage, modelCalls: count }),
+    files: list(closed({ path: string, operation, step: count, bytes: count, at: time })),
+  }),
+  step: closed({
+    ...{ agent: string, name: string, step: positive, turn: positive, startedAt: time, endedAt: time, goals: strings },
+    attempts: list(
+      closed({
+        ...{ at: time, seq: positive, attempt: positive, model: string, mode: string, requestHash: sha256 },
+        ...{ reservedTokens: count, reservedUsd: orNull(number) },
+        failure: orNull(closed({ code: string, message: string, retryAt: orNull(time) })),
+      }),
+    ),
+    recallIds: strings,
+    recalls: list(closed({ id: string, step: count, at: time, kind: string, trust: string, text: string })),
+    prompt: closed({
+      messages: list(closed({ role: { enum: ["system", "user", "assistant"] }, content: string })),
+      exact: bool,
+      note: string,
+    }),
+    reply: orNull(
+      closed({
+        ...{ at: time, seq: positive, text: string, finishReason: string, durationMs: count },
+        ...{ usage: closed(usage), costUsd: orNull(number) },
+      }),
+    ),
+    problems: strings,
+    thoughts: orNull(thoughts),
+    command: orNull(call),
+    thought: string,
+    repaired: bool,
+    approval: closed({
+      ...{ asked: orNull(string), verdict: orNull({ enum: ["approved", "denied"] }) },
+      ...{ by: orNull(string), reason: orNull(string) },
+    }),
+    starts: list(
+      closed({ at: time, seq: positive, attempt: positive, effect: string, annotations: { type: "object" } }),
+    ),
+    interruptions: count,
+    result: orNull(
+      closed({
+        ...{ at: time, seq: positive, status: string, code: orNull(string), source: string, artifacts: strings },
+        ...{ text: string, durationMs: count, reconciled: bool },
+      }),
+    ),
+    files: list(fileVersion),
+  }),
+  report: closed({
+    ...{ id: string, name: string, role: string, workspace: absolute, standing: string, pauseReason: orNull(string) },
+    next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
+    goals: list(closed({ goal: string, named: strings })),
+    closing: orNull(closed({ text: string, named: strings })),
+    lastThought: string,
+    turns: list(closed({ turn: positive, at: time, reason: string })),
+    files: list(closed({ path: string, bytes: count, step: count, at: time, by: byWhom, command: orNull(string) })),
+    deleted: count,
+    sources: list(closed({ ...source, times: positive })),
+    sourceCount: count,
+    troubles: { type: "object", additionalProperties: positive },
+    lastTroubles: list(closed({ kind: string, step: count, at: time, what: string, reason: string })),
+    commands: { type: "object", additionalProperties: positive },
+    cost: closed({
+      ...{ steps: count, modelCalls: count, ...usage, usd: number, unpricedCalls: count, lost },
+      ...{ modelMs: count, commandMs: count },
+    }),
+    limits,
+    createdAt: time,
+    lastEventAt: time,
+    events: positive,
+  }),
+  why: closed({
+    ...{ agent: string, name: string, path: string, workspace: absolute },
+    versions: list(
+      closed({
+        ...{ version: positive, step: count, callId: string, at: time, operation, by: byWhom, bytes: count },
+        ...{
+          sha256: orNull(sha256),
+          goals: strings,
+          command: orNull(call),
+          thought: string,
+          thoughts: orNull(thoughts),
+        },
+        ...{ recalledSteps: list(count), sources: list(closed(source)), sourcesLeftOut: count },
+      }),
+    ),
+  }),
+  diff: closed({
+    ...{ agent: string, from: count, to: orNull(count) },
+    files: list(
+      closed({
+        ...{ path: string, change: { enum: ["added", "removed", "changed"] }, fromBytes: count, toBytes: count },
+        ...{ added: orNull(count), removed: orNull(count), patch: orNull(string), note: string },
+        editedByPerson: list(count),
+      }),
+    ),
+  }),
+  restore: closed({
+    ...{ agent: string, step: count, dryRun: bool, workspace: absolute },
+    files: list(
+      closed({
+        ...{ path: string, action: { enum: ["write", "remove", "keep"] } },
+        ...{ bytesNow: orNull(count), bytes: orNull(count) },
+      }),
+    ),
+  }),
+} as const;
+
+const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false });
+const validators = new Map<string, ValidateFunction>(
+  Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]),
+);
+
+/** What is wrong with a document, in words; empty when nothing is. */
+export function problemsOfView(name: keyof typeof SCHEMAS, document: unknown): string {
+  const validate = validators.get(name);
+  return validate?.(document) ? "" : ajv.errorsText(validate?.errors);
+}
+
+/** An object with exactly these properties. */
+function closed(properties: Readonly<Record<string, object>>) {
+  return { type: "object", additionalProperties: false, required: Object.keys(properties), properties } as const;
+}

@@ -1,0 +1,300 @@
+import { describe, expect, it } from "@jest/globals";
+import * as fc from "fast-check";
+import { makeFakeControl } from "../helpers/fake-control.ts";
+import { eventually, messagesIn, serve } from "../helpers/local-server.ts";
+
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
+const LONG = "x".repeat(2_000);
+/** In HTTP/1.0, so that the bytes that come are the stream itself. */
+const following = (agent: string): string =>
+  `GET /v1/agents/${agent}/events HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
+
+describe("a reader of events", () => {
+  it("gets each once and in order, wherever it breaks off and comes back, while events come in bursts", async () => {
+    const control = makeFakeControl();
+    await using api = await serve(control, { limits: { pageEvents: 7 } });
+    const visits = fc.array(
+      fc.record({ burst: fc.nat({ max: 40 }), during: fc.nat({ max: 40 }), take: fc.nat({ max: 60 }) }),
+      {
+        minLength: 1,
+        maxLength: 5,
+      },
+    );
+    let made = 0;
+    await fc.assert(
+      fc.asyncProperty(visits, async (plan) => {
+        const id = control.add(`a${++made}`, 1);
+        const seen: number[] = [];
+        let head = 1;
+        for (const { burst, during, take } of plan) {
+          control.append(id, burst);
+          head += burst + during;
+          await using reader = await api.follow(`/v1/agents/${id}/events?after=0`, {
+            "last-event-id": String(seen.length),
+          });
+          control.append(id, during);
+          await reader.until(() => reader.numbers.length >= Math.min(take, head - seen.length));
+          seen.push(...reader.numbers);
+        }
+        expect(seen).toEqual(upTo(seen.length));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("that comes back by Last-Event-ID goes on there, whatever the address says", async () => {
+    const control = makeFakeControl();
+    control.add("t", 9);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/t/events?after=2", { "last-event-id": "7" });
+    await reader.until(() => reader.numbers.length === 2);
+    expect(reader.numbers).toEqual([8, 9]);
+  });
+
+  it.each(["x", "-1", "1.5", "", "0x1", "1e3", "9".repeat(16)])("with the Last-Event-ID %j is refused", async (id) => {
+    const control = makeFakeControl();
+    control.add("t", 9);
+    await using api = await serve(control);
+    const headers = { accept: "text/event-stream", "last-event-id": id };
+    const { status, body } = await api.ask("GET", "/v1/agents/t/events", { headers });
+    expect([status, body]).toMatchObject([400, { error: { code: "GOALD_USAGE" } }]);
+    expect(control.calls).toEqual([]);
+  });
+
+  it("that names an event which the log does not have is told so", async () => {
+    const control = makeFakeControl();
+    control.add("t", 9);
+    await using api = await serve(control);
+    await expect(api.follow("/v1/agents/t/events?after=10")).rejects.toThrow(/409 .*GOALD_CONFLICT.*ends with event 9/);
+    await using reader = await api.follow("/v1/agents/t/events?after=9");
+    control.append("t", 1);
+    await reader.until(() => reader.numbers.length === 1);
+  });
+
+  it("stays with its agent when a newer one takes the name", async () => {
+    const control = makeFakeControl();
+    control.add("Chef", 2);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/Chef/events");
+    const newer = control.add("Chef", 5);
+    control.append(newer, 3, "of the newer");
+    control.append("chef", 1, "of the older");
+    await reader.until(() => reader.numbers.length === 3);
+    expect(reader.messages.at(-1)?.data).toMatchObject({ seq: 3, text: "of the older" });
+    expect((await api.ask("GET", "/v1/agents/Chef/events")).body).toMatchObject({ head: 8 });
+  });
+
+  it("hears bye when its agent is removed and another is made with the same id", async () => {
+    const control = makeFakeControl();
+    control.add("t", 3);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 3);
+    const removed = control.remove("t", { force: true, files: false });
+    control.add("t", 1);
+    await removed;
+    await reader.ended;
+    expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "bye"]);
+  });
+
+  it("hears that the log cannot be read, and so does the host", async () => {
+    const control = makeFakeControl();
+    control.add("t", 3);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 3);
+    control.fail("page", new Error("the disk is gone"));
+    control.append("t", 1);
+    await reader.ended;
+    const reason = "The events of t could not be read: the disk is gone";
+    expect(reader.messages.at(-1)).toEqual({ event: "dropped", id: null, data: { reason, after: 3 } });
+    expect(api.problems).toEqual([reason]);
+  });
+
+  it("is let go when the log has a gap, and is sent nothing from behind it", async () => {
+    const control = makeFakeControl();
+    control.add("t", 5);
+    control.damage("t", 2);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.ended;
+    expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "dropped"]);
+    expect(api.problems).toEqual(["The events of t could not be read: it has no event 4, and its last is 5."]);
+  });
+
+  it("of an agent that is silent gets comments, which are no messages and have no id", async () => {
+    const control = makeFakeControl();
+    control.add("t", 0);
+    await using api = await serve(control, { limits: { aliveMs: 10 } });
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.text.split(": alive\n\n").length > 3);
+    expect(reader.messages).toEqual([]);
+  });
+
+  it("leaves nothing behind when it goes, a thousand times", async () => {
+    const control = makeFakeControl();
+    control.add("t", 3);
+    await using api = await serve(control);
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): void => void warnings.push(message);
+    process.on("warning", onWarning);
+    await using stays = await api.follow("/v1/agents/t/events");
+    for (let round = 0; round < 50; round++)
+      await Promise.all(
+        upTo(20).map(async () => {
+          await using reader = await api.follow("/v1/agents/t/events");
+          await reader.until(() => reader.numbers.length === 3);
+        }),
+      );
+    // The one that stays is counted: the counts can fail.
+    await eventually(() => api.server.followers === 1 && control.waits === 1);
+    control.append("t", 1);
+    await stays.until(() => stays.numbers.length === 4);
+    await stays[Symbol.asyncDispose]();
+    await eventually(() => api.server.followers === 0 && control.waits === 0);
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("a reader that does not read", () => {
+  it("is let go with a word that says where it stood, and holds up neither another reader nor the agent", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { slowReaderMs: 250 } });
+    const slow = api.open(following("t"));
+    await using live = await api.follow("/v1/agents/t/events");
+    await eventually(() => control.waits === 2);
+    let turns = 0;
+    for (let burst = 0; burst < 100; burst++) {
+      control.append("t", 20, LONG);
+      await live.until(() => live.numbers.length === 1 + 20 * (burst + 1));
+      turns++;
+    }
+    // Everything was written and read by the others while it had not read on.
+    expect([turns, live.numbers.length]).toEqual([100, 2_001]);
+    expect(slow.bytesRead).toBeLessThan(1_000_000);
+    // It waits for no longer log any more: the other one does.
+    await eventually(() => control.waits === 1);
+    let text = "";
+    for await (const piece of slow.setEncoding("utf8")) text += piece;
+    const messages = messagesIn(text);
+    const taken = messages.filter(({ event }) => event === "message");
+    expect(taken.map(({ id }) => Number(id))).toEqual(upTo(taken.length));
+    expect(taken.length).toBeLessThan(1_000);
+    expect(messages.at(-1)).toEqual({
+      event: "dropped",
+      id: null,
+      data: { reason: "Nothing was read for 250 ms.", after: taken.length },
+    });
+    await eventually(() => api.server.followers === 1);
+    await using again = await api.follow(`/v1/agents/t/events?after=${taken.length}`);
+    await again.until(() => again.numbers.at(-1) === 2_001);
+    expect(again.numbers[0]).toBe(taken.length + 1);
+  });
+
+  it("is let go when the log outruns it, long before the time is over", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1_000);
+    await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 600_000 } });
+    const slow = api.open(following("t"));
+    control.append("t", 400, LONG);
+    await eventually(() => control.waits === 1);
+    control.append("t", 501, LONG);
+    await eventually(() => control.waits === 0);
+    let text = "";
+    for await (const piece of slow.setEncoding("utf8")) text += piece;
+    const reason = "More than 500 events came while nothing was read.";
+    expect(messagesIn(text).at(-1)).toMatchObject({ event: "dropped", data: { reason } });
+  });
+
+  it("is cut off when it does not even take that word", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { slowReaderMs: 50, flushMs: 50 } });
+    const slow = api.open(following("t"));
+    control.append("t", 1_000, LONG);
+    await eventually(() => control.waits === 1);
+    expect(api.server.followers).toBe(1);
+    await eventually(() => api.server.followers === 0);
+    slow.destroy();
+  });
+
+  it("is not meant by one that reads a long log from its beginning", async () => {
+    const control = makeFakeControl();
+    control.add("t", 20_000);
+    await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 5_000 } });
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 20_000);
+    expect(reader.messages.every(({ event }) => event === "message")).toBe(true);
+  });
+});
+
+describe("a server that closes", () => {
+  it("sends what is committed before it says bye", async () => {
+    const control = makeFakeControl();
+    control.add("t", 2);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 2);
+    control.append("t", 500);
+    await api.server.close("The host goes down.");
+    await reader.ended;
+    expect(reader.numbers).toEqual(upTo(502));
+    expect(reader.messages.at(-1)).toEqual({ event: "bye", id: null, data: { reason: "The host goes down." } });
+  });
+
+  it("waits for a reader that does not read only so long", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1_000);
+    control.append("t", 1_000, LONG);
+    await using api = await serve(control, { limits: { flushMs: 50, closeMs: 60_000 } });
+    const slow = api.open(following("t"));
+    await eventually(() => control.waits === 1);
+    await api.server.close("The host goes down.");
+    expect(api.server.followers).toBe(0);
+    slow.destroy();
+  });
+
+  it("lets a request under way finish, takes no other, and waits no longer than its limit", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { closeMs: 300 } });
+    const release = control.hold("stop");
+    const stop = api.ask("POST", "/v1/agents/t/stop", { body: { graceMs: 0 } });
+    await eventually(() => control.calls.length === 1);
+    control.hold("kill");
+    const kill = api.ask("POST", "/v1/agents/t/kill").catch((error: Error) => error);
+    await eventually(() => control.calls.length === 2);
+    const closed = api.server.close("The host goes down.");
+    await expect(api.ask("GET", "/v1/status")).rejects.toThrow(/ENOENT|ECONNREFUSED|ECONNRESET/);
+    release();
+    expect((await stop).status).toBe(200);
+    await closed;
+    expect(await kill).toMatchObject({ code: "ECONNRESET" });
+    await api.server.close("Once more.");
+    expect(control.calls.map(({ method }) => method)).toEqual(["stop", "kill"]);
+  });
+
+  it("takes nothing more on a connection that is still open", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control);
+    const release = control.hold("stop");
+    const head = "HTTP/1.1\r\nHost: goald\r\nContent-Length: 0\r\n\r\n";
+    const connection = api.open(`POST /v1/agents/t/stop ${head}`).setEncoding("utf8");
+    await eventually(() => control.calls.length === 1);
+    const closed = api.server.close("The host goes down.");
+    connection.write(`POST /v1/agents/t/kill ${head}`);
+    let text = "";
+    connection.on("data", (piece: string) => {
+      text += piece;
+    });
+    const ended = new Promise((resolve) => connection.once("close", resolve));
+    release();
+    await Promise.all([closed, ended]);
+    expect(text.match(/HTTP\/1\.1 \d+/g)?.[0]).toBe("HTTP/1.1 200");
+    expect(text).toContain("connection: close");
+    expect(control.calls.map(({ method }) => method)).toEqual(["stop"]);
+  });
+});

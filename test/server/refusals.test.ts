@@ -1,0 +1,265 @@
+import { describe, expect, it } from "@jest/globals";
+import { GoaldError } from "#core/errors.ts";
+import { createRedactor } from "#util/redact.ts";
+import { type FakeControl, makeFakeControl } from "../helpers/fake-control.ts";
+import { type AskOptions, serve, type TestServer } from "../helpers/local-server.ts";
+
+const NEW_AGENT = { name: "Chef", role: "a cook", goals: ["cook"], settings: { approve: "risky", stepLimit: 9 } };
+const SETTINGS = { approve: "never", stepLimit: null };
+
+interface House extends AsyncDisposable {
+  readonly control: FakeControl;
+  readonly api: TestServer;
+}
+async function open(options?: Parameters<typeof serve>[1]): Promise<House> {
+  const control = makeFakeControl();
+  control.add("t", 3);
+  const api = await serve(control, options);
+  return { control, api, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+}
+const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
+  (body as { error: { code: string; message: string; hint: string } }).error;
+
+describe("a request that could come from somewhere else", () => {
+  const json = JSON.stringify(NEW_AGENT);
+  const FOREIGN: readonly [string, number, AskOptions][] = [
+    ["CVE-2024-1879: with a foreign Origin", 403, { body: json, headers: { origin: "https://evil.example" } }],
+    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { body: json, headers: { origin: "null" } }],
+    ["CVE-2024-1879: with an Origin that looks like ours", 403, { body: json, headers: { origin: "http://goald" } }],
+    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
+    [
+      "CVE-2024-1879: with any word on how it was fetched",
+      403,
+      { body: json, headers: { "sec-fetch-mode": "no-cors" } },
+    ],
+    ["CVE-2024-1879: as text/plain", 415, { body: json, headers: { "content-type": "text/plain" } }],
+    ["as a form", 415, { body: json, headers: { "content-type": "application/x-www-form-urlencoded" } }],
+    ["as a type that begins like ours", 415, { body: json, headers: { "content-type": "application/json-patch" } }],
+    ["as two types", 415, { body: json, headers: { "content-type": "application/json, text/plain" } }],
+    ["in another alphabet", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
+    ["packed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
+    ["CVE-2024-1879: for the Host evil.example", 421, { body: json, headers: { host: "evil.example" } }],
+    ["CVE-2024-1879: for the Host localhost", 421, { body: json, headers: { host: "localhost" } }],
+    ["CVE-2025-0454: for a Host with a port", 421, { body: json, headers: { host: "goald:80" } }],
+    ["CVE-2025-0454: for a Host with a user", 421, { body: json, headers: { host: "goald@evil.example" } }],
+    ["CVE-2025-0454: for a Host with a backslash", 421, { body: json, headers: { host: "goald\\@evil.example" } }],
+    ["CVE-2025-0454: for a Host that ends in ours", 421, { body: json, headers: { host: "evil.goald" } }],
+    ["CVE-2025-0454: for a Host that begins with ours", 421, { body: json, headers: { host: "goald.evil.example" } }],
+  ];
+
+  it.each(FOREIGN)("%s is refused with %i, and nothing is done", async (_what, status, options) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", options);
+    expect(reply.status).toBe(status);
+    expect(errorIn(reply.body)).toEqual({
+      code: status === 415 ? "GOALD_USAGE" : "GOALD_HTTP_REFUSED",
+      message: expect.stringMatching(/\.$/),
+      hint: expect.stringMatching(/./),
+    });
+    expect(house.control.calls).toEqual([]);
+    expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  it.each([
+    ["as goald's own client sends it", {}],
+    ["with the alphabet named", { "content-type": "application/json; charset=UTF-8" }],
+  ])("the same request %s makes the agent", async (_what, headers) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", "/v1/agents", { body: json, headers });
+    expect(reply.status).toBe(201);
+    expect(house.control.calls).toEqual([{ method: "create", given: [NEW_AGENT] }]);
+  });
+
+  it.each([
+    ["with an Origin", { origin: "https://evil.example" }, 403],
+    ["for another Host", { host: "evil.example" }, 421],
+  ])("nor is anything told: reading and following %s are refused too", async (_what, headers, status) => {
+    await using house = await open();
+    for (const path of ["/v1/status", "/v1/agents/t", "/v1/agents/t/events", "/v1/openapi.json", "/nowhere"])
+      for (const accept of ["*/*", "text/event-stream"])
+        expect((await house.api.ask("GET", path, { headers: { ...headers, accept } })).status).toBe(status);
+    expect([house.control.calls, [...house.control.pagesRead]]).toEqual([[], []]);
+  });
+
+  const RAW: readonly [string, number, string][] = [
+    ["two Hosts", 421, "GET /v1/status HTTP/1.1\r\nHost: goald\r\nHost: evil.example"],
+    ["CVE-2025-0454: another server in the address", 421, "GET http://evil.example/v1/status HTTP/1.1\r\nHost: goald"],
+    ["CVE-2025-0454: our name as a user in the address", 421, "GET http://goald@evil.example/ HTTP/1.1\r\nHost: goald"],
+    ["an address without a scheme", 421, "GET //evil.example/v1/status HTTP/1.1\r\nHost: goald"],
+    ["no Host at all", 421, "GET /v1/status HTTP/1.0"],
+    ["no Host where there must be one", 400, "GET /v1/status HTTP/1.1"],
+    ["a tunnel", 0, "CONNECT evil.example:443 HTTP/1.1\r\nHost: goald"],
+    [
+      "a length said twice",
+      400,
+      "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 2\r\nTransfer-Encoding: chunked",
+    ],
+    ["a body where none is read", 400, "GET /v1/agents HTTP/1.1\r\nHost: goald\r\nContent-Length: 2"],
+    ["no HTTP", 400, "hello"],
+    ["a head without an end", 431, `GET /v1/status HTTP/1.1\r\nHost: goald\r\nX-Long: ${"x".repeat(20_000)}`],
+  ];
+
+  it.each(RAW)("%s is refused with %i before anything is done", async (_what, status, head) => {
+    await using house = await open();
+    const answer = await house.api.send(`${head}\r\nConnection: close\r\n\r\n`);
+    expect(/^HTTP\/1\.1 (\d+) /.exec(answer)?.[1] ?? "0").toBe(String(status));
+    expect(house.control.calls).toEqual([]);
+  });
+
+  it("the same bytes without the fault are answered", async () => {
+    await using house = await open();
+    const answer = await house.api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\nConnection: close\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(house.control.calls).toHaveLength(1);
+  });
+});
+
+describe("a request that is not as it should be", () => {
+  const WRONG: readonly [string, number, string, string, unknown][] = [
+    ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
+    ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
+    ["six goals", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: ["1", "2", "3", "4", "5", "6"] }],
+    ["no goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [] }],
+    ["a blank goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [" \n"] }],
+    ["a goal that is no text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
+    ["a name with an escape sequence", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "a\u001b[31m" }],
+    ["a name of 81 characters", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "x".repeat(81) }],
+    ["a text in place of a number", 400, "PATCH", "/v1/agents/t/settings", { stepLimit: "9" }],
+    ["a deadline that is no time", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
+    ["nothing to change", 400, "PATCH", "/v1/agents/t/settings", {}],
+    ["no text", 400, "POST", "/v1/agents/t/messages", { from: "you" }],
+    ["a list", 400, "POST", "/v1/agents/t/kill", []],
+    ["broken JSON", 400, "POST", "/v1/agents/t/kill", "{"],
+    ["a poisoned prototype", 400, "POST", "/v1/agents/t/kill", '{"__proto__":{"isAdmin":true}}'],
+    ["an unknown verdict", 400, "POST", "/v1/agents/t/approval", { verdict: "perhaps" }],
+    ["a grace below nothing", 400, "POST", "/v1/shutdown", { graceMs: -1 }],
+    ["half a millisecond", 400, "POST", "/v1/agents/t/stop", { graceMs: 0.5 }],
+    ["more than a megabyte", 413, "POST", "/v1/agents/t/messages", { from: "you", text: "x".repeat(1024 * 1024) }],
+    ["an unknown question", 400, "GET", "/v1/agents?all=true", undefined],
+    ["a yes that is none", 400, "DELETE", "/v1/agents/t?force=1", undefined],
+    ["a number in hexadecimal", 400, "GET", "/v1/agents/t/events?after=0x1", undefined],
+    ["a number said twice", 400, "GET", "/v1/agents/t/events?after=1&after=2", undefined],
+    ["a number below nothing", 400, "GET", "/v1/agents/t/events?after=-1", undefined],
+    ["a page of none", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
+    ["a page of too many", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
+    ["a name that is too long", 400, "GET", `/v1/agents/${"x".repeat(81)}`, undefined],
+    ["an address that is too long", 414, "GET", `/v1/agents/${"x".repeat(1_001)}`, undefined],
+    ["an address that is no text", 400, "GET", "/v1/agents/%zz", undefined],
+    ["an address that is not there", 404, "GET", "/v2/agents", undefined],
+    ["a method that the address does not know", 405, "PUT", "/v1/agents", {}],
+    ["HEAD", 405, "HEAD", "/v1/status", undefined],
+    ["OPTIONS", 405, "OPTIONS", "/v1/agents", undefined],
+    ["TRACE", 405, "TRACE", "/v1/agents", undefined],
+    ["PROPFIND", 405, "PROPFIND", "/v1/agents", undefined],
+  ];
+
+  it.each(WRONG)("%s is refused with %i, in words, and nothing is done", async (_what, status, method, path, body) => {
+    await using house = await open();
+    const reply = await house.api.ask(method, path, body === undefined ? {} : { body });
+    expect([reply.status, reply.headers["cache-control"]]).toEqual([status, "no-store"]);
+    expect(reply.headers["x-content-type-options"]).toBe("nosniff");
+    if (method !== "HEAD")
+      expect(errorIn(reply.body)).toEqual({
+        code: "GOALD_USAGE",
+        message: expect.stringMatching(/\.$/),
+        hint: expect.stringContaining("/v1/openapi.json"),
+      });
+    expect(house.control.calls).toEqual([]);
+    expect(house.api.problems).toEqual([]);
+  });
+
+  it("says what is wrong where, all of it at once, and which methods there are", async () => {
+    await using house = await open();
+    const wrong = { ...NEW_AGENT, goals: [""], settings: { ...SETTINGS, approve: "maybe", stepLimit: "5" }, x: 1 };
+    const { body } = await house.api.ask("POST", "/v1/agents", { body: wrong });
+    const { message } = errorIn(body);
+    expect(message).toContain('body has an unknown member "x"');
+    expect(message).toContain("body.goals[0] must");
+    expect(message).toContain("body.settings.approve must be one of always, risky, never");
+    expect(message).toContain("body.settings.stepLimit must be a whole number or null");
+    expect((await house.api.ask("PUT", "/v1/agents/t", { body: {} })).headers.allow).toBe("GET, DELETE");
+  });
+
+  it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
+    "the name %s is a name and nothing else: there is no such agent",
+    async (name) => {
+      await using house = await open();
+      expect((await house.api.ask("GET", `/v1/agents/${name}`)).status).toBe(404);
+      expect(house.control.calls).toEqual([{ method: "agent", given: [decodeURIComponent(name)] }]);
+    },
+  );
+});
+
+describe("errors of the host", () => {
+  it.each([
+    ["GOALD_NOT_FOUND", 404],
+    ["GOALD_CONFLICT", 409],
+    ["GOALD_ALREADY_RUNNING", 409],
+    ["GOALD_FENCED", 409],
+    ["GOALD_USAGE", 400],
+    ["GOALD_CONFIG", 400],
+    ["GOALD_STORE_FULL", 507],
+    ["GOALD_STORE_DAMAGED", 500],
+    ["GOALD_DAEMON", 503],
+  ] as const)("%s comes as %i, as it is", async (code, status) => {
+    await using house = await open();
+    house.control.fail("pause", new GoaldError(code, "It is so.", { hint: "Do this." }));
+    const reply = await house.api.ask("POST", "/v1/agents/t/pause", { body: { reason: "to look" } });
+    expect([reply.status, reply.body]).toEqual([status, { error: { code, message: "It is so.", hint: "Do this." } }]);
+    expect(house.api.problems).toHaveLength(status === 500 ? 1 : 0);
+  });
+
+  it("any other is a fault of goald, and the host is told with the place", async () => {
+    await using house = await open();
+    house.control.fail("reload", new TypeError("undefined is not a function"));
+    const reply = await house.api.ask("POST", "/v1/reload");
+    expect([reply.status, errorIn(reply.body).code]).toEqual([500, "GOALD_INTERNAL"]);
+    expect(reply.text).not.toContain("fake-control");
+    expect(house.api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
+  });
+
+  it("CVE-2026-22038: no key is in a reply, a page, a stream or a report of a problem", async () => {
+    const secret = "sk-marker-4f9d1c77aa20";
+    const unseen = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    await using house = await open({ redact: createRedactor([secret]) });
+    house.control.append("t", 2, `the key is ${secret}, the other ${unseen}`);
+    const texts: string[] = [];
+    for (const path of ["/v1/agents/t/events", `/v1/agents/${secret}`, `/v1/${secret}`, `/v1/agents?${secret}=1`])
+      texts.push((await house.api.ask("GET", path)).text);
+    const words = { from: "you", text: 1, [secret]: secret };
+    texts.push((await house.api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
+    house.control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
+    texts.push((await house.api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
+    await using reader = await house.api.follow("/v1/agents/t/events");
+    await reader.until(() => reader.numbers.length === 5);
+    texts.push(reader.text, ...house.api.problems);
+    for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
+    expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
+  });
+
+  it("would show the key if nothing took it out", async () => {
+    await using house = await open();
+    house.control.append("t", 1, "sk-marker-4f9d1c77aa20");
+    expect((await house.api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
+  });
+
+  it("leaves a view as it is when secrets are taken out", async () => {
+    await using plain = await open();
+    await using house = await open({ redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
+    for (const path of ["/v1/status", "/v1/agents", "/v1/agents/t/events", "/v1/openapi.json"])
+      expect((await house.api.ask("GET", path)).text).toBe((await plain.api.ask("GET", path)).text);
+  });
+
+  it("CVE-2023-37275: no control character is in what is sent, and none is lost", async () => {
+    const acting = "\u001b[2J\u009b1m\u0007\r\u202eexe\u2066\u0085\u007f\n\nevent: bye\ndata: {}\n\n";
+    await using house = await open();
+    house.control.append("t", 1, acting);
+    const page = await house.api.ask("GET", "/v1/agents/t/events?after=3");
+    await using reader = await house.api.follow("/v1/agents/t/events?after=3");
+    await reader.until(() => reader.numbers.length === 1);
+    const acts = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+    expect([acts.test(page.text), acts.test(reader.text), acts.test(acting)]).toEqual([false, false, true]);
+    expect(page.body).toMatchObject({ events: [{ text: acting }] });
+    expect(reader.messages).toEqual([{ event: "message", id: "4", data: expect.objectContaining({ text: acting }) }]);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "@jest/globals";
+import type { NewEvent, PauseCode } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentRow } from "#core/ports.ts";
+import { isOver, stallLimitMs, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { AT, asked, created, log, modelFailed, replied, requested, wholeStep } from "../helpers/events.ts";
+
+const row: AgentRow = {
+  id: "foo",
+  name: "Foo",
+  folder: "foo",
+  parent: null,
+  createdAt: AT,
+  head: 9,
+  updatedAt: AT,
+  epoch: 1,
+  wakeAt: null,
+};
+const facts = {
+  workspaceFolder: "/home/workspace",
+  hosted: true,
+  lastCommand: null,
+  stallAfterMs: 1_000,
+  now: new Date(AT),
+};
+const stateAfter = (...events: readonly NewEvent[]) => replay(log(created(), ...events));
+const later = (ms: number) => new Date(Date.parse(AT) + ms);
+
+describe("where an agent stands", () => {
+  it.each<[string, boolean, readonly NewEvent[]]>([
+    ["running", true, []],
+    ["interrupted", false, []],
+    ["interrupted", false, [asked()]],
+    [
+      "waiting: approval",
+      true,
+      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
+    ],
+    [
+      "waiting: approval",
+      false,
+      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
+    ],
+    ["waiting: person", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }]],
+    ["waiting: time", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: AT }]],
+    ["waiting: agent", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }]],
+    ["paused: budget", true, [{ type: "agent-paused", code: "budget", reason: "r" }]],
+    ["paused: person", false, [{ type: "agent-paused", code: "person", reason: "r" }]],
+    ["stopped", true, [{ type: "agent-paused", code: "stopped", reason: "r" }]],
+    ["killed", false, [{ type: "agent-paused", code: "killed", reason: "r" }]],
+    ["running", true, [{ type: "agent-paused", code: "killed", reason: "r" }, { type: "agent-resumed" }]],
+    ["completed", false, [{ type: "turn-finished", outcome: "completed", reason: "r" }]],
+  ])("is %s (a host runs it: %s)", (standing, hosted, events) => {
+    expect(standingOf(stateAfter(...events), hosted)).toBe(standing);
+  });
+
+  it.each<[string, boolean]>([
+    ["completed", true],
+    ["stopped", true],
+    ["killed", true],
+    ["running", false],
+    ["paused: budget", false],
+    ["interrupted", false],
+  ])("%s is the end of it: %s", (standing, over) => {
+    expect(isOver(standing)).toBe(over);
+  });
+});
+
+describe("the view of an agent", () => {
+  it("has what the row and the log say, and where its work lies", () => {
+    expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
+      id: "foo",
+      name: "Foo",
+      state: "running",
+      reason: null,
+      step: 1,
+      turn: 1,
+      tokens: 15,
+      costUsd: 0,
+      background: false,
+      stalledMs: null,
+      lastCommand: "write_to_file",
+      createdAt: AT,
+      changedAt: AT,
+      workspace: "/home/workspace/foo",
+    });
+  });
+
+  it("says since when a running one has stalled, and nothing of one that may take its time", () => {
+    const view = (now: Date, ...events: readonly NewEvent[]) =>
+      viewAgent(row, stateAfter(...events), { ...facts, now });
+    expect(view(later(1_000)).stalledMs).toBeNull();
+    expect(view(later(1_001)).stalledMs).toBe(1_001);
+    expect(view(later(60_000), { type: "agent-paused", code: "person", reason: "r" }).stalledMs).toBeNull();
+    const retry = [asked(), modelFailed(1, later(50_000).toISOString())];
+    expect(view(later(50_500), ...retry).stalledMs).toBeNull();
+    expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
+    expect(view(later(10), ...retry).reason).toContain("asked again at");
+  });
+
+  it("does not call one of nobody stalled: it is interrupted", () => {
+    const view = viewAgent(row, stateAfter(asked()), { ...facts, hosted: false, now: later(99_999) });
+    expect(view).toMatchObject({ state: "interrupted", stalledMs: null });
+  });
+
+  it("gives the reason of every kind of pause", () => {
+    const codes: readonly PauseCode[] = ["person", "loop", "key-refused", "crash-loop"];
+    for (const code of codes)
+      expect(viewAgent(row, stateAfter({ type: "agent-paused", code, reason: "because" }), facts).reason).toBe(
+        "because",
+      );
+  });
+
+  it("of a log that cannot be read has the row alone", () => {
+    expect(viewDamaged(row, "no event 3", facts)).toMatchObject({
+      id: "foo",
+      state: "damaged",
+      reason: "no event 3",
+      step: 0,
+    });
+  });
+
+  it("waits longer than a model call may take before it speaks of a stall", () => {
+    expect(stallLimitMs(600_000)).toBeGreaterThan(600_000);
+    expect(stallLimitMs(1_000)).toBeGreaterThan(120_000);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "@jest/globals";
+import type { NewEvent, Observation } from "#core/event.ts";
+import { tellFile } from "#views/file-story.ts";
+import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
+import { historyOf } from "../helpers/file-history.ts";
+
+const read = (step: number, file: string): readonly NewEvent[] =>
+  stepOf(step, "read_file", { file }, { source: "workspace" });
+const write = (step: number, file: string): readonly NewEvent[] =>
+  stepOf(step, "write_to_file", { file, text: "t".repeat(9_000) }, { artifacts: [file] });
+const stepOf = (
+  step: number,
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  observation: Partial<Observation>,
+  recallIds: readonly string[] = [],
+): readonly NewEvent[] => [
+  { ...asked(step), recallIds },
+  replied(step, `reply ${step}`),
+  { ...requested(name, step), call: { name, args }, thought: `thought ${step}` },
+  finished(step, observed("done", observation)),
+];
+async function* from(events: readonly NewEvent[]) {
+  yield* log(...events);
+}
+
+describe("why a file is there", () => {
+  const { versions } = historyOf([
+    [3, "out.md", "write", "a"],
+    [5, "out.md", "found", "b"],
+    [5, "out.md", "append", "c"],
+  ]);
+  const events = [
+    created(),
+    ...read(1, "in.md"),
+    ...read(2, "more.md"),
+    ...stepOf(3, "write_to_file", { file: "out.md", text: "t".repeat(9_000) }, { artifacts: ["out.md"] }, ["foo/5"]),
+    { type: "goals-changed", goals: ["Only this"] } as const,
+    { type: "message-received", from: "person", text: "Look at last.md" } as const,
+    ...read(4, "last.md"),
+    ...write(5, "out.md"),
+    ...read(6, "after.md"),
+  ];
+
+  it("has for each version its step, thought and command, and what was read since the one before", async () => {
+    const [first, edit, second] = await tellFile(versions, from(events));
+    expect(first).toMatchObject({
+      version: 1,
+      step: 3,
+      by: "agent",
+      thought: "thought 3",
+      reply: "reply 3",
+      goals: ["Find three strings", "Write them down"],
+      command: { name: "write_to_file", args: { file: "out.md" } },
+      recalledSteps: [1],
+    });
+    expect(first?.sources.map(({ what, step }) => [what, step])).toEqual([
+      ["in.md", 1],
+      ["more.md", 2],
+    ]);
+    expect(edit).toMatchObject({ by: "person", command: null, thought: "", operation: "found" });
+    expect(second).toMatchObject({ by: "agent", goals: ["Only this"], thought: "thought 5", sources: [] });
+    expect(edit?.sources.map(({ kind, what }) => [kind, what])).toEqual([
+      ["person", "Look at last.md"],
+      ["workspace", "last.md"],
+    ]);
+  });
+
+  it("cuts what was written: it lies in the file", async () => {
+    const [first] = await tellFile(versions, from(events));
+    expect(String(first?.command?.args.text).length).toBeLessThan(300);
+  });
+
+  it("counts the sources that it leaves out", async () => {
+    const many = Array.from({ length: 50 }, (_, at) => read(at + 1, `in-${at}.md`)).flat();
+    const late = historyOf([[51, "out.md", "write", "a"]]).versions;
+    const [story] = await tellFile(late, from([created(), ...many, ...write(51, "out.md")]));
+    expect(story?.sources).toHaveLength(30);
+    expect(story?.sources.at(-1)?.what).toBe("in-49.md");
+    expect(story?.sourcesLeftOut).toBe(20);
+  });
+
+  it("takes no failed reading and no writing for a source", async () => {
+    const failed = stepOf(1, "read_file", { file: "gone.md" }, { status: "failed", source: "goald" });
+    const [story] = await tellFile(
+      historyOf([[3, "out.md", "write", "a"]]).versions,
+      from([created(), ...failed, ...write(2, "other.md"), ...write(3, "out.md")]),
+    );
+    expect(story?.sources).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "@jest/globals";
+import { code, inline, quote } from "#views/markdown.ts";
+
+const HOSTILE = [
+  "# heading",
+  "- list",
+  "1. list",
+  "[text](http://evil.example)",
+  "![image](http://evil.example/p.png)",
+  "<img src=x onerror=alert(1)>",
+  "<!-- comment",
+  "&lt;b&gt; &#60;",
+  "http://evil.example www.evil.example a@evil.example",
+  "`code` ``more``",
+  "| a | b |",
+  "$x$ ~~s~~ **b** __u__",
+  "\\",
+  "a\u001b[2Jb\u202ec\u0007\u009b31m",
+  "one\n# two\n\n- three\r\n</details>",
+];
+
+/** What would begin something other than text, standing without a backslash. */
+const ACTIVE = /(?<!\\)(?:\\\\)*[`*_[\]<>|~$&@]|(?<!\\):\/\/|(?<!\\)www\./;
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+describe("text in a Markdown document", () => {
+  it.each(HOSTILE)("is text and nothing else in prose: %j", (text) => {
+    const line = inline(text, 500);
+    expect(line).not.toMatch(ACTIVE);
+    expect(line).not.toMatch(CONTROL);
+    expect(line).not.toContain("\n");
+    expect(line).not.toMatch(/^(?:[#+=-]|\d+[.)])/);
+  });
+
+  it.each(HOSTILE)("is one span as code, closed by no run of its own: %j", (text) => {
+    const span = code(text, 500);
+    const [, fence = "", body = ""] = /^(`+)([\s\S]*)\1$/.exec(span) ?? [];
+    expect(fence).not.toBe("");
+    expect([...body.matchAll(/`+/g)].map(([run]) => run)).not.toContain(fence);
+    expect(span).not.toMatch(/\n/);
+    expect(span).not.toMatch(CONTROL);
+  });
+
+  it.each(HOSTILE)("stands line by line behind its mark in a quotation: %j", (text) => {
+    for (const line of quote(text, 500).split("\n")) {
+      expect(line).toMatch(/^>/);
+      expect(line.slice(1)).not.toMatch(ACTIVE);
+      expect(line).not.toMatch(/^> (?:[#+=-]|\d+[.)])/);
+    }
+  });
+
+  it("can fail: the same text without escaping is found", () => {
+    expect(HOSTILE.filter((text) => ACTIVE.test(text)).length).toBeGreaterThan(8);
+  });
+
+  it("is left alone where it is harmless, and cut where it is long", () => {
+    expect(inline("Write 3 files, e.g. notes.md (today): done!", 100)).toBe(
+      "Write 3 files, e.g. notes.md (today): done!",
+    );
+    expect(inline("x".repeat(50), 10)).toBe(`${"x".repeat(9)}…`);
+    expect(quote("x".repeat(50), 10)).toBe(`> ${"x".repeat(9)}…`);
+  });
+});

@@ -1,0 +1,264 @@
+import { describe, expect, it } from "@jest/globals";
+import type { NewEvent, PauseCode } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import type { FileVersion } from "#core/ports.ts";
+import { namedIn } from "#views/named-files.ts";
+import { nextStepOf } from "#views/next-step.ts";
+import { renderReport } from "#views/report.ts";
+import { createReportFacts, type ReportFacts } from "#views/report-facts.ts";
+import {
+  AT,
+  asked,
+  created,
+  finished,
+  log,
+  modelFailed,
+  observed,
+  rejected,
+  replied,
+  requested,
+  wholeStep,
+} from "../helpers/events.ts";
+import { historyOf } from "../helpers/file-history.ts";
+
+const row = { id: "foo", name: "Foo", createdAt: AT, updatedAt: AT };
+function factsOf(events: readonly NewEvent[], versions: readonly FileVersion[] = [], hosted = false): ReportFacts {
+  const gathering = createReportFacts({ row, workspace: "/home/workspace/foo", versions, hosted });
+  for (const event of log(...events)) gathering.add(event);
+  return gathering.facts();
+}
+const reportOf = (events: readonly NewEvent[], versions?: readonly FileVersion[]): string =>
+  renderReport(factsOf(events, versions));
+const call = (step: number, name: string, args: Readonly<Record<string, unknown>>): readonly NewEvent[] => [
+  asked(step),
+  replied(step),
+  { ...requested(name, step), call: { name, args } },
+];
+const completed: readonly NewEvent[] = [
+  { type: "turn-finished", outcome: "completed", reason: "It is all in strings.txt." },
+];
+
+describe("the report of an agent that finished", () => {
+  const { versions } = historyOf([
+    [1, "strings.txt", "write", "abc"],
+    [2, "notes.md", "write", "abcd"],
+    [3, "notes.md", "found", "abcdef"],
+    [3, "old.md", "write", "x"],
+    [4, "old.md", "delete", ""],
+  ]);
+  const events = [
+    created({ stepLimit: 10 } as never),
+    { type: "goals-changed", goals: ["Write strings.txt", "Be kind"] } as const,
+    ...wholeStep(1),
+    ...wholeStep(2),
+    ...call(3, "read_file", { file: "in.md" }),
+    finished(3, observed("text", { source: "workspace" })),
+    ...completed,
+  ];
+  const report = reportOf(events, versions);
+
+  it("says who it is, where it stands, and why", () => {
+    expect(report).toMatch(/^# Foo: report\n\nFoo \(`foo`\) is an AI that recommends tennis equipment\.\n/);
+    expect(report).toContain("- Where it stands: **completed**. It said that its goals are reached.");
+  });
+
+  it("gives each goal with the files that it names, and does not claim more", () => {
+    expect(report).toContain("1. Write strings.txt\n   - Evidence: it names `strings.txt` (step 1)\n");
+    expect(report).toContain("2. Be kind\n   - Evidence: it names no file that is there\n");
+    expect(report).toContain("goald does not judge whether a goal is reached");
+    expect(report).toContain(
+      "> It is all in strings.txt.\n\nOf the files that are there, these words name `strings.txt`.",
+    );
+  });
+
+  it("lists the files that are there with size, step, command, and whether a person changed them", () => {
+    expect(report).toContain("2 files in `/home/workspace/foo`. 1 other file was deleted again.");
+    expect(report).toMatch(/- `strings\.txt`: 3 bytes, by `write_to_file` in step 1, 2026-/);
+    expect(report).toMatch(/- `notes\.md`: 6 bytes, changed by a person, found in step 3, 2026-/);
+    expect(report).not.toContain("old.md");
+  });
+
+  it("lists what was read, and what it cost", () => {
+    expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
+    expect(report).toContain("- 3 steps, 3 replies of the model\n- 30 tokens in (6 of them cached), 15 out\n");
+    expect(report).toContain("- Dollars not known: the model has no known price");
+    expect(report).toContain("- Limit: 7 of 10 steps left (3 used)");
+    expect(report).toContain("Nothing that the log knows of.");
+  });
+
+  it("is the same when it is made again", () => {
+    expect(reportOf(events, versions)).toBe(report);
+  });
+});
+
+describe("the report of an agent that made nothing", () => {
+  it.each<[string, readonly NewEvent[], string]>([
+    ["took no step", [created()], "It has not taken a step yet."],
+    [
+      "was never understood",
+      [created(), asked(1), replied(1, "prose"), rejected(1)],
+      "In 1 step none of the model's replies could be read as a command, so nothing was tried.",
+    ],
+    [
+      "was refused",
+      [
+        created(),
+        ...call(1, "write_to_file", { file: "../x", text: "a" }),
+        finished(1, observed("The path leads out of the workspace.", { status: "failed" })),
+        ...call(2, "write_to_file", { file: "b", text: "a" }),
+        { type: "command-denied", step: 2, callId: "c2", by: "person", reason: "Not now" },
+      ],
+      "It asked for `write_to_file` 2 times; nothing of that wrote a file. 2 commands failed or were not allowed. The last one: Not now",
+    ],
+    [
+      "only looked",
+      [created(), ...wholeStep(1, "read_file")],
+      "It asked for `read_file` once; nothing of that wrote a file.",
+    ],
+  ])("says so, and why: it %s", (_title, events, words) => {
+    expect(reportOf(events)).toContain(`The folder \`/home/workspace/foo\` holds no file of this agent. ${words}`);
+  });
+
+  it("says when it deleted all of it again", () => {
+    const { versions } = historyOf([
+      [1, "a", "write", "x"],
+      [2, "a", "delete", ""],
+    ]);
+    expect(reportOf([created(), ...wholeStep(1), ...wholeStep(2)], versions)).toContain(
+      "1 file that it had written was deleted again.",
+    );
+  });
+});
+
+describe("what went wrong", () => {
+  it("is counted by kind, the newest first, with what it was about", () => {
+    const report = reportOf([
+      created(),
+      ...call(1, "read_file", { file: "gone.md" }),
+      finished(1, observed("There is no file gone.md.", { status: "failed" })),
+      asked(2),
+      modelFailed(2),
+      asked(2, 2),
+      replied(2),
+      rejected(2),
+      ...call(3, "write_to_file", { file: "a" }),
+      { type: "call-interrupted", step: 3, callId: "c3", epoch: 2 },
+      finished(3, observed("Nobody knows.", { status: "unknown" })),
+    ]);
+    expect(report).toContain(
+      "Commands that failed: 1 · Model calls without a reply: 1 · Replies that could not be read: 1 · Commands cut off by the death of a process: 1 · Commands whose outcome nobody knows: 1",
+    );
+    expect(report.indexOf("Nobody knows.")).toBeLessThan(report.indexOf("There is no file gone.md."));
+    expect(report).toMatch(/failed: `read_file gone\.md` There is no file gone\.md\./);
+  });
+});
+
+describe("what to do next", () => {
+  const CODES: readonly PauseCode[] = [
+    ...(["person", "stopped", "killed", "step-limit", "token-limit", "budget", "time-limit", "loop"] as const),
+    ...(["bad-replies", "key-refused", "model-refused", "model-unreachable", "prompt-too-long", "crash-loop"] as const),
+  ];
+  it.each(CODES)("is said for an agent that paused: %s", (code) => {
+    const report = reportOf([created(), { type: "agent-paused", code, reason: "Because of <this>." }]);
+    expect(report).toContain("- The reason given: Because of \\<this\\>.");
+    expect(report).toMatch(
+      /## What to do next\n\n- .*`goald (?:resume|say|goals|doctor|logs) (?:.* )?foo|goald doctor/,
+    );
+    expect(report).toContain("goald resume foo");
+  });
+
+  it.each<[string, boolean, readonly NewEvent[], string]>([
+    ["running", true, [], "goald attach foo"],
+    ["interrupted", false, [], "goald resume foo"],
+    [
+      "waiting: approval",
+      true,
+      [...call(1, "send", {}), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
+      "goald approve foo",
+    ],
+    [
+      "waiting: person",
+      true,
+      [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }],
+      "goald say foo",
+    ],
+    ["completed", true, completed, "goald goals foo --set"],
+  ])("is said for one that is %s", (standing, _hosted, events, command) => {
+    const { todo } = nextStepOf("foo", replay(log(created(), ...events)), standing);
+    expect(todo.map((each) => each.command).join("\n")).toContain(command);
+  });
+});
+
+describe("a report of hostile text", () => {
+  const EVIL =
+    "# Owned\n\n## Files\n\n<script>alert(1)</script> ![x](http://evil.example/p) [y](javascript:z) `a` | b\u001b[2J\u202e\u0007 www.evil.example";
+  const { versions } = historyOf([[1, "a`b](x)\u200b|c.md", "write", "x"]]);
+  const report = reportOf(
+    [
+      { ...created(), name: EVIL, role: EVIL },
+      { type: "goals-changed", goals: [EVIL] },
+      { type: "message-received", from: EVIL, text: EVIL },
+      ...call(1, EVIL, { file: EVIL }),
+      finished(1, observed(EVIL, { status: "failed" })),
+      ...call(2, "read_file", { file: EVIL }),
+      finished(2, observed(EVIL, { source: "web" })),
+      { type: "turn-finished", outcome: "completed", reason: EVIL },
+    ],
+    versions,
+  );
+
+  it("has goald's headings and no other", () => {
+    expect(report.match(/^#+ .*$/gm)?.map((heading) => heading.replace(/Owned.*:/, ":"))).toEqual([
+      expect.stringContaining(": report"),
+      ...["## Goals", "### What it said when it finished", "## Files", "## Sources", "## What went wrong", "## Cost"],
+      "## What to do next",
+    ]);
+  });
+
+  it("holds no HTML, link, image or control character outside of code", () => {
+    const prose = report.replace(/(?<![\\`])(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, "");
+    expect(prose).not.toMatch(/(?<!\\)[<[\]]|(?<!\\)!\[|(?<!\\):\/\//);
+    expect(report).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  });
+});
+
+describe("a long life", () => {
+  it("is told in at most 64 KB and within a second, whatever it was", () => {
+    const steps = 10_000;
+    const wide = "ä\\[".repeat(300);
+    const events = log(
+      { ...created(), role: wide.repeat(20), goals: Array.from({ length: 5 }, () => wide.repeat(20)) },
+      ...Array.from({ length: steps }, (_, at) => [
+        asked(at + 1),
+        replied(at + 1),
+        { ...requested("read_file", at + 1), call: { name: "read_file", args: { file: `${wide}${at}` } } },
+        finished(at + 1, observed(wide, at % 2 === 0 ? { source: "web" } : { status: "failed" })),
+        { type: "message-received", from: "person", text: `${wide}${at}` } as const,
+        { type: "agent-resumed" } as const,
+      ]).flat(),
+    );
+    const { versions } = historyOf(
+      Array.from({ length: 5_000 }, (_, at) => [at + 1, `${"ö".repeat(400)}${at}.md`, "write", "x"] as const),
+    );
+    const startedAt = performance.now();
+    const gathering = createReportFacts({ row, workspace: "/w", versions, hosted: false });
+    for (const event of events) gathering.add(event);
+    const report = renderReport(gathering.facts());
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(events.length).toBeGreaterThan(60_000);
+    expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
+    expect(report).toMatch(/- and \d+ more files, left out here/);
+    expect(report).toContain("Commands that failed: 5000");
+  });
+});
+
+describe("the files that a text names", () => {
+  it.each<[string, readonly string[]]>([
+    ["Write them to output.txt.", ["output.txt"]],
+    ["See notes/output.txt and Report.md!", ["output.txt", "report.md"]],
+    ["my-output.txt and output.txt.bak", []],
+    ["nothing of that", []],
+  ])("%j", (text, named) => {
+    expect(namedIn(text, ["output.txt", "report.md", "a"])).toEqual(named);
+  });
+});

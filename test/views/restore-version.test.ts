@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { FileVersion } from "#core/ports.ts";
+import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/restore-version.ts";
+import { historyOf } from "../helpers/file-history.ts";
+
+const textOf = (content: Uint8Array | null): string | null => content && Buffer.from(content).toString("utf8");
+
+describe("a version of a file", () => {
+  const { versions, store } = historyOf([
+    [1, "a.txt", "write", "one\n"],
+    [2, "a.txt", "append", "two\n"],
+    [3, "a.txt", "found", "mine\n"],
+    [3, "a.txt", "append", "three\n"],
+    [4, "a.txt", "delete", ""],
+    [5, "a.txt", "append", "new\n"],
+    [6, "a.txt", "append", "more\n"],
+    [7, "a.txt", "write", ""],
+    [8, "a.txt", "append", "last\n"],
+  ]);
+
+  it.each<[number, string | null]>([
+    [0, null],
+    [1, "one\n"],
+    [2, "one\ntwo\n"],
+    [3, "mine\nthree\n"],
+    [4, null],
+    [5, "new\n"],
+    [6, "new\nmore\n"],
+    [7, ""],
+    [8, "last\n"],
+  ])("after step %i is made from the history: %j", async (step, text) => {
+    expect(textOf(await restoreVersion(upToStep(versions, step), store))).toBe(text);
+  });
+
+  it("is refused when a piece of it is missing, or the pieces do not make it", async () => {
+    const gone = { blob: async () => undefined };
+    await expect(restoreVersion(upToStep(versions, 2), gone)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+    const [first, second] = upToStep(versions, 2) as [FileVersion, FileVersion];
+    await expect(restoreVersion([first, { ...second, bytes: 99 }], store)).rejects.toThrow("of 99 bytes are there");
+    await expect(restoreVersion([{ ...second, bytes: 99 }], store)).rejects.toMatchObject({
+      code: "GOALD_STORE_DAMAGED",
+    });
+  });
+
+  it("reads each piece once, and none from before the last whole version", async () => {
+    const read: string[] = [];
+    const counting = {
+      blob: async (sha: string) => {
+        read.push(sha);
+        return store.blob(sha);
+      },
+    };
+    await restoreVersion(upToStep(versions, 6), counting);
+    const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+    expect(read).toEqual([hash("more\n"), hash("new\n")]);
+  });
+
+  it("of ten thousand appends comes back quickly", async () => {
+    const long = historyOf(
+      Array.from({ length: 10_000 }, (_, at) => [at + 1, "a.txt", "append", `line ${at}\n`] as const),
+    );
+    const startedAt = performance.now();
+    const content = await restoreVersion(long.versions, long.store);
+    expect(content?.length).toBe(long.versions.at(-1)?.bytes);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+describe("what a person put back", () => {
+  const { versions } = historyOf([
+    [1, "a.txt", "write", "one\n"],
+    [2, "a.txt", "write", "two\n"],
+    [2, "a.txt", "found", "edited\n", "restore/T"],
+    [2, "a.txt", "write", "one\n", "restore/T"],
+    [3, "a.txt", "append", "three\n"],
+  ]);
+  const countAt = (step: number): number => upToStep(versions, step).length;
+
+  it("is no part of the step that stands, so that going back to it takes the restoration back; the edit it found is", () => {
+    expect(countAt(1)).toBe(1);
+    expect(countAt(2)).toBe(3);
+    expect(countAt(3)).toBe(5);
+  });
+
+  it("is told from what the agent did", () => {
+    expect(versions.map(isByPerson)).toEqual([false, false, true, true, false]);
+  });
+});
+
+describe("the files that are looked at", () => {
+  it("are those that were named, or lie below; goald's own are never", () => {
+    const { versions } = historyOf([
+      [1, "notes/a.md", "write", "a"],
+      [1, "notes.md", "write", "b"],
+      [1, "_goald/spilled.txt", "write", "c"],
+    ]);
+    expect([...byPath(versions).keys()]).toEqual(["notes/a.md", "notes.md"]);
+    expect(isChosen("notes/a.md", [])).toBe(true);
+    expect(isChosen("notes/a.md", ["notes"])).toBe(true);
+    expect(isChosen("notes.md", ["notes"])).toBe(false);
+    expect(isChosen("notes.md", ["notes.md"])).toBe(true);
+  });
+});
