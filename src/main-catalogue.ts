@@ -8,8 +8,9 @@ import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/read-text-file.ts";
+import type { Settings } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
-import type { ContextWindows } from "#model/context-window.ts";
+import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type Reading } from "#reply/read.ts";
@@ -37,6 +38,16 @@ export async function loadCatalogue(home: Home): Promise<Catalogue> {
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
+  };
+}
+
+/** How long a request to this model may be, in tokens. */
+export function roomOf(model: string, settings: Settings, windows: ContextWindows) {
+  const { contextTokens: own, promptTokens, replyTokens } = settings;
+  const window = contextWindowOf(model, windows, own ?? undefined);
+  return {
+    contextTokens: Math.min(window, promptTokens + replyTokens),
+    replyTokens: Math.min(replyTokens, Math.floor(window / 4)),
   };
 }
 

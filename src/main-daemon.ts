@@ -18,13 +18,11 @@ import type { OpenedAgent } from "#daemon/life.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { createLoopMeter } from "#daemon/loop-meter.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
-import { writeReport } from "#daemon/write-report.ts";
 import { type LocalServer, startServer } from "#server/server.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { stallLimitMs } from "#views/agent-view.ts";
-import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { composeAgent, type Host, openHost } from "./main.ts";
+import { type ComposeOptions, composeAgent, type Host, openHost } from "./main.ts";
 import { readVersion } from "./shipped.ts";
 
 /** Settings with what keeps their secrets out of what is shown and kept. */
@@ -83,33 +81,19 @@ async function serve(host: Host, socket: string, parts: DaemonParts): Promise<Da
     log.warn(agent ? { agent } : {}, text);
   }
 
-  /** What a person finds in the agent's folder when it has come to a halt. */
-  const report = async (row: AgentRow): Promise<void> => {
-    const workspace = openLocalWorkspace(join(home.workspaceFolder, row.folder), undefined, { own: true });
-    await writeReport(row, {
-      store,
-      hosted: supervisor.lives.has(row.id),
-      workspace,
-      redact: (text) => nets.redact(text),
-    });
-  };
-
   const stepLogs = new Map<string, ReturnType<typeof createStepLog>>();
   const supervisor: Supervisor = createSupervisor({
     store,
     clock: systemClock,
-    open: (id, signal) => openAgent(host, id, signal, (text) => nets.scrub(text), tell),
+    open: (id, signal) =>
+      openAgent(host, id, { signal, tell, scrub: (text) => nets.scrub(text), redact: (text) => nets.redact(text) }),
     onCommitted: (id, events) => {
       meter.setBusy(true);
       const logStep = stepLogs.get(id) ?? createStepLog(log, id);
       stepLogs.set(id, logStep);
       for (const event of events) logStep(event);
     },
-    onStopped: async (id) => {
-      problems.delete(id);
-      const row = await store.agent(id);
-      if (row) await report(row);
-    },
+    onStopped: async (id) => void problems.delete(id),
     report: tell,
     onIdle: (id) => {
       stepLogs.delete(id);
@@ -199,21 +183,18 @@ async function serve(host: Host, socket: string, parts: DaemonParts): Promise<Da
   };
 }
 
-async function openAgent(
-  host: Host,
-  id: string,
-  signal: AbortSignal,
-  scrub: (text: string) => string,
-  tell: (agent: string, problem: string) => void,
-): Promise<OpenedAgent> {
+async function openAgent(host: Host, id: string, { tell, ...options }: OpenOptions): Promise<OpenedAgent> {
   const row = await host.store.agent(id);
   if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);
   return composeAgent(host, row, {
     onCommitted: () => undefined,
     report: (problem) => tell("", problem),
-    scrub,
-    signal,
+    ...options,
   });
+}
+
+interface OpenOptions extends Pick<ComposeOptions, "signal" | "scrub" | "redact"> {
+  tell(agent: string, problem: string): void;
 }
 
 /** The folder's name comes from the store, and leads nowhere but below `workspace/`. */

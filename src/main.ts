@@ -17,23 +17,24 @@ import type { AgentRow, Embedder, LanguageModel, Lease, Store } from "#core/port
 import type { AgentState } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
+import { writeReport } from "#daemon/write-report.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { rememberStep } from "#memory/remember.ts";
-import { contextWindowOf } from "#model/context-window.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { priceOf } from "#model/prices.ts";
+import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { type Catalogue, loadCatalogue } from "./main-catalogue.ts";
+import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
 import { readVersion } from "./shipped.ts";
 
 /** Who runs the agents of a home: the holder of its lock, with its store open for writing. */
@@ -78,7 +79,8 @@ export async function openHost(
   const startedAt = systemClock.now().toISOString();
   const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt, ...options });
   try {
-    const store = await openSqliteStore(home.database);
+    const open = options.role === "daemon" ? openGroupStore : openSqliteStore;
+    const store = await open(home.database);
     return hostOf(home, settings, log, catalogue, store, lock);
   } catch (error) {
     lock.release();
@@ -143,8 +145,10 @@ export interface ComposedAgent extends AsyncDisposable {
 
 export interface ComposeOptions {
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
-  /** Takes the secrets of the settings out of a text. */
+  /** Takes the secrets of the settings out of a text that is kept. */
   scrub(text: string): string;
+  /** The same, and whatever looks like a secret, for a text that is shown. */
+  redact(text: string): string;
   /** Told in words when something works less well than it should. */
   report(problem: string): void;
   /** Aborted when the host goes down at once. */
@@ -155,11 +159,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const { home, settings, store } = host;
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
   const { model, memory } = host.shared(options.report);
-  const roomOf = (name: string) => {
-    const window = contextWindowOf(name, windows, settings.contextTokens ?? undefined);
-    const contextTokens = Math.min(window, settings.promptTokens + settings.replyTokens);
-    return { contextTokens, replyTokens: Math.min(settings.replyTokens, Math.floor(window / 4)) };
-  };
+  const room = (name: string) => roomOf(name, settings, windows);
   const folder = join(home.workspaceFolder, row.folder);
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
@@ -175,8 +175,8 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     registry,
     commandList,
     words,
-    ...roomOf(settings.models.smart),
-    roomOf,
+    ...room(settings.models.smart),
+    roomOf: room,
     priceOf: (name) => priceOf(name, settings.openai.baseUrl, prices),
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
@@ -198,8 +198,20 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
       scrub: options.scrub,
       onCommitted: options.onCommitted,
     },
-    [Symbol.asyncDispose]: () => memory.flush(),
+    [Symbol.asyncDispose]: async () => {
+      await memory.flush();
+      await report(host, row, folder, options.redact).catch((thrown) =>
+        options.report(`No report: ${toError(thrown).message}`),
+      );
+    },
   };
+}
+
+/** What a person finds in the agent's folder when nothing of it is under way any more. */
+async function report({ store }: Host, row: AgentRow, folder: string, redact: (text: string) => string): Promise<void> {
+  const workspace = openLocalWorkspace(folder, undefined, { own: true });
+  const current = await store.agent(row.id);
+  if (current) await writeReport(current, { store, hosted: false, workspace, redact });
 }
 
 /** Servers on the usual local ports; found, never used unasked. */

@@ -100,7 +100,7 @@ const ROOMS: readonly Room[] = [
     "\\.\\./(main|main-catalogue|main-daemon|shipped)\\.ts",
     "#config/.+",
     "#client/.+",
-    "#daemon/(foreground|control)\\.ts",
+    "#daemon/(foreground|control|log-step)\\.ts",
     "#demo/.+",
     "#views/.+",
     "#store/.+",

@@ -46,6 +46,7 @@ const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]
       }
     },
     scrub: createValueRedactor([key]),
+    redact: createValueRedactor([key]),
     report: (problem) => {
       throw new Error(problem);
     },

@@ -16,6 +16,7 @@ import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
+import type { References } from "./references.ts";
 import { isoTime } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -32,7 +33,13 @@ interface Writer {
 
 export type WriteCommit = (lease: Lease, expectedHead: number, commit: Commit) => void;
 
-export function openCommits(database: DatabaseSync, log: Log, mailbox: Mailbox): WriteCommit {
+interface Parts {
+  readonly log: Log;
+  readonly mailbox: Mailbox;
+  readonly references: References;
+}
+
+export function openCommits(database: DatabaseSync, { log, mailbox, references }: Parts): WriteCommit {
   const queries = writingQueries(database);
 
   return (lease, expectedHead, commit) => {
@@ -49,7 +56,7 @@ export function openCommits(database: DatabaseSync, log: Log, mailbox: Mailbox):
     if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
     else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     mailbox.consume(no, commit.consumed, place.head);
-    for (const bytes of commit.blobs) queries.keepBlob.run(sha256(bytes), bytes);
+    for (const bytes of commit.blobs) keepBlob(no, bytes);
     for (const { content, sha256: sha } of commit.files) if (content !== null) queries.keepBlob.run(sha, content);
     for (const values of rows.files) queries.recordFile.run(no, ...values);
     for (const values of rows.memories) queries.remember.run(no, ...values);
@@ -62,17 +69,23 @@ export function openCommits(database: DatabaseSync, log: Log, mailbox: Mailbox):
     return rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
   }
 
+  function keepBlob(no: number, bytes: Uint8Array): void {
+    const sha = sha256(bytes);
+    queries.keepBlob.run(sha, bytes);
+    references.note(no, [sha]);
+  }
+
   function applyStaged(no: number, agent: string, write: StagedWrite, at: string): void {
     switch (write.kind) {
       case "memory":
         return;
       case "send": {
         const to = queries.writer.get(write.to) ?? missing(write.to);
-        mailbox.deliver(to.no, senderKey(agent, write.key), write.message, at);
+        mailbox.deliver(to.no, senderKey(agent, no, write.key), write.message, at);
         return;
       }
       case "spawn":
-        log.create({ parent: agent, ...write.spec }, senderKey(agent, write.key), at);
+        log.create({ parent: agent, ...write.spec }, senderKey(agent, no, write.key), at);
         return;
       case "timer":
         mailbox.setTimer(no, write.key, write.at, write.message);

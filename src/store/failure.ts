@@ -30,6 +30,15 @@ export function guarded<T>(path: string, work: () => T): T {
   }
 }
 
+/** The same for work that rests between its parts. */
+export async function guardedAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw storeError(thrown, path);
+  }
+}
+
 export function storeError(thrown: unknown, path: string): GoaldError {
   if (isGoaldError(thrown)) return thrown;
   const cause = toError(thrown) as Error & { readonly code?: string; readonly errcode?: number };
@@ -68,6 +77,9 @@ export function storeError(thrown: unknown, path: string): GoaldError {
       return failure("GOALD_INTERNAL", `The store at ${path} failed`, "");
   }
 }
+
+export const closedError = (path: string): GoaldError =>
+  new GoaldError("GOALD_INTERNAL", `The store at ${path} is closed.`);
 
 export function missing(agent: string): never {
   throw new GoaldError("GOALD_NOT_FOUND", `There is no agent ${JSON.stringify(agent)} here.`, {

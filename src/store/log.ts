@@ -14,6 +14,8 @@ import { wellFormed } from "#core/text.ts";
 import { canonicalJson, chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
+import { blobsIn, type References } from "./references.ts";
+import { NEXT_AGENT } from "./remove.ts";
 import { isoTime } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
@@ -27,7 +29,7 @@ export interface Log {
   appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
 }
 
-export function openLog(database: DatabaseSync): Log {
+export function openLog(database: DatabaseSync, references: References): Log {
   const insertEvent = prepare(
     database,
     "INSERT INTO event (agent_no, seq, data, rows_sha, sha) VALUES (?, ?, ?, ?, ?)",
@@ -35,10 +37,11 @@ export function openLog(database: DatabaseSync): Log {
   const insertEventless = prepare(database, "INSERT INTO eventless (agent_no, seq, keys, sha) VALUES (?, ?, ?, ?)");
   const insertAgent = prepare(
     database,
-    `INSERT INTO agent (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, seal, wake_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?9, ?7)`,
+    `INSERT INTO agent
+       (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, epoch, seal, wake_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?9, ?10, ?7)`,
   );
-  const nextNo = prepare<{ no: number }>(database, "SELECT coalesce(max(no), 0) + 1 AS no FROM agent");
+  const next = prepare<{ no: number; epoch: number }>(database, NEXT_AGENT);
   const updateHeadSha = prepare(database, "UPDATE agent SET head_sha = ? WHERE no = ?");
   const byKey = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?");
   const byId = prepare<{ no: number; folder: string }>(database, "SELECT no, folder FROM agent WHERE id = ?");
@@ -50,17 +53,11 @@ export function openLog(database: DatabaseSync): Log {
     const created = createdEvent(spec, isoTime(at));
     const id = freeSlug(created.name, (taken) => byId.get(taken) !== undefined);
     const folder = folderOf(id, parent?.folder ?? null);
-    const no = nextNo.get()?.no ?? 1;
+    const { no, epoch } = next.get() ?? { no: 1, epoch: 0 };
     const start = chainStart(id);
-    const seal = sealOf({
-      id,
-      name: created.name,
-      folder,
-      parent: spec.parent ?? null,
-      createdAt: created.at,
-      epoch: 0,
-    });
-    insertAgent.run(no, id, key, created.name, folder, parent?.no ?? null, created.at, start, seal);
+    const { name, at: createdAt } = created;
+    const seal = sealOf({ id, name, folder, parent: spec.parent ?? null, createdAt, epoch });
+    insertAgent.run(no, id, key, name, folder, parent?.no ?? null, createdAt, start, epoch, seal);
     updateHeadSha.run(append(no, start, [created], null), no);
     return id;
   }
@@ -78,6 +75,7 @@ export function openLog(database: DatabaseSync): Log {
       const covered = event === last ? rowsSha : null;
       sha = chainLink(sha, text, covered);
       insertEvent.run(agentNo, event.seq, text, covered, sha);
+      references.note(agentNo, blobsIn(text));
     }
     return sha;
   }

@@ -9,6 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage } from "#core/ports.ts";
 import { canonicalJson } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { blobsIn, type References } from "./references.ts";
 import { isoTime } from "./rows.ts";
 
 export interface Mailbox {
@@ -18,7 +19,6 @@ export interface Mailbox {
   consume(agentNo: number, keys: readonly string[], head: number): void;
   /** Replaces the timer of that key; at null takes it away. */
   setTimer(agentNo: number, key: string, at: string | null, message: InboxMessage): void;
-  hasDueTimer(now: string): boolean;
   /** Delivers the message of every timer whose time has come. */
   fireTimers(now: string): void;
 }
@@ -30,7 +30,7 @@ interface TimerRecord {
   readonly message: string;
 }
 
-export function openMailbox(database: DatabaseSync): Mailbox {
+export function openMailbox(database: DatabaseSync, references: References): Mailbox {
   const insert = prepare(
     database,
     "INSERT INTO inbox (agent_no, key, at, message) VALUES (?, ?, ?, ?) ON CONFLICT (agent_no, key) DO NOTHING",
@@ -45,14 +45,20 @@ export function openMailbox(database: DatabaseSync): Mailbox {
      ON CONFLICT (agent_no, key) DO UPDATE SET at = ?3, message = ?4`,
   );
   const removeTimer = prepare(database, "DELETE FROM timer WHERE agent_no = ? AND key = ?");
-  const firstTimer = prepare<{ at: string | null }>(database, "SELECT min(at) AS at FROM timer");
   const dueTimers = prepare<TimerRecord>(
     database,
     "SELECT agent_no AS agentNo, key, at, message FROM timer WHERE at <= ? ORDER BY at, agent_no, key",
   );
 
+  /** As the tables keep it. A child's answer may refer to what the child has put aside. */
+  function textOf(agentNo: number, message: InboxMessage): string {
+    const text = canonicalJson(message);
+    references.note(agentNo, blobsIn(text));
+    return text;
+  }
+
   return {
-    deliver: (agentNo, key, message, at) => insert.run(agentNo, key, isoTime(at), canonicalJson(message)) === 1,
+    deliver: (agentNo, key, message, at) => insert.run(agentNo, key, isoTime(at), textOf(agentNo, message)) === 1,
 
     consume(agentNo, keys, head) {
       for (const key of keys)
@@ -65,12 +71,7 @@ export function openMailbox(database: DatabaseSync): Mailbox {
 
     setTimer(agentNo, key, at, message) {
       if (at === null) removeTimer.run(agentNo, key);
-      else putTimer.run(agentNo, key, isoTime(at), canonicalJson(message));
-    },
-
-    hasDueTimer(now) {
-      const first = firstTimer.get()?.at ?? null;
-      return first !== null && first <= now;
+      else putTimer.run(agentNo, key, isoTime(at), textOf(agentNo, message));
     },
 
     fireTimers(now) {
@@ -86,7 +87,7 @@ export function openMailbox(database: DatabaseSync): Mailbox {
 export const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
 
 /**
- * The key of what an agent sends, or of a child that it starts: its own name in front, because call
- * ids, which such keys are made of, are unique within one agent only.
+ * The key of what an agent sends, or of a child that it starts: its own name and number in front, because call
+ * ids, which such keys are made of, are unique within one agent only, and names come again after a removal.
  */
-export const senderKey = (agent: string, key: string): string => `${agent}/${key}`;
+export const senderKey = (agent: string, agentNo: number, key: string): string => `${agent}#${agentNo}/${key}`;

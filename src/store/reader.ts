@@ -1,9 +1,9 @@
 /**
  * reader.ts -- everything that changes nothing: what reading verbs use, and the store itself.
  *
- * Works while another process writes: each answer comes from one statement, or is bounded by a head that
+ * Works while another process or thread writes: each answer comes from one statement, or is bounded by a head that
  * was read first, so that it is a state that the log really had. Reads are pages: an iterator
- * held open would keep the WAL from ever being reset.
+ * held open would keep the WAL from ever being reset. Between pages a long read lets others run.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
@@ -11,11 +11,13 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, FileVersion, InboxRow, Loaded, MemoryRow, StoreReader, VerifyReport } from "#core/ports.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { guarded, missing, storeError } from "./failure.ts";
+import { guarded, guardedAsync, missing } from "./failure.ts";
+import { Pace } from "./pace.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
   type EventRecord,
+  type FileRecord,
   type InboxRecord,
   type MemoryRecord,
   parseJson,
@@ -28,8 +30,9 @@ import {
 } from "./rows.ts";
 import { verifyStore } from "./verify.ts";
 
-const LOAD_PAGE = 500;
-const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at FROM file_version";
+/** In rows: at most about a millisecond of SQLite's, with rows of a usual size. */
+const PAGE = 200;
+const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at";
 
 /** The statements that only read, prepared once. */
 function readingQueries(database: DatabaseSync) {
@@ -59,10 +62,14 @@ function readingQueries(database: DatabaseSync) {
          9007199254740991)
        ORDER BY seq, ordinal`,
     ),
-    files: prepare<FileVersion>(database, `SELECT ${FILE_VERSION} WHERE agent_no = ? ORDER BY no`),
+    files: prepare<FileRecord>(
+      database,
+      `SELECT seq, no, ${FILE_VERSION} FROM file_version
+       WHERE agent_no = ? AND (seq, no) > (?, ?) ORDER BY seq, no LIMIT ${PAGE}`,
+    ),
     lastFile: prepare<FileVersion>(
       database,
-      `SELECT ${FILE_VERSION} WHERE agent_no = ? AND path = ? ORDER BY no DESC LIMIT 1`,
+      `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = ? AND path = ? ORDER BY no DESC LIMIT 1`,
     ),
     isHead: prepare<{ readonly seq: number }>(
       database,
@@ -94,21 +101,38 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  async load(agent: string, stateVersion: number): Promise<Loaded> {
-    return guarded(this.path, () => {
+  load(agent: string, stateVersion: number): Promise<Loaded> {
+    return guardedAsync(this.path, async () => {
       const { no, head, headSha } = this.requireAgent(agent);
       if (!this.#queries.isHead.get(no, head, headSha)) throw endsElsewhere(agent, head);
       const snapshot = this.#soundSnapshot(agent, no, stateVersion, head);
-      const events: RecordedEvent[] = [];
-      for (let after = snapshot?.seq ?? 0; after < head; ) {
-        const page = this.#queries.events.all(no, after, Math.min(LOAD_PAGE, head - after));
-        const last = page.at(-1);
-        if (!last) throw endsEarly(agent, after, head);
-        for (const record of page) events.push(toEvent(agent, record));
-        after = last.seq;
-      }
+      const after = snapshot?.seq ?? 0;
+      const events = await this.#readEvents(agent, no, after, head - after);
+      const last = events.at(-1)?.seq ?? after;
+      if (last < head) throw endsEarly(agent, last, head);
       return { head, snapshot, events };
     });
+  }
+
+  /** As many as there are, up to `limit`. */
+  async #readEvents(agent: string, no: number, after: number, limit: number): Promise<RecordedEvent[]> {
+    const pace = new Pace();
+    const events: RecordedEvent[] = [];
+    while (events.length < limit) {
+      const page = this.#queries.events.all(no, events.at(-1)?.seq ?? after, Math.min(PAGE, limit - events.length));
+      for (const record of page) {
+        events.push(toEvent(agent, record));
+        if (pace.isOver) await this.#rest(pace, agent, no);
+      }
+      if (page.length === 0) break;
+    }
+    return events;
+  }
+
+  /** Throws GOALD_NOT_FOUND when the agent was removed meanwhile. */
+  async #rest(pace: Pace, agent: string, no: number): Promise<void> {
+    await pace.rest();
+    if (this.requireAgentNo(agent) !== no) missing(agent);
   }
 
   /** One that does not match its hash is passed over: the log says the same. */
@@ -117,11 +141,8 @@ export class SqliteReader implements StoreReader {
     return sound ? { seq: sound.seq, state: parseJson(sound.data, `snapshot ${sound.seq} of ${agent}`) } : null;
   }
 
-  async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
-    return guarded(this.path, () => {
-      const no = this.requireAgentNo(agent);
-      return this.#queries.events.all(no, after, Math.max(0, limit)).map((record) => toEvent(agent, record));
-    });
+  read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
+    return guardedAsync(this.path, async () => this.#readEvents(agent, this.requireAgentNo(agent), after, limit));
   }
 
   async inbox(agent: string): Promise<readonly InboxRow[]> {
@@ -143,8 +164,19 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  async files(agent: string): Promise<readonly FileVersion[]> {
-    return guarded(this.path, () => this.#queries.files.all(this.requireAgentNo(agent)).map(toFileVersion));
+  files(agent: string): Promise<readonly FileVersion[]> {
+    return guardedAsync(this.path, async () => {
+      const agentNo = this.requireAgentNo(agent);
+      const pace = new Pace();
+      const versions: FileVersion[] = [];
+      let page = this.#queries.files.all(agentNo, -1, 0);
+      for (let last = page.at(-1); last; last = page.at(-1)) {
+        for (const { seq: _seq, no: _no, ...version } of page) versions.push(version);
+        if (pace.isOver) await this.#rest(pace, agent, agentNo);
+        page = this.#queries.files.all(agentNo, last.seq, last.no);
+      }
+      return versions;
+    });
   }
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
@@ -154,15 +186,11 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  async verify(agent?: string): Promise<VerifyReport> {
-    const agents = guarded(this.path, () =>
-      agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)],
-    );
-    try {
-      return await verifyStore(this.database, agents, agent === undefined);
-    } catch (thrown) {
-      throw storeError(thrown, this.path);
-    }
+  verify(agent?: string): Promise<VerifyReport> {
+    return guardedAsync(this.path, async () => {
+      const agents = agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)];
+      return verifyStore(this.database, agents, agent === undefined);
+    });
   }
 
   async close(): Promise<void> {

@@ -1,16 +1,18 @@
 /**
  * schema.ts -- the tables, and which versions of goald may read and write them.
  *
- * Truth: agent, event, eventless, inbox, memory, file_version, blob, timer; a snapshot only spares refolding.
+ * Truth: agent, event, eventless, inbox, memory, file_version, blob, timer; a snapshot only spares refolding, and
+ * `reference` says again which blobs an agent's events and messages name.
  * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
  * older goald read what a newer one wrote, as long as the newer one says that it can.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { prepare } from "./connection.ts";
+import { prepare, transactions } from "./connection.ts";
+import { MIGRATIONS, REFERENCE_TABLE } from "./migrations.ts";
 
-/** Raise with every change of the tables. */
-const SCHEMA_VERSION = 1;
+/** Raise with every change of the tables, and say in migrations.ts how older ones become new. */
+const SCHEMA_VERSION = 2;
 /** The oldest schema version whose readers can read this one. */
 const MIN_READER = 1;
 
@@ -112,13 +114,14 @@ CREATE TABLE timer (
   PRIMARY KEY (agent_no, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timer_at ON timer (at);
-`;
+${REFERENCE_TABLE}`;
 
-/** Creates the tables in an empty database, or checks that this goald may write to them. */
+/** Creates the tables in an empty database, or brings those of an older goald up to date, or says that it may not. */
 export function prepareSchema(database: DatabaseSync): void {
   if (isEmpty(database)) createTables(database);
   const { schema } = readVersions(database);
   if (schema > SCHEMA_VERSION) throw tooNew(schema, "writes");
+  if (schema < SCHEMA_VERSION) migrate(database);
 }
 
 /** True when there is something to read; false for a database that nobody has put tables into yet. */
@@ -130,20 +133,30 @@ export function isReadable(database: DatabaseSync): boolean {
 }
 
 export function createTables(database: DatabaseSync): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
+  transactions(database)(() => {
     // Another process may have been faster.
-    if (isEmpty(database)) {
-      database.exec(TABLES);
-      const put = prepare(database, "INSERT INTO meta (key, value) VALUES (?, ?)");
-      put.run("schema", String(SCHEMA_VERSION));
-      put.run("min_reader", String(MIN_READER));
-    }
-    database.exec("COMMIT");
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+    if (!isEmpty(database)) return;
+    database.exec(TABLES);
+    putVersions(database);
+  });
+}
+
+/** All steps in one transaction: a crash leaves the old tables as they were. */
+function migrate(database: DatabaseSync): void {
+  transactions(database)(() => {
+    const { schema } = readVersions(database);
+    for (let version = schema; version < SCHEMA_VERSION; version++) MIGRATIONS[version]?.(database);
+    putVersions(database);
+  });
+}
+
+function putVersions(database: DatabaseSync): void {
+  const put = prepare(
+    database,
+    "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
+  );
+  put.run("schema", String(SCHEMA_VERSION));
+  put.run("min_reader", String(MIN_READER));
 }
 
 const isEmpty = (database: DatabaseSync): boolean =>

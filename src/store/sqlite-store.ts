@@ -1,36 +1,41 @@
 /**
  * sqlite-store.ts -- the embedded store: the truth about all agents of a home, in one file.
  *
- * One process writes (the host lock sees to it), any number read. Every method is one
- * transaction that is on the disk when its promise resolves, and works synchronously inside, so
- * that no two of them interleave. A failed one, a full disk too, leaves the store as it was and usable.
+ * One process writes (the host lock sees to it), any number read. Every write is on the disk when its promise
+ * resolves, or left nothing behind; a failed one, a full disk too, leaves the store usable. Here each write is
+ * a transaction of its own, synchronous inside; group-store.ts is the same store for many agents at once.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Commit, InboxMessage, Lease, Store, StoreReader } from "#core/ports.ts";
-import { openCommits, type WriteCommit } from "./commit.ts";
-import { openEmpty, openForReading, openForWriting, prepare, type Transact, transactions } from "./connection.ts";
+import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
-import { type Log, openLog } from "./log.ts";
-import { type Mailbox, openMailbox } from "./mailbox.ts";
 import { SqliteReader } from "./reader.ts";
-import { isoTime, readMemoryId, toAgentRow, vectorToBytes } from "./rows.ts";
+import { isoTime } from "./rows.ts";
 import { createTables, isReadable, prepareSchema } from "./schema.ts";
-import { requireSealed, sealOf } from "./seal.ts";
+import { openDirectWriter, type Vectors, type Writer } from "./writes.ts";
 
 export interface SqliteStoreOptions {
   /** How long to wait for another writer before giving up. */
   readonly busyTimeoutMs?: number;
 }
 
-/** Creates the file, readable by its owner only, and the folder it lies in. */
+/** Creates the file, readable by its owner only, and the folder it lies in. Each write is made at once in the calling thread. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
+  return openStoreWith(path, options, (database) => openDirectWriter(database, path));
+}
+
+/** The store whose writes go the way that `openWriter` knows. */
+export function openStoreWith(
+  path: string,
+  options: SqliteStoreOptions,
+  openWriter: (database: DatabaseSync) => Writer,
+): Store {
   return guarded(path, () => {
     const database = openForWriting(path, options.busyTimeoutMs);
     try {
       prepareSchema(database);
-      return new SqliteStore(database, path);
+      return new SqliteStore(database, path, openWriter(database));
     } catch (error) {
       database.close();
       throw error;
@@ -62,7 +67,7 @@ function emptyReader(path: string): StoreReader {
 
 function storeQueries(database: DatabaseSync) {
   return {
-    setEpoch: prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?"),
+    firstTimer: prepare<{ readonly at: string | null }>(database, "SELECT min(at) AS at FROM timer"),
     due: prepare<{ readonly id: string }>(
       database,
       `SELECT agent.id FROM agent JOIN (
@@ -71,76 +76,57 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
-    saveVector: prepare(
-      database,
-      "UPDATE memory SET embedder = ?, vector = ? WHERE agent_no = ? AND seq = ? AND ordinal = ?",
-    ),
   };
 }
 
-class SqliteStore extends SqliteReader implements Store {
+/** Reads on its own connection, in the calling thread; what it writes goes the way of its writer. */
+export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
-  readonly #transact: Transact;
-  readonly #log: Log;
-  readonly #mailbox: Mailbox;
-  readonly #write: WriteCommit;
+  readonly #writer: Writer;
 
-  constructor(database: DatabaseSync, path: string) {
+  constructor(database: DatabaseSync, path: string, writer: Writer) {
     super(database, path);
     this.#queries = storeQueries(database);
-    this.#transact = transactions(database);
-    this.#log = openLog(database);
-    this.#mailbox = openMailbox(database);
-    this.#write = openCommits(database, this.#log, this.#mailbox);
+    this.#writer = writer;
   }
 
-  async create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
-    return guarded(this.path, () =>
-      this.#transact(() => toAgentRow(this.requireAgent(this.#log.create(spec, key, at)))),
-    );
+  create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
+    return this.#writer.write("create", spec, key, at);
   }
 
-  async claim(agent: string): Promise<Lease> {
-    return guarded(this.path, () =>
-      this.#transact(() => {
-        const record = this.requireAgent(agent);
-        requireSealed(record);
-        const epoch = record.epoch + 1;
-        this.#queries.setEpoch.run(epoch, sealOf({ ...record, epoch }), record.no);
-        return { agent, epoch };
-      }),
-    );
+  claim(agent: string): Promise<Lease> {
+    return this.#writer.write("claim", agent);
   }
 
   async due(now: string): Promise<readonly string[]> {
-    return guarded(this.path, () => {
-      const time = isoTime(now);
-      if (this.#mailbox.hasDueTimer(time)) this.#transact(() => this.#mailbox.fireTimers(time));
-      return this.#queries.due.all(time).map(({ id }) => id);
-    });
+    const time = isoTime(now);
+    if (this.#hasDueTimer(time)) await this.#writer.write("fireTimers", time);
+    return guarded(this.path, () => this.#queries.due.all(time).map(({ id }) => id));
   }
 
-  async commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void> {
-    guarded(this.path, () => this.#transact(() => this.#write(lease, expectedHead, commit)));
+  #hasDueTimer(now: string): boolean {
+    const first = guarded(this.path, () => this.#queries.firstTimer.get()?.at ?? null);
+    return first !== null && first <= now;
   }
 
-  async deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
-    return guarded(this.path, () => this.#mailbox.deliver(this.requireAgentNo(agent), key, message, at));
+  commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void> {
+    return this.#writer.write("commit", lease, expectedHead, commit);
   }
 
-  async saveVectors(agent: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
-    guarded(this.path, () =>
-      this.#transact(() => {
-        const no = this.requireAgentNo(agent);
-        for (const { id, vector } of vectors) {
-          const { seq, ordinal } = readMemoryId(agent, id) ?? noMemory(id);
-          if (this.#queries.saveVector.run(embedder, vectorToBytes(vector), no, seq, ordinal) === 0) noMemory(id);
-        }
-      }),
-    );
+  deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
+    return this.#writer.write("deliver", agent, key, message, at);
   }
-}
 
-function noMemory(id: string): never {
-  throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`);
+  saveVectors(agent: string, embedder: string, vectors: Vectors): Promise<void> {
+    return this.#writer.write("saveVectors", agent, embedder, vectors);
+  }
+
+  remove(agent: string): Promise<void> {
+    return this.#writer.write("remove", agent);
+  }
+
+  override async close(): Promise<void> {
+    await this.#writer.close();
+    await super.close();
+  }
 }

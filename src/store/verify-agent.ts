@@ -88,13 +88,19 @@ class LogCheck {
         `Expected ${place} as it was written, found it changed: its hash does not follow from the log.`,
       );
     const event = this.#parse(record, place);
-    if (event) collectBlobs(event, place, this.#references);
+    if (event) collectBlobs(event, (sha) => this.#refer(sha, place));
     this.#fold(follows ? event : undefined);
     this.#checkSnapshot(seq);
     if (rowsSha !== null) this.#checkRows(seq, rowsSha);
     this.events++;
     this.seq = seq;
     this.#sha = this.#afterEventless(seq, sha);
+  }
+
+  #refer(sha: string, place: string): void {
+    if (!this.#references.has(sha)) this.#references.set(sha, place);
+    if (this.#facts.noted?.has(sha) === false)
+      this.#problems.push(`Expected a note that ${place} refers to the blob ${sha}, found none.`);
   }
 
   end(): void {
@@ -171,13 +177,10 @@ class LogCheck {
   }
 }
 
-function collectBlobs(value: unknown, place: string, references: Map<string, string>): void {
+function collectBlobs(value: unknown, found: (sha: string) => void): void {
   if (typeof value !== "object" || value === null) return;
-  if (isBlobRef(value)) {
-    if (!references.has(value.blob)) references.set(value.blob, place);
-    return;
-  }
-  for (const member of Object.values(value)) collectBlobs(member, place, references);
+  if (isBlobRef(value)) found(value.blob);
+  else for (const member of Object.values(value)) collectBlobs(member, found);
 }
 
 // ---------------------------------------------------------------- the agent's own row

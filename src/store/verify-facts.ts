@@ -25,6 +25,8 @@ export interface Facts {
   readonly consumed: readonly Consumed[];
   readonly eventless: readonly Eventless[];
   readonly snapshots: readonly (SnapshotRecord & { readonly version: number })[];
+  /** Blobs that it is noted to refer to; null in the tables of an older goald. */
+  readonly noted: ReadonlySet<string> | null;
 }
 
 /** Fewer than an agent has events: snapshots are few, messages as many as people sent. */
@@ -45,11 +47,17 @@ export function readFacts(database: DatabaseSync, agentNo: number, problems: str
       "SELECT seq, version, data, sha FROM snapshot WHERE agent_no = ? ORDER BY seq",
     );
     const consumed = withoutEventless(rows, eventless, agent.id, problems);
-    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots };
+    const noted = hasReferences(database)
+      ? new Set(all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?").map(({ sha }) => sha))
+      : null;
+    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted };
   } finally {
     database.exec("COMMIT");
   }
 }
+
+const hasReferences = (database: DatabaseSync): boolean =>
+  prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'reference'").get() !== undefined;
 
 function withoutEventless(
   rows: readonly Consumed[],

@@ -2,10 +2,10 @@
  * host-agent.ts -- runs one agent in this process, shows it, and says how it ended.
  */
 import { EXIT } from "#core/errors.ts";
-import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
+import { createStepLog } from "#daemon/log-step.ts";
 import { clean } from "#util/clean.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { composeAgent, type Host } from "../main.ts";
@@ -29,6 +29,7 @@ export async function hostAgent(
 ): Promise<Hosted> {
   const { talk } = house;
   const { interrupt, hard, restore } = watchSignals(house);
+  const logStep = createStepLog(host.log, row.id);
   let show: Show = () => {};
   const report = (problem: string): void => {
     host.log.warn({ agent: row.id }, problem);
@@ -38,12 +39,13 @@ export async function hostAgent(
     await using agent = await composeAgent(host, row, {
       onCommitted: (events) => {
         for (const event of events) {
-          logEvent(host.log, row.id, event);
+          logStep(event);
           show(event);
         }
       },
       report,
       scrub: house.scrub,
+      redact: house.redact,
       signal: hard,
     });
     const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
@@ -74,32 +76,6 @@ async function showWaiting({ store }: Host, row: AgentRow, show: Show): Promise<
 
 /** Behind a command that waits there are only pauses and resumptions. */
 const WAITING_TAIL = 200;
-
-/** One line a step in the log file; the events themselves are in the store. */
-function logEvent(log: Log, agent: string, event: RecordedEvent): void {
-  const { seq, type } = event;
-  switch (event.type) {
-    case "command-finished": {
-      const { step, durationMs } = event;
-      log.info({ agent, seq, step, status: event.observation.status, durationMs }, type);
-      break;
-    }
-    case "model-failed":
-      log.warn({ agent, seq, step: event.step, code: event.code, retryAt: event.retryAt }, event.message);
-      break;
-    case "agent-paused":
-      log.warn({ agent, seq, code: event.code }, event.reason);
-      break;
-    case "agent-created":
-    case "agent-resumed":
-    case "turn-finished":
-    case "reply-rejected":
-      log.info({ agent, seq }, type);
-      break;
-    default:
-      log.debug({ agent, seq }, type);
-  }
-}
 
 /** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */
 function watchSignals({ talk }: House): { interrupt: AbortSignal; hard: AbortSignal; restore(): void } {

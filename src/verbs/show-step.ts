@@ -1,14 +1,13 @@
 /**
  * show-step.ts -- `goald show --step N`: prompt, recalls, raw reply, the command as it was checked, result and files of one step.
  */
-import type { Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow, MemoryRow, StoreReader } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { describeStep, type WholeStep } from "#views/step-text.ts";
 import { type FoundStep, findStep, openTexts, type StepView } from "#views/step-view.ts";
-import { loadCatalogue } from "../main-catalogue.ts";
+import { loadCatalogue, roomOf } from "../main-catalogue.ts";
 import { counted, type GlobalOptions, type House } from "./house.ts";
 import { allEvents, reading } from "./reading.ts";
 
@@ -28,7 +27,10 @@ async function wholeStep(found: FoundStep, row: AgentRow, reader: StoreReader, h
   const { rebuildPrompt } = await import("#views/rebuild-prompt.ts");
   const catalogue = await loadCatalogue(house.home);
   const recalls = await recallsOf(found.asked.recallIds, row, reader);
-  const prompt = rebuildPrompt(found.asked, found.before, recalls, { ...catalogue, ...roomOf(house.settings) });
+  const prompt = rebuildPrompt(found.asked, found.before, recalls, {
+    ...catalogue,
+    ...roomOf(found.asked.model, house.settings, catalogue.windows),
+  });
   const view = (await openTexts(found.view, reader)) as StepView;
   const { reply } = view;
   const thoughts =
@@ -47,14 +49,6 @@ async function recallsOf(ids: readonly string[], row: AgentRow, reader: StoreRea
     }),
   );
   return found.filter((memory) => memory !== undefined);
-}
-
-/** What the prompt may fill, for a model whose own window is larger than that. */
-function roomOf({ contextTokens, promptTokens, replyTokens }: Settings) {
-  return {
-    contextTokens: Math.min(contextTokens ?? Number.POSITIVE_INFINITY, promptTokens + replyTokens),
-    replyTokens,
-  };
 }
 
 async function noStep(row: AgentRow, step: number, reader: StoreReader): Promise<GoaldError> {

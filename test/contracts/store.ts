@@ -9,11 +9,16 @@ import { AT } from "../helpers/events.ts";
 import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
 import { commitContract } from "./store-commits.ts";
 import { memoryContract } from "./store-memories.ts";
+import { removalContract } from "./store-removal.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);
   memoryContract(name, make);
+  removalContract(name, make);
+  describe(`${name} keeps the store contract`, () => generalContract(make));
+}
 
+function generalContract(make: () => Promise<Store>): void {
   let store: Store;
   let lease: Lease;
   beforeEach(async () => {
@@ -25,7 +30,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   const commit = (head: number, parts: Partial<Commit>): Promise<void> =>
     store.commit(lease, head, { ...NOTHING, ...parts });
 
-  describe(`${name} keeps the store contract: agents`, () => {
+  describe("agents", () => {
     it("begins an agent with its first event, and wants it to run", async () => {
       const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT, wakeAt: AT };
       expect(await store.agent("foo")).toEqual({ ...row, head: 1, epoch: 1 });
@@ -61,6 +66,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
       ["inbox", () => store.inbox("bar")],
       ["memories", () => store.memories("bar", 0, 1)],
       ["saveVectors", () => store.saveVectors("bar", "e", [])],
+      ["remove", () => store.remove("bar")],
       ["files", () => store.files("bar")],
       ["lastFileVersion", () => store.lastFileVersion("bar", "a")],
       ["verify", () => store.verify("bar")],
@@ -72,7 +78,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
     });
   });
 
-  describe(`${name} keeps the store contract: the log`, () => {
+  describe("the log", () => {
     it("reads in pages, oldest first", async () => {
       await commit(1, { events: stamped(2, ...Array.from({ length: 9 }, (_, index) => said(`${index}`))) });
       const pages = [];
@@ -158,7 +164,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
     });
   });
 
-  describe(`${name} keeps the store contract: from outside`, () => {
+  describe("from outside", () => {
     it("delivers once per key, also after the row was consumed", async () => {
       expect(await store.deliver("foo", "k1", words("one"), AT)).toBe(true);
       expect(await store.deliver("foo", "k1", words("other"), AT)).toBe(false);

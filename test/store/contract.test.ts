@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { storeContract } from "../contracts/store.ts";
 import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
@@ -11,8 +12,14 @@ import { MemoryStore } from "../helpers/memory-store.ts";
 const folder = mkdtempSync(join(tmpdir(), "goald-store-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let stores = 0;
+// Each test starts a thread of its own, which compiles for itself.
+process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
 
 storeContract("the embedded store", () => openSqliteStore(join(folder, `${++stores}`, "goald.db")));
+storeContract("the store for many agents", () => openGroupStore(join(folder, `${++stores}`, "goald.db")));
+storeContract("the store for many agents, in its thread", () =>
+  openGroupStore(join(folder, `${++stores}`, "goald.db"), { thread: "always" }),
+);
 storeContract("the fake", async () => new MemoryStore());
 
 describe("the fake's power cut", () => {

@@ -111,6 +111,11 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
     `DELETE FROM blob WHERE sha = '${spilled.blob}'`,
     /Expected the blob .*event 5 of foo.*found none/,
   ],
+  [
+    "a blob that nobody is noted to refer to",
+    `DELETE FROM reference WHERE sha = '${spilled.blob}'`,
+    /Expected a note that event 5 of foo refers to the blob/,
+  ],
   ["a missing version of a file", `DELETE FROM blob WHERE sha = '${sha256("content 6")}'`, /history of 6.txt of foo/],
   [
     "a flipped byte of a blob",

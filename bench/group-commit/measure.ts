@@ -1,0 +1,96 @@
+/**
+ * measure.ts -- one process of the bench: so many agents commit to one kind of store for a while, and tell what that cost.
+ *
+ * Each agent makes the two commits of a step, one after the other, as fast as it can; between commits the event
+ * loop turns, as it does when an answer comes from a socket.
+ */
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
+import type { Commit, Store } from "#core/ports.ts";
+import { openGroupStore } from "#store/group-store.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+
+/** `always`: the price of the thread where it is not used, with one agent. */
+export type Side = "direct" | "group" | "always";
+export interface Job {
+  readonly side: Side;
+  readonly agents: number;
+  /** Removed by the parent. */
+  readonly folder: string;
+}
+export interface Report {
+  readonly commitsPerSecond: number;
+  /** In the calling thread. */
+  readonly p99DelayMs: number;
+  /** User and system time of the whole process. */
+  readonly cpuMsPerCommit: number;
+}
+
+const WARM_UP_MS = 300;
+const MEASURE_MS = 600;
+const AT = "2026-11-20T10:00:00.000Z";
+const NOTHING: Commit = { events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] };
+
+const { side, agents, folder } = JSON.parse(process.argv[2] ?? "{}") as Job;
+const path = join(mkdtempSync(join(folder, `${side}-`)), "goald.db");
+const store = await open();
+const over = new AbortController();
+let commits = 0;
+const working = Array.from({ length: agents }, (_, index) => work(store, `Agent ${index}`));
+await sleep(WARM_UP_MS);
+const report = await measure();
+over.abort();
+await Promise.all(working);
+await store.close();
+process.send?.(report, () => process.disconnect());
+
+function open(): Promise<Store> {
+  if (side === "direct") return openSqliteStore(path);
+  return openGroupStore(path, { thread: side === "always" ? "always" : "with-second-agent" });
+}
+
+async function measure(): Promise<Report> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const [from, cpu, before] = [performance.now(), process.cpuUsage(), commits];
+  delay.enable();
+  await sleep(MEASURE_MS);
+  // The delay that this timer had is among those counted.
+  await sleep(2);
+  delay.disable();
+  const { user, system } = process.cpuUsage(cpu);
+  const made = commits - before;
+  return {
+    commitsPerSecond: made / ((performance.now() - from) / 1000),
+    p99DelayMs: delay.percentile(99) / 1e6,
+    cpuMsPerCommit: (user + system) / 1000 / made,
+  };
+}
+
+/** The intent, then what came back, with its memory. */
+async function work(store: Store, name: string): Promise<void> {
+  const spec = { name, role: "a tester", goals: ["One"], approve: "never", stepLimit: null } as const;
+  const lease = await store.claim((await store.create(spec, name, AT)).id);
+  for (let head = 1; !over.signal.aborted; head += 4) {
+    const intent = [event(head + 1, 200), event(head + 2, 300)];
+    const result = [event(head + 3, 800), event(head + 4, 600)];
+    await setImmediate();
+    await store.commit(lease, head, { ...NOTHING, events: intent });
+    commits++;
+    await setImmediate();
+    await store.commit(lease, head + 2, { ...NOTHING, events: result, memories: [memory(head + 3)] });
+    commits++;
+  }
+}
+
+function event(seq: number, chars: number): RecordedEvent {
+  const text = "x".repeat(chars);
+  return { v: EVENT_VERSION, seq, at: AT, frame: 0, type: "message-received", from: "ada", text };
+}
+
+function memory(seq: number): Commit["memories"][number] {
+  const text = "what came of the step ".repeat(10);
+  return { seq, step: seq, namespace: "a", kind: "step", text, importance: 0.4, trust: "agent" };
+}

@@ -1,0 +1,63 @@
+/**
+ * remove.ts -- forgetting an agent: every row of it, and the blobs that nobody else refers to.
+ *
+ * Called inside a transaction. Its number is never given to another agent, so that a reader that is under way
+ * never reads on in somebody else's rows. Whoever gets its name begins above its epoch, so that no lease
+ * of the removed agent is ever taken for one of the new.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import { prepare } from "./connection.ts";
+import { missing } from "./failure.ts";
+
+/** Tables whose rows belong to one agent each. */
+const OWNED = ["event", "eventless", "inbox", "snapshot", "memory", "file_version", "timer", "reference"] as const;
+
+const OWN_BLOBS = `DELETE FROM blob WHERE sha IN (
+    SELECT sha FROM reference WHERE agent_no = ?1
+    UNION SELECT sha FROM file_version WHERE agent_no = ?1 AND sha IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)
+  AND NOT EXISTS (SELECT 1 FROM file_version AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)`;
+
+export type RemoveAgent = (id: string) => void;
+
+export function openRemove(database: DatabaseSync): RemoveAgent {
+  const find = prepare<{ no: number; epoch: number }>(database, "SELECT no, epoch FROM agent WHERE id = ?");
+  const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
+  // Blobs first: who else refers to them is seen in the rows that go after.
+  const deletes = [
+    OWN_BLOBS,
+    ...OWNED.map((table) => `DELETE FROM ${table} WHERE agent_no = ?1`),
+    "DELETE FROM agent WHERE no = ?1",
+  ].map((sql) => prepare(database, sql));
+  const remember = prepare(
+    database,
+    `INSERT INTO meta (key, value) VALUES (?1, CAST(?2 AS INTEGER))
+     ON CONFLICT (key) DO UPDATE SET value = max(CAST(value AS INTEGER), CAST(?2 AS INTEGER))`,
+  );
+
+  return (id) => {
+    const { no, epoch } = find.get(id) ?? missing(id);
+    const ids = children.all(no).map((child) => child.id);
+    if (ids.length > 0) throw hasChildren(id, ids);
+    for (const rows of deletes) rows.run(no);
+    remember.run(REMOVED_NO, no);
+    remember.run(REMOVED_EPOCH, epoch);
+  };
+}
+
+/** In `meta`: the highest number and the highest epoch that a removed agent had. */
+const REMOVED_NO = "removed_no";
+const REMOVED_EPOCH = "removed_epoch";
+
+/** The number that the next agent gets, and the epoch that it begins with. */
+export const NEXT_AGENT = `SELECT
+    1 + max(coalesce((SELECT max(no) FROM agent), 0), coalesce((SELECT value FROM meta WHERE key = '${REMOVED_NO}'), 0) + 0) AS no,
+    coalesce((SELECT value FROM meta WHERE key = '${REMOVED_EPOCH}'), 0) + 0 AS epoch`;
+
+export const hasChildren = (id: string, children: readonly string[]): GoaldError =>
+  new GoaldError(
+    "GOALD_CONFLICT",
+    `${id} has started ${children.length === 1 ? "an agent that is" : "agents that are"} still there: ${children.join(", ")}.`,
+    { hint: `Remove what it has started first: goald rm ${children.join(" ")}` },
+  );

@@ -1,0 +1,105 @@
+/**
+ * writes.ts -- everything that changes the store, each a part of a transaction that its caller begins and ends.
+ *
+ * What throws leaves the transaction to be undone by the caller. The same parts run in the calling thread, one to
+ * a transaction, and in the writer thread, many to one.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow, AgentSpec, Commit, InboxMessage, Lease, Store } from "#core/ports.ts";
+import { openCommits } from "./commit.ts";
+import { prepare, transactions } from "./connection.ts";
+import { guarded, missing } from "./failure.ts";
+import { openLog } from "./log.ts";
+import { openMailbox } from "./mailbox.ts";
+import { openReferences } from "./references.ts";
+import { openRemove } from "./remove.ts";
+import { AGENT_COLUMNS, type AgentRecord, readMemoryId, toAgentRow, vectorToBytes } from "./rows.ts";
+import { requireSealed, sealOf } from "./seal.ts";
+
+export type Vectors = Parameters<Store["saveVectors"]>[2];
+
+/** As `Store` has them; only in one transaction or the other, not durable yet. */
+export interface Writes {
+  create(spec: AgentSpec, key: string, at: string): AgentRow;
+  claim(agent: string): Lease;
+  /** Delivers the message of every timer whose time has come; `now` as `isoTime` gives it. */
+  fireTimers(now: string): void;
+  commit(lease: Lease, expectedHead: number, commit: Commit): void;
+  deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
+  saveVectors(agent: string, embedder: string, vectors: Vectors): void;
+  remove(agent: string): void;
+}
+export type WriteName = keyof Writes;
+export type WriteArgs<Name extends WriteName> = Parameters<Writes[Name]>;
+export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
+
+/** One way of making writes durable. */
+export interface Writer {
+  /** Resolves when it is on the disk; rejects with a GoaldError, and then nothing of it was kept. */
+  write<Name extends WriteName>(name: Name, ...args: WriteArgs<Name>): Promise<WriteResult<Name>>;
+  /** Resolves when nothing is under way any more. */
+  close(): Promise<void>;
+}
+
+/** Each write is a transaction of its own, made at once in the calling thread. */
+export function openDirectWriter(database: DatabaseSync, path: string): Writer {
+  const writes = openWrites(database);
+  const transact = transactions(database);
+  return {
+    write: async (name, ...args) => guarded(path, () => transact(() => callWrite(writes, name, args))),
+    close: async () => undefined,
+  };
+}
+
+export function callWrite<Name extends WriteName>(
+  writes: Writes,
+  name: Name,
+  args: WriteArgs<Name>,
+): WriteResult<Name> {
+  const write = writes[name] as (...args: WriteArgs<Name>) => WriteResult<Name>;
+  return write(...args);
+}
+
+export function openWrites(database: DatabaseSync): Writes {
+  const references = openReferences(database);
+  const log = openLog(database, references);
+  const mailbox = openMailbox(database, references);
+  const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
+  const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
+  const saveVector = prepare(
+    database,
+    "UPDATE memory SET embedder = ?, vector = ? WHERE agent_no = ? AND seq = ? AND ordinal = ?",
+  );
+  const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
+
+  return {
+    create: (spec, key, at) => toAgentRow(requireAgent(log.create(spec, key, at))),
+
+    claim(agent) {
+      const record = requireAgent(agent);
+      requireSealed(record);
+      const epoch = record.epoch + 1;
+      setEpoch.run(epoch, sealOf({ ...record, epoch }), record.no);
+      return { agent, epoch };
+    },
+
+    fireTimers: mailbox.fireTimers,
+    commit: openCommits(database, { log, mailbox, references }),
+    deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
+
+    saveVectors(agent, embedder, vectors) {
+      const { no } = requireAgent(agent);
+      for (const { id, vector } of vectors) {
+        const { seq, ordinal } = readMemoryId(agent, id) ?? noMemory(id);
+        if (saveVector.run(embedder, vectorToBytes(vector), no, seq, ordinal) === 0) noMemory(id);
+      }
+    },
+
+    remove: openRemove(database),
+  };
+}
+
+function noMemory(id: string): never {
+  throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`);
+}

@@ -1,0 +1,183 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Commit, Lease, Store } from "#core/ports.ts";
+import { type GroupStoreOptions, openGroupStore } from "#store/group-store.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+
+describe("the store for many agents", () => {
+  let folder: string;
+  let path: string;
+  let store: Store;
+  let other: DatabaseSync;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "goald-many-"));
+    path = join(folder, "goald.db");
+  });
+  afterEach(async () => {
+    other.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function open(options: GroupStoreOptions = {}): Promise<void> {
+    store = await openGroupStore(path, options);
+    other = new DatabaseSync(path, { timeout: 5_000 });
+  }
+  async function begin(name: string): Promise<Lease> {
+    const { id } = await store.create({ ...SPEC, name }, name, AT);
+    return store.claim(id);
+  }
+  const append = (lease: Lease, head: number, parts: Partial<Commit> = {}): Promise<void> =>
+    store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, said(`${head}`)), ...parts });
+  const headOf = (id: string): unknown => other.prepare("SELECT head FROM agent WHERE id = ?").get(id)?.head;
+  /** A write in the calling thread is over when the call returns; one that waits for another thread cannot be. */
+  async function isDirect(write: Promise<unknown>, isDone: () => boolean): Promise<boolean> {
+    const direct = isDone();
+    await write;
+    expect(isDone()).toBe(true);
+    return direct;
+  }
+  const appendsDirectly = (lease: Lease, head: number): Promise<boolean> =>
+    isDirect(append(lease, head), () => headOf(lease.agent) === head + 1);
+
+  it("writes in the calling thread for one agent, in its thread for two, and goes back when one is left", async () => {
+    await open({ quietMs: 100 });
+    const foo = await begin("foo");
+    for (let head = 1; head < 20; head++) expect(await appendsDirectly(foo, head)).toBe(true);
+    const bar = await begin("bar");
+    let head = 1;
+    for (; head < 20; head++) expect(await appendsDirectly(bar, head)).toBe(false);
+    for (; !(await appendsDirectly(bar, head)); head++) await sleep(5);
+    expect(await appendsDirectly(bar, ++head)).toBe(true);
+    expect(await appendsDirectly(foo, 20)).toBe(false);
+    expect(await store.verify()).toEqual({ agents: 2, events: 21 + head + 1, problems: [] });
+  });
+
+  it("keeps the order of each agent's writes while it goes over, whether they are waited for or not", async () => {
+    await open();
+    const leases = [await begin("foo"), await begin("bar"), await begin("baz")];
+    const inTurn = async (lease: Lease) => {
+      for (let head = 1; head < 300; head++) {
+        await append(lease, head);
+        expect(headOf(lease.agent)).toBe(head + 1);
+        if (head % 10 === 0) await sleep(0);
+      }
+      await Promise.all(Array.from({ length: 100 }, (_, index) => append(lease, 300 + index)));
+    };
+    await Promise.all(leases.map(inTurn));
+    expect(await store.verify()).toEqual({ agents: 3, events: 1200, problems: [] });
+    for (const { agent } of leases) expect((await store.load(agent, 1)).head).toBe(400);
+  });
+
+  it("lets forty that wait share one transaction, and those among them that fail alone", async () => {
+    await open({ thread: "always" });
+    const leases = await Promise.all(Array.from({ length: 40 }, (_, index) => begin(`a${index}`)));
+    other.exec("PRAGMA wal_checkpoint(TRUNCATE); BEGIN IMMEDIATE");
+    // One is on its way when the disk is busy; what comes meanwhile waits for the next group.
+    const first = append(leases[0] as Lease, 1);
+    await sleep(20);
+    const rest = leases.slice(1).map((lease, index) => append(lease, index % 10 === 0 ? 7 : 1));
+    rest.push(append({ agent: "nobody", epoch: 1 }, 1), append({ ...(leases[1] as Lease), epoch: 0 }, 1));
+    other.exec("ROLLBACK");
+    const settled = await Promise.allSettled([first, ...rest]);
+    const failures = settled.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(failures.map(({ code }) => code)).toEqual([
+      ...Array(4).fill("GOALD_CONFLICT"),
+      "GOALD_NOT_FOUND",
+      "GOALD_FENCED",
+    ]);
+    expect(failures[4]).toMatchObject({ name: "GoaldError", hint: expect.stringContaining("goald ps") });
+    expect(transactionsIn(`${path}-wal`)).toBeLessThanOrEqual(2);
+    expect((await store.verify()).problems).toEqual([]);
+    expect(leases.filter(({ agent }) => headOf(agent) === 2)).toHaveLength(36);
+  });
+
+  it("shares nothing as long as it writes in the calling thread", async () => {
+    await open();
+    const lease = await begin("foo");
+    other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    await Promise.all(Array.from({ length: 9 }, (_, index) => append(lease, 1 + index)));
+    expect(transactionsIn(`${path}-wal`)).toBe(9);
+  });
+
+  it("leaves the calling thread free while the disk is busy", async () => {
+    await open({ thread: "always" });
+    const lease = await begin("foo");
+    other.exec("BEGIN IMMEDIATE");
+    const write = append(lease, 1);
+    let turns = 0;
+    for (; turns < 20; turns++) await sleep(1);
+    expect([turns, (await store.load("foo", 1)).head]).toEqual([20, 1]);
+    other.exec("ROLLBACK");
+    await write;
+    expect((await store.load("foo", 1)).head).toBe(2);
+  });
+
+  it("makes everything durable that was begun before it is closed, and nothing after", async () => {
+    await open({ thread: "always" });
+    const lease = await begin("foo");
+    const writes = Array.from({ length: 50 }, (_, index) => append(lease, 1 + index));
+    const closing = store.close();
+    await expect(append(lease, 51)).rejects.toMatchObject({ code: "GOALD_INTERNAL", message: /closed/ });
+    await Promise.all([...writes, closing, store.close()]);
+    const again = await openSqliteStore(path);
+    expect(await again.verify()).toEqual({ agents: 1, events: 51, problems: [] });
+    await again.close();
+  });
+
+  it("leaves the caller the bytes that it hands over, to try again with", async () => {
+    await open({ thread: "always" });
+    const lease = await begin("foo");
+    const file = wrote("a.txt", "content");
+    const blobs = [Buffer.from("from a pool that others share")];
+    const parts: Partial<Commit> = { files: [file], blobs, memories: [memoryOf(2)] };
+    await expect(append(lease, 9, parts)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await append(lease, 1, parts);
+    const vector = Float32Array.of(1, 2, 3, 4).subarray(1, 3);
+    for (let time = 0; time < 2; time++) await store.saveVectors("foo", "e@2", [{ id: "foo/2", vector }]);
+    expect([file.content, blobs[0]?.toString(), [...vector]]).toEqual([
+      bytesOf("content"),
+      "from a pool that others share",
+      [2, 3],
+    ]);
+    expect((await store.memories("foo", 0, 9))[0]?.vector).toEqual(Float32Array.of(2, 3));
+    expect(Buffer.from((await store.blob(sha256(blobs[0] as Buffer))) ?? "")).toEqual(blobs[0]);
+  });
+
+  it("refuses what is no plain data in words, and works on", async () => {
+    await open({ thread: "always" });
+    const lease = await begin("foo");
+    const snapshot = { version: 1, state: { odd: () => 1 } };
+    await expect(append(lease, 1, { snapshot })).rejects.toMatchObject({ name: "GoaldError", code: "GOALD_INTERNAL" });
+    await append(lease, 1);
+    expect(headOf("foo")).toBe(2);
+  });
+
+  it("never removes an agent in the calling thread, and lets nothing overtake the removal", async () => {
+    await open();
+    const lease = await begin("foo");
+    const removal = isDirect(store.remove("foo"), () => headOf("foo") === undefined);
+    const late = append(lease, 1);
+    await expect(late).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    expect(await removal).toBe(false);
+    expect(await appendsDirectly(await begin("foo"), 1)).toBe(false);
+  });
+});
+
+/** Commits that a WAL holds: frames that carry the size of the database, and are of the newest round. */
+function transactionsIn(path: string): number {
+  const wal = readFileSync(path);
+  const frameBytes = 24 + wal.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at + frameBytes <= wal.length; at += frameBytes) {
+    const isCurrent = wal.subarray(at + 8, at + 16).equals(wal.subarray(16, 24));
+    if (isCurrent && wal.readUInt32BE(at + 4) !== 0) commits++;
+  }
+  return commits;
+}

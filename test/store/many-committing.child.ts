@@ -1,0 +1,54 @@
+/**
+ * many-committing.child.ts -- a process for tests to kill: several agents commit at once, for ever or `commits` times each,
+ * to the store at argv[2], all through its writer thread.
+ *
+ * Writes `<agent> <head>` to stdout when a commit has resolved, and `<agent> failed <code> <message>` when one has not,
+ * after which that agent goes on from where the log ends. Ends of itself, without closing the store, with `over`.
+ * Given `bytes`, the first agent tries to keep a blob of that size with each commit.
+ */
+import { writeSync } from "node:fs";
+import { argv } from "node:process";
+import { isGoaldError } from "#core/errors.ts";
+import type { Store } from "#core/ports.ts";
+import { openGroupStore } from "#store/group-store.ts";
+import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+
+const [, , path = "", commits = "Infinity", bytes = "0"] = argv;
+const AGENTS = 5;
+const tell = (line: string) => writeSync(1, `${line}\n`);
+
+// Tests let the thread die, and see another one.
+const store = await openGroupStore(path, { thread: "always", quietMs: 20 });
+await Promise.all(Array.from({ length: AGENTS }, (_, index) => work(store, index)));
+tell("over");
+
+async function work(store: Store, index: number): Promise<void> {
+  const { id } = await persist(() => store.create({ ...SPEC, name: `Agent ${index}` }, `key ${index}`, AT));
+  const lease = await persist(() => store.claim(id));
+  let { head } = await store.load(id, 1);
+  for (let count = 0; count < Number(commits); count++) {
+    const next = head + 1 + (head % 3);
+    const text = `${head} ${"x".repeat((head % 7) * 500)}`;
+    const events = stamped(head + 1, ...Array.from({ length: next - head }, () => said(text)));
+    const blobs = [index === 0 && bytes !== "0" ? new Uint8Array(Number(bytes)) : bytesOf(text)];
+    const rows = { events, blobs, memories: [memoryOf(next)], files: [wrote(`${head}.txt`, text)] };
+    try {
+      await store.commit(lease, head, { ...NOTHING, ...rows });
+      head = next;
+      tell(`${id} ${head}`);
+    } catch (error) {
+      tell(`${id} failed ${isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`}`);
+      head = (await store.load(id, 1)).head;
+    }
+  }
+}
+
+/** Once more when the thread died under it: both are safe to repeat. */
+async function persist<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch {
+    return work();
+  }
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Store } from "#core/ports.ts";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { bytesOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
+import { AT, finished } from "../helpers/events.ts";
+import { fill } from "./tampering.ts";
+
+describe("reading much from the embedded store", () => {
+  let folder: string;
+  let path: string;
+  let store: Store;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "goald-reading-"));
+    path = join(folder, "goald.db");
+    store = await openSqliteStore(path);
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const EVENTS = 30_000;
+  async function fillLong(): Promise<void> {
+    await store.create(SPEC, "k", AT);
+    const lease = await store.claim("foo");
+    const texts = Array.from({ length: EVENTS - 1 }, (_, index) => said(`${index} ${"x".repeat(500)}`));
+    await store.commit(lease, 1, { ...NOTHING, events: stamped(2, ...texts) });
+  }
+  /** How often everything else got a turn. */
+  async function turnsDuring<T>(work: Promise<T>): Promise<{ readonly turns: number; readonly result: T }> {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const result = await work.finally(() => {
+      isOver = true;
+    });
+    return { turns, result };
+  }
+
+  it("lets others run in between, and finds the same", async () => {
+    await fillLong();
+    const loaded = await turnsDuring(store.load("foo", 1));
+    expect(loaded.turns).toBeGreaterThan(3);
+    expect(loaded.result.events.map(({ seq }) => seq)).toEqual(Array.from({ length: EVENTS }, (_, index) => index + 1));
+    const read = await turnsDuring(store.read("foo", 10, EVENTS));
+    expect(read.turns).toBeGreaterThan(3);
+    expect(read.result).toEqual(loaded.result.events.slice(10));
+    expect((await turnsDuring(store.read("foo", 10, 20))).turns).toBe(0);
+  });
+
+  it("reads a state that the log really had while it grows, and says so when the agent goes", async () => {
+    await fillLong();
+    const lease = await store.claim("foo");
+    const loading = store.load("foo", 1);
+    await store.commit(lease, EVENTS, { ...NOTHING, events: stamped(EVENTS + 1, said("meanwhile")) });
+    expect(await loading).toMatchObject({ head: EVENTS, events: { length: EVENTS } });
+    const late = store.load("foo", 1);
+    await store.remove("foo");
+    await store.create(SPEC, "k", AT);
+    await expect(late).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+  });
+
+  it("hands out a long history of files whole and in order", async () => {
+    await store.create(SPEC, "k", AT);
+    const lease = await store.claim("foo");
+    for (let head = 1; head <= 5; head++)
+      await store.commit(lease, head, {
+        ...NOTHING,
+        events: stamped(head + 1, finished(head)),
+        files: Array.from({ length: 199 + head }, (_, index) => wrote(`${head}-${index}`, "same", `c${head}`)),
+      });
+    const paths = (await store.files("foo")).map((file) => file.path);
+    expect(paths).toEqual(
+      [1, 2, 3, 4, 5].flatMap((n) => Array.from({ length: 199 + n }, (_, index) => `${n}-${index}`)),
+    );
+    expect(Object.keys((await store.files("foo"))[0] ?? {}).sort()).toEqual(
+      ["at", "bytes", "callId", "operation", "path", "sha256", "step"].sort(),
+    );
+  });
+});
+
+describe("a store of an older goald", () => {
+  it("is read as it is, and brought up to date by the first that writes", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "goald-older-"));
+    const path = join(folder, "goald.db");
+    const before = await openSqliteStore(path);
+    await fill(before);
+    const answer = {
+      status: "ok",
+      text: { blob: sha256("late"), bytes: 4, head: "la" },
+      source: "agent",
+      artifacts: [],
+    };
+    await before.deliver("bar", "answer", { type: "answer", callId: "c1", observation: answer } as never, AT);
+    await before.commit(await before.claim("foo"), 10, { ...NOTHING, blobs: [bytesOf("late")] });
+    await before.close();
+    const database = new DatabaseSync(path);
+    database.exec(`DROP TABLE reference; DROP INDEX file_version_sha;
+      UPDATE meta SET value = '1' WHERE key = 'schema'`);
+    database.close();
+
+    const reader = await openSqliteReader(path);
+    expect(await reader.verify()).toEqual({ agents: 2, events: 12, problems: [] });
+    await reader.close();
+    const store = await openSqliteStore(path);
+    expect(await store.verify()).toEqual({ agents: 2, events: 12, problems: [] });
+    await store.remove("foo");
+    const isKept = async (text: string) => (await store.blob(sha256(text))) !== undefined;
+    expect([await isKept("spilled"), await isKept("content 3"), await isKept("late")]).toEqual([false, false, true]);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+});

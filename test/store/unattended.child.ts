@@ -1,0 +1,13 @@
+/**
+ * unattended.child.ts -- begins a commit through the writer thread of the store at argv[2] and waits for nothing else: tells when
+ * it has resolved, and ends although the thread is still there.
+ */
+import { writeSync } from "node:fs";
+import { openGroupStore } from "#store/group-store.ts";
+import { NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+
+const store = await openGroupStore(process.argv[2] ?? "", { thread: "always" });
+const { id } = await store.create(SPEC, "key", AT);
+const lease = await store.claim(id);
+void store.commit(lease, 1, { ...NOTHING, events: stamped(2, said("x")) }).then(() => writeSync(1, "committed\n"));
