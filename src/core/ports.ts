@@ -184,7 +184,10 @@ export interface Store {
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
   /** From anyone, at any time; false when this key was delivered before. Wakes the agent. */
   deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
-  /** Forgets an agent with all that belongs to it; its folder is not touched. Throws GOALD_NOT_FOUND. */
+  /**
+   * Forgets an agent with all that belongs to it, the blobs too that no other agent names; its folder is not touched.
+   * Its name and key are free again. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while an agent that it started is there.
+   */
   remove(agent: string): Promise<void>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
   blob(sha256: string): Promise<Uint8Array | undefined>;

@@ -30,8 +30,8 @@ import {
 } from "./rows.ts";
 import { verifyStore } from "./verify.ts";
 
-/** In rows: at most about a millisecond of SQLite's, with rows of a usual size. */
-const PAGE = 200;
+/** In rows: some milliseconds even when each is as large as an event can be. */
+const PAGE = 64;
 const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at";
 
 /** The statements that only read, prepared once. */

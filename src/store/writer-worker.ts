@@ -7,6 +7,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openForWriting } from "./connection.ts";
 import { type Outcome, openGroups } from "./group-commit.ts";
+import { shrink } from "./shrink.ts";
 import { callWrite, openWrites, type WriteArgs, type WriteName } from "./writes.ts";
 
 export interface WorkerOptions {
@@ -51,6 +52,7 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: WorkerOptions): void 
         ),
       );
       tell(calls.map(({ id }, place) => toAnswer(id, outcomes[place] as Outcome)));
+      if (calls.some(({ name }) => name === "remove")) void shrink(database);
     }
     if (!isLast) return;
     database.close();

@@ -16,6 +16,7 @@ import { openReferences } from "./references.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, readMemoryId, toAgentRow, vectorToBytes } from "./rows.ts";
 import { requireSealed, sealOf } from "./seal.ts";
+import { shrink } from "./shrink.ts";
 
 export type Vectors = Parameters<Store["saveVectors"]>[2];
 
@@ -47,7 +48,11 @@ export function openDirectWriter(database: DatabaseSync, path: string): Writer {
   const writes = openWrites(database);
   const transact = transactions(database);
   return {
-    write: async (name, ...args) => guarded(path, () => transact(() => callWrite(writes, name, args))),
+    async write(name, ...args) {
+      const result = guarded(path, () => transact(() => callWrite(writes, name, args)));
+      if (name === "remove") await shrink(database);
+      return result;
+    },
     close: async () => undefined,
   };
 }

@@ -159,6 +159,21 @@ describe("the store for many agents", () => {
     expect(headOf("foo")).toBe(2);
   });
 
+  it("gives back the room of an agent that is removed, and writes meanwhile", async () => {
+    await open({ thread: "always" });
+    const foo = await begin("foo");
+    await append(foo, 1, { blobs: [new Uint8Array(9e6)] });
+    const bar = await begin("bar");
+    await store.remove("foo");
+    const free = () => Number(other.prepare("PRAGMA freelist_count").get()?.freelist_count);
+    let head = 1;
+    for (; free() > 0; head++) await append(bar, head);
+    expect(await store.verify()).toEqual({ agents: 1, events: head, problems: [] });
+    await store.close();
+    other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    expect(readFileSync(path).length).toBeLessThan(5e5);
+  });
+
   it("never removes an agent in the calling thread, and lets nothing overtake the removal", async () => {
     await open();
     const lease = await begin("foo");

@@ -58,6 +58,17 @@ describe("the embedded store's file", () => {
     expect(() => keep(openForReading(path)).exec("DELETE FROM event")).toThrow("readonly");
   });
 
+  it("gets smaller when an agent is removed", async () => {
+    const store = await filledStore(2);
+    const { size } = statSync(path);
+    const lease = await store.claim("foo");
+    await store.commit(lease, 2, { ...NOTHING, blobs: [new Uint8Array(5e6)] });
+    await store.create({ ...SPEC, name: "Bar" }, "bar", AT);
+    await store.remove("foo");
+    await store.close();
+    expect(statSync(path).size).toBeLessThan(size + 2e5);
+  });
+
   it("is opened again where it was left", async () => {
     const first = await filledStore(700);
     const before = await first.load("foo", 1);
