@@ -28,7 +28,8 @@ export async function hostAgent(
   ask?: ForegroundParts["ask"],
 ): Promise<Hosted> {
   const { talk } = house;
-  const { interrupt, hard, restore } = watchSignals(house);
+  const watch = watchSignals(house);
+  const { interrupt, hard, restore } = watch;
   const logStep = createStepLog(host.log, row.id);
   let show: Show = () => {};
   const report = (problem: string): void => {
@@ -57,7 +58,8 @@ export async function hostAgent(
     const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, ...(ask ? { ask } : {}) });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd({ id: row.id, workspace: agent.folder }, state, exitCode, house);
-    return { state, exitCode };
+    // Whoever closed the pipe has read enough: that is no failure.
+    return { state, exitCode: watch.isUnread() ? EXIT.ok : exitCode };
   } finally {
     restore();
   }
@@ -78,7 +80,13 @@ async function showWaiting({ store }: Host, row: AgentRow, show: Show): Promise<
 const WAITING_TAIL = 200;
 
 /** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */
-function watchSignals({ talk }: House): { interrupt: AbortSignal; hard: AbortSignal; restore(): void } {
+function watchSignals({ talk }: House): {
+  readonly interrupt: AbortSignal;
+  readonly hard: AbortSignal;
+  isUnread(): boolean;
+  restore(): void;
+} {
+  let isUnread = false;
   const soft = new AbortController();
   const hard = new AbortController();
   const onSignal = (): void => {
@@ -87,12 +95,16 @@ function watchSignals({ talk }: House): { interrupt: AbortSignal; hard: AbortSig
     soft.abort();
   };
   // Nobody reads any more: like a Ctrl-C, but however often it is found out.
-  const onClosedPipe = (): void => soft.abort();
+  const onClosedPipe = (): void => {
+    isUnread = true;
+    soft.abort();
+  };
   process.on("SIGPIPE", onClosedPipe);
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
   return {
     interrupt: soft.signal,
     hard: hard.signal,
+    isUnread: () => isUnread,
     restore: () => {
       process.off("SIGPIPE", onClosedPipe);
       for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);

@@ -160,7 +160,7 @@ describe("a run in which one process after the other is killed", () => {
     ];
   });
 
-  it("each right before its fourth commit, comes to its end with each effect once", async () => {
+  it("each right before its sixth commit, comes to its end with each effect once", async () => {
     const { kills, texts, log, problems } = await inTheMiddle;
     expect(kills).toBeGreaterThanOrEqual(STEPS);
     expect(texts).toEqual(TWELVE_FILES.map(({ args }) => args.text));
@@ -189,14 +189,14 @@ interface Chain {
 }
 
 const TWELVE_FILES = Array.from({ length: STEPS }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
-/** The claim is the first commit of a process that resumes; its fourth would hold the result of what it did. */
+/** A process that resumes commits the message, the claim, what it found cut off, and what it begins: its sixth would be of the step after. */
 async function killInTheMiddle(): Promise<Chain> {
   await using server = await startOpenAIServer({ reply: numberedModel(TWELVE_FILES), embeddings: null });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
   const hook = (point: string) => ({ imports: [HOOK], env: { KILL_AT_COMMIT: point } });
   await goald.run(RUN, hook("4:after"));
   for (let kills = 1; ; kills++) {
-    const ended = await goald.run(["resume", "t", "--json"], hook("4:before"));
+    const ended = await goald.run(["resume", "t", "--json"], hook("6:before"));
     if (ended.signal === "SIGKILL" && kills < 5 * STEPS) continue;
     endedWith(0, ended);
     const texts = await Promise.all(TWELVE_FILES.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
