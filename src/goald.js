@@ -9,6 +9,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import * as module from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import * as v8 from "node:v8";
@@ -18,6 +20,8 @@ const REQUIRED = [24, 15];
 const GUARDED = "GOALD_GUARDED";
 /** How long handles that nobody closed (a timer of a person's own command) may hold up the exit. */
 const LINGER_MS = 500;
+/** By then everything that a start needs is loaded. */
+const FLUSH_AFTER_MS = 10_000;
 
 // A checkout runs its sources; the published package ships them compiled, since Node strips no types below node_modules.
 const source = new URL("./cli.ts", import.meta.url);
@@ -30,13 +34,24 @@ async function run() {
   if (process.env[GUARDED]) dieWithGuard();
   // Young objects stay in the 2 MB that they begin with, instead of 32: a daemon of days is to be small (peak 200 to 240 MB instead of 320 at 1,500 steps).
   v8.setFlagsFromString("--semi-space-growth-factor=1");
-  module.enableCompileCache();
+  module.enableCompileCache(compileCacheFolder());
+  // Node writes it at the exit only, which a daemon that is killed does not have.
+  setTimeout(() => module.flushCompileCache?.(), FLUSH_AFTER_MS).unref();
   const main = await loadMain();
   if (main === undefined) return;
   process.exitCode = await main(process.argv.slice(2));
   // All is durable and closed by now. What was printed goes out, however slowly it is read; then nothing is waited for.
   for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write("", resolve));
   setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/**
+ * Node's own choice lies in the shared temporary folder, under a name that anybody may take first, and what is read from
+ * there runs. A checkout keeps it beside its packages; an installed goald lies in a folder that may be somebody else's.
+ */
+function compileCacheFolder() {
+  if (isCheckout) return fileURLToPath(new URL("../node_modules/.cache/goald", import.meta.url));
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "goald", "compiled");
 }
 
 async function loadMain() {
