@@ -57,6 +57,16 @@ function slowCommand() {
   return { command, begun, release: () => release() };
 }
 
+/** A host whose agent was told by the model server to come again after that time. */
+async function afterFailure(name: string, afterMs: number): Promise<{ world: World; host: TestHost }> {
+  const answers: ScriptedReply[] = [{ kind: "failed", code: "server-error", message: "500", retry: { afterMs } }];
+  const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
+  await world.create(name);
+  const host = world.begin();
+  await host.supervisor.start();
+  return { world, host };
+}
+
 describe("a host of many agents", () => {
   it("runs them side by side, each to its own end", async () => {
     const world = await makeWorld({ script: counting(3) });
@@ -115,12 +125,7 @@ describe("a host of many agents", () => {
   });
 
   it("wakes an agent when its time has come, and not before", async () => {
-    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 60_000 } } as const;
-    const answers: ScriptedReply[] = [failure];
-    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
-    await world.create("Waits");
-    const host = world.begin();
-    await host.supervisor.start();
+    const { world, host } = await afterFailure("Waits", 60_000);
     await host.quiet();
     expect(world.model.requests).toHaveLength(1);
     expect((await world.store.agent("waits"))?.wakeAt).toBe(
@@ -134,12 +139,7 @@ describe("a host of many agents", () => {
   });
 
   it("finds an agent whose time came while no process was there", async () => {
-    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 60_000 } } as const;
-    const answers: ScriptedReply[] = [failure];
-    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
-    await world.create("Waits");
-    const host = world.begin();
-    await host.supervisor.start();
+    const { world, host } = await afterFailure("Waits", 60_000);
     await host.quiet();
     await host.supervisor.drain(0);
     await world.clock.advance(60_000);
@@ -151,12 +151,7 @@ describe("a host of many agents", () => {
   });
 
   it("sleeps through a short wait, and is woken from it by what comes in", async () => {
-    const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 9_000 } } as const;
-    const answers: ScriptedReply[] = [failure];
-    const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
-    await world.create("Naps");
-    const host = world.begin();
-    await host.supervisor.start();
+    const { world, host } = await afterFailure("Naps", 9_000);
     await until(() => world.clock.sleepers === 1);
     await host.control.pause("naps", "A person says so.");
     await host.quiet();
