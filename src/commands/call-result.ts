@@ -2,7 +2,7 @@
  * call-result.ts -- what a command returned or staged, checked: a person's own command is not bound by our types.
  */
 import type { CommandWrite, Waiting } from "#core/command.ts";
-import { fail } from "#core/command.ts";
+import { fail, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Observation } from "#core/event.ts";
 import { isBlobRef } from "#core/text.ts";
@@ -11,8 +11,12 @@ const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cance
 const SOURCES: ReadonlySet<unknown> = new Set(["goald", "workspace", "person", "web", "agent", "model"]);
 const WAITS: ReadonlySet<unknown> = new Set(["time", "approval", "person", "agent"]);
 
-/** An observation or a wait as the loop can use it; whatever else came is a failure that says what was expected. */
+/**
+ * An observation or a wait as the loop can use it; a text alone is a success. Whatever else came is a failure
+ * that says what was expected.
+ */
 export function readResult(name: string, returned: unknown): Observation | Waiting {
+  if (typeof returned === "string") return succeed(returned);
   const value = (typeof returned === "object" && returned !== null ? returned : {}) as Record<string, unknown>;
   if (value.status === "waiting") return readWaiting(name, value);
   const { status, text, source = "goald", artifacts = [] } = value;

@@ -1,8 +1,9 @@
 /**
  * validate.ts -- from a file's default export to a command that can be relied on.
  *
- * All that is wrong with a file is said at once, each as what was expected and what came.
- * Facts for the policy that are not stated are taken for the worst.
+ * All that is wrong with a file is said at once, each as what was expected and what came. What a person's own
+ * command leaves out has a default: no arguments, the name as its label; facts for the policy that are not stated are
+ * taken for the worst.
  */
 import type { Annotations, Command, Effect } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -32,20 +33,30 @@ export function readCommand(name: string, file: string, exported: unknown): Regi
   const problems = [
     ...nameProblems(name, exported),
     ...wordProblems(exported),
-    ...argsProblems(exported.args),
+    ...argsProblems(exported.args ?? NO_ARGS),
     ...annotationProblems(exported),
     ...effectProblems(exported),
   ];
   if (problems.length > 0) throw invalid(file, problems);
-  const command = exported as unknown as Command;
+  const command = exported as unknown as Given;
   return deepFreeze({
     ...command,
-    args: structuredClone(command.args),
-    annotations: worstByDefault(command.annotations),
+    label: command.label ?? labelOf(name),
+    args: structuredClone(command.args ?? NO_ARGS),
+    annotations: worstByDefault(command.annotations ?? {}),
     effect: command.effect ?? "at-most-once",
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
   });
 }
+
+/** A checked export: what may be left out may be missing. */
+type Given = Omit<Command, "label" | "args" | "annotations"> &
+  Partial<Pick<Command, "label" | "args">> & { readonly annotations?: Partial<Annotations> };
+
+const NO_ARGS = { type: "object", properties: {} } as const;
+
+/** `post_note` is `Post note`. */
+const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 function nameProblems(name: string, { name: own, closesTurn }: Fields): string[] {
   if (!NAME.test(name)) return [expected("a file name of small letters, digits and underscores", name)];
@@ -64,6 +75,7 @@ function wordProblems(command: Fields): string[] {
     ["summary", 300],
   ] as const) {
     const text = command[field];
+    if (field === "label" && text === undefined) continue;
     if (typeof text !== "string" || text.trim() === "" || text.length > limit || /[\p{Cc}\u2028\u2029]/u.test(text))
       problems.push(expected(`${field}: one line of text, up to ${limit} characters`, text));
   }
@@ -76,7 +88,7 @@ function wordProblems(command: Fields): string[] {
   return problems;
 }
 
-function annotationProblems({ annotations, effect }: Fields): string[] {
+function annotationProblems({ annotations = {}, effect }: Fields): string[] {
   if (!isFields(annotations))
     return [expected("annotations: { readOnly, destructive, idempotent, openWorld }", annotations)];
   const known = ["readOnly", "destructive", "idempotent", "openWorld", "restorable"];
@@ -141,7 +153,7 @@ function argumentProblems(name: string, schema: unknown): string[] {
   const keywords = typeof type === "string" && Object.hasOwn(KEYWORDS, type) ? KEYWORDS[type] : undefined;
   if (!keywords) return [expected(`${at}.type: one of ${Object.keys(KEYWORDS).join(", ")}`, type)];
   const problems: string[] = [];
-  if (typeof description !== "string" || description.trim() === "")
+  if (description !== undefined && (typeof description !== "string" || description.trim() === ""))
     problems.push(expected(`${at}.description: some words`, description));
   if (hint !== undefined && (typeof hint !== "string" || !/^[\p{L}\p{N} _.|/-]{1,60}$/u.test(hint)))
     problems.push(expected(`${at}.hint: a short word`, hint));

@@ -142,15 +142,28 @@ describe("a command's definition", () => {
     expect(readCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
   });
 
+  it("has a default for what it leaves out, and for the policy that is the worst", () => {
+    const bare = { name: "post_note", summary: "Posts a note.", run: async () => "posted" };
+    expect(readCommand("post_note", "post_note.ts", bare)).toMatchObject({
+      label: "Post note",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+      effect: "at-most-once",
+      timeoutMs: 60_000,
+    });
+    expect(readCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
+      args: { properties: { x: { type: "string" } } },
+    });
+  });
+
   it.each<[string, object, string]>([
-    ["no label", { label: "" }, "expected label"],
+    ["a label of nothing", { label: "" }, "expected label"],
     ["a label of two lines", { label: "a\nb" }, "expected label"],
     ["no summary", { summary: undefined }, "expected summary"],
     ["a summary without end", { summary: "x".repeat(301) }, "expected summary"],
     ["no run", { run: undefined }, "expected run: a function; got undefined"],
     ["a probe that is no function", { probe: true }, "expected probe: a function; got true"],
     ["a field that there is not", { timeout: 5 }, 'no field "timeout"'],
-    ["no arguments", { args: undefined }, "expected args"],
     ["arguments that are no object", { args: { type: "array", properties: {} } }, "expected args"],
     ["an open schema", { args: { ...sound.args, additionalProperties: true } }, "additionalProperties: false"],
     ["a keyword that there is not", { args: { ...sound.args, oneOf: [] } }, 'unknown keyword "oneOf"'],
@@ -165,7 +178,11 @@ describe("a command's definition", () => {
       "args.properties.x.type",
     ],
     ["an argument that is an object", withArgument({ type: "object", description: d }), "args.properties.x.type"],
-    ["an argument without words", withArgument({ type: "string" }), "args.properties.x.description"],
+    [
+      "an argument described by nothing",
+      withArgument({ type: "string", description: " " }),
+      "args.properties.x.description",
+    ],
     ["a hint that breaks the line", withArgument({ type: "string", description: d, hint: 'a"\n' }), "x.hint"],
     ["a keyword of another type", withArgument({ type: "integer", description: d, minLength: 1 }), '"minLength"'],
     ["a pattern that is none", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
@@ -173,7 +190,7 @@ describe("a command's definition", () => {
     ["a list of anything", withArgument({ type: "array", description: d }), "x.items"],
     ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } }), "x.items"],
     ["a bound that is no number", withArgument({ type: "number", description: d, minimum: Number.NaN }), "x.minimum"],
-    ["no annotations", { annotations: undefined }, "expected annotations"],
+    ["annotations that are none", { annotations: "safe" }, "expected annotations"],
     ["an annotation that is no flag", { annotations: { readOnly: "yes" } }, "annotations.readOnly: true or false"],
     ["an annotation that there is not", { annotations: { safe: true } }, 'no annotation "safe"'],
     ["a pure effect that changes something", { effect: "pure" }, "annotations.readOnly: true"],
@@ -190,8 +207,8 @@ describe("a command's definition", () => {
   });
 
   it("is refused with everything that is wrong at once, naming the file", () => {
-    expect(() => readCommand("mine", "/home/mine.ts", { name: "mine" })).toThrow(
-      /^\/home\/mine\.ts is no command: .*label.*summary.*run.*args.*annotations/,
+    expect(() => readCommand("mine", "/home/mine.ts", { name: "mine", args: 1, annotations: 2 })).toThrow(
+      /^\/home\/mine\.ts is no command: .*summary.*run.*args.*annotations/,
     );
     expect(() => readCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
   });

@@ -239,7 +239,7 @@ describe("an own command that does not keep to the rules", () => {
 
   it.each<[string, unknown]>([
     ["nothing", undefined],
-    ["a string", "done"],
+    ["a number", 7],
     ["a number for its text", { status: "ok", text: 5, source: "goald", artifacts: [] }],
     ["a status of its own", { status: "great", text: "x" }],
     ["a wait until no time", { status: "waiting", waitFor: "time", until: "soon" }],
@@ -250,9 +250,11 @@ describe("an own command that does not keep to the rules", () => {
     });
   });
 
-  it("and leaves out what has a default", async () => {
-    const returned = { status: "ok", text: "short" } as never;
-    expect(await observationOf({ run: async () => returned })).toEqual({
+  it.each<[string, unknown]>([
+    ["leaves out what has a default", { status: "ok", text: "short" }],
+    ["says in a text alone what it did", "short"],
+  ])("and %s", async (_title, returned) => {
+    expect(await observationOf({ run: async () => returned as never })).toEqual({
       status: "ok",
       text: "short",
       source: "goald",
