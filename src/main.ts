@@ -1,5 +1,5 @@
 /**
- * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts and main-daemon.ts are two more pages of it).
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.
@@ -30,7 +30,6 @@ import { createOpenAIModel } from "#model/openai-model.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -79,8 +78,7 @@ export async function openHost(
   const startedAt = systemClock.now().toISOString();
   const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt, ...options });
   try {
-    const open = options.role === "daemon" ? openGroupStore : openSqliteStore;
-    const store = await open(home.database);
+    const store = await openGroupStore(home.database);
     return hostOf(home, settings, log, catalogue, store, lock);
   } catch (error) {
     lock.release();

@@ -5,7 +5,7 @@ export type Options = Readonly<Record<string, unknown>>;
 export type Verb = (args: readonly string[], options: Options) => Promise<number>;
 export type Bind = (verb: Verb) => (...given: unknown[]) => Promise<void>;
 
-export const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 export function positiveInteger(value: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);

@@ -11,7 +11,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .addHelpText("before", RUN_EXAMPLES)
       .option("--name <name>", "the agent's name")
       .option("--role <role>", "what it is: “an assistant that …”")
-      .option("-g, --goal <goal>", "a goal; repeat it for up to five", collect, [])
+      .option("-g, --goal <goal>", "a goal; repeat it for up to five", collect)
       .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file")
       .option("-d, --detach", "run it in the background, by the daemon, and return at once")
       .option("--wait", "run it in the background and wait silently; the exit code is the result's"),

@@ -52,12 +52,12 @@ function addWords(program: Command, bind: Bind): void {
         'goald goals foo --set "Plan a week" --set "Write it to plan.md"',
       ),
     )
-    .option("--set <goal>", "these goals instead; repeat it for up to five", collect, [])
-    .option("--add <goal>", "one more goal; repeat it for several", collect, [])
+    .option("--set <goal>", "these goals instead; repeat it for up to five", collect)
+    .option("--add <goal>", "one more goal; repeat it for several", collect)
     .addOption(
-      new Option("--rm <number>", "without this goal; repeat it for several")
-        .argParser((value: string, before: readonly number[]) => [...before, positiveInteger(value)])
-        .default([], "none"),
+      new Option("--rm <number>", "without this goal; repeat it for several").argParser(
+        (value: string, before: readonly number[] = []) => [...before, positiveInteger(value)],
+      ),
     )
     .action(bind(async ([agent = ""], options) => (await import("../verbs/goals.ts")).goalsVerb(agent, options)));
 }

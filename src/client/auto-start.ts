@@ -11,7 +11,7 @@ import { type HostInfo, isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Client } from "./client.ts";
-import { type HomePaths, type Meeting, meetHost, SERVE_MS } from "./meet-host.ts";
+import { type HomePaths, isNobodyThere, type Meeting, meetHost, SERVE_MS } from "./meet-host.ts";
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
 import { hasDied } from "./wanted.ts";
 
@@ -20,6 +20,11 @@ export interface FindOptions {
   readonly tell?: (sentence: string) => void;
   /** Version of the goald that asks: a daemon of another one is told about. */
   readonly version?: string;
+}
+
+export interface LookOptions extends FindOptions {
+  /** How long one that does not answer, or is just starting, is waited for. */
+  readonly patienceMs?: number;
 }
 
 export interface Reached {
@@ -37,8 +42,8 @@ const PAUSE_MS = 100;
  * The host that takes calls, a daemon or a run on a terminal; undefined when there is none, or when
  * the one that holds the lock takes none. Throws GOALD_DAEMON for one that speaks another protocol.
  */
-export async function findHost(home: HomePaths, options: FindOptions = {}): Promise<Client | undefined> {
-  const met = await meetHost(home);
+export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
+  const met = await meetHost(home, options.patienceMs);
   if (met.kind !== "host") return undefined;
   checkVersion(met.status, options);
   return met.client;
@@ -83,7 +88,9 @@ async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> 
 export function takesNoCalls({ info, problem }: Extract<Meeting, { kind: "mute" }>): GoaldError {
   if (info?.role === "daemon")
     return new GoaldError("GOALD_DAEMON", `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`, {
-      hint: "When it hangs: goald down --kill, then goald up",
+      hint: isNobodyThere(problem)
+        ? "Somebody took its socket away. Agents go on where they stand: goald down --kill, then goald up"
+        : "When it hangs: goald down --kill, then goald up",
     });
   return new GoaldError("GOALD_ALREADY_RUNNING", `The agents of this home are run by ${describe(info)}.`, {
     hint: "It takes no calls: wait for it to end, or end it with Ctrl-C on its terminal.",

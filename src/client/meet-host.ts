@@ -37,7 +37,8 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
     if (!isHostHeld(home.lock)) return { kind: "nobody" };
     // The lock may have changed hands since the file was read.
     const holder = readHostInfo(home.lock);
-    if (performance.now() >= end || servesNever(holder)) return { kind: "mute", info: holder, problem: answer };
+    const isInVain = servesNever(holder) || (hasServed(holder) && isNobodyThere(answer));
+    if (isInVain || performance.now() >= end) return { kind: "mute", info: holder, problem: answer };
     await systemClock.sleep(pauseMs);
   }
 }
@@ -50,6 +51,14 @@ function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
 /** A run on a terminal that says where it listens is a host like any other; one that does not, takes no calls. */
 const servesNever = (info: HostInfo | undefined): boolean =>
   info !== undefined && info.role !== "daemon" && info.socket === undefined && isAlive(info.pid);
+
+/** So long after its start it listens, or did. */
+const hasServed = (info: HostInfo | undefined): boolean =>
+  info !== undefined && systemClock.now().getTime() - Date.parse(info.startedAt) > SERVE_MS && isAlive(info.pid);
+
+/** No answer, because nobody listens there. */
+export const isNobodyThere = ({ cause }: GoaldError): boolean =>
+  Error.isError(cause) && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED");
 
 async function statusOf(socket: string, patienceMs: number): Promise<DaemonStatus | GoaldError> {
   try {

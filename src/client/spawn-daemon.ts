@@ -29,6 +29,8 @@ export interface SpawnOptions {
 
 /** Measured: ready in less than half a second on a machine that is not busy. */
 const READY_MS = 10_000;
+/** Of the 32 MB that young objects could take, as many as many agents at once use well (util/young-space.ts). */
+const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;
@@ -49,7 +51,7 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
   const sizeBefore = fstatSync(output).size;
   let child: ChildProcess;
   try {
-    child = spawn(process.execPath, [program, "daemon", "--home", home.root], {
+    child = spawn(process.execPath, [...NODE_OPTIONS, program, "daemon", "--home", home.root], {
       detached: true,
       stdio: ["ignore", output, output, "ipc"],
       cwd: "/",

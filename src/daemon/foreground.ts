@@ -2,13 +2,17 @@
  * foreground.ts -- runs one agent in front of a person, or in front of nobody.
  *
  * The person's yes, no and words go through the same inbox as everybody's, so that a
- * crash between an answer and its effect loses neither. Ctrl-C once is a pause message: the step
+ * crash between an answer and its effect loses neither. What comes from elsewhere is heard where the agent stands, and a
+ * question that is open then is taken back. Ctrl-C once is a pause message: the step
  * is finished first. Twice is the caller's business: everything shown is durable already.
  */
 import type { Move } from "#core/decide.ts";
-import type { CommandCall } from "#core/event.ts";
+import { toError } from "#core/errors.ts";
+import type { CommandCall, RecordedEvent } from "#core/event.ts";
 import type { InboxMessage, Lease, Store } from "#core/ports.ts";
-import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
+import { type AgentState, activeFrame, isOver, openCommand } from "#core/state.ts";
+import { type Attended, createAttended } from "./attended.ts";
+import { pauseAgent } from "./pause-agent.ts";
 import { type RunParts, run } from "./run.ts";
 
 /** What a person answered to "may this run?". */
@@ -20,50 +24,98 @@ export type Answer =
 
 export interface ForegroundParts extends Omit<RunParts, "wait" | "store"> {
   readonly store: RunParts["store"] & Pick<Store, "deliver">;
-  /** Asks the person; absent when there is none. */
-  readonly ask?: (call: CommandCall, interrupt: AbortSignal) => Promise<Answer>;
+  /** Asks the person; absent when there is none. Aborted, the question is taken back, and its answer is "leave". */
+  readonly ask?: (call: CommandCall, signal: AbortSignal) => Promise<Answer>;
+  /** Told that the question was taken back, and what somebody answered to it elsewhere, when that is why. */
+  withdrawn?(verdict: "approved" | "denied" | undefined): void;
   /** Aborted by the first Ctrl-C. */
   readonly interrupt: AbortSignal;
+  /** By which others speak to the agent meanwhile; without it nobody does. */
+  readonly attended?: Attended;
 }
 
-export async function runForeground(lease: Lease, parts: ForegroundParts): Promise<AgentState> {
-  const { store, clock, interrupt } = parts;
+export async function runForeground(lease: Lease, given: ForegroundParts): Promise<AgentState> {
+  const attended = given.attended ?? createAttended(lease.agent, given.clock);
+  const parts = { ...given, ...seenBy(attended, given) };
+  const { clock, interrupt } = parts;
+  const tell = async (key: string, message: InboxMessage): Promise<true> => {
+    await parts.store.deliver(lease.agent, key, message, clock.now().toISOString());
+    return true;
+  };
   let pausing: Promise<unknown> = Promise.resolve();
   const onInterrupt = (): void => {
-    pausing = tell(`interrupt/${clock.now().toISOString()}`, {
-      type: "pause",
-      reason: "Stopped by the person at the terminal.",
-    });
+    const reason = "Stopped by the person at the terminal.";
+    pausing = tell(`interrupt/${clock.now().toISOString()}`, { type: "pause", reason });
     // Heard where it is waited for.
     pausing.catch(() => undefined);
   };
   if (interrupt.aborted) onInterrupt();
   interrupt.addEventListener("abort", onInterrupt, { once: true });
+  const wait = createWait({ ...parts, lease, attended, tell, pauseTold: () => pausing });
   try {
-    return await run(lease, { ...parts, wait });
+    const state = await run(lease, { ...parts, wait }).catch((thrown: unknown) => {
+      if (!attended.signal.aborted) throw thrown;
+      return undefined;
+    });
+    if (state && (isOver(state) || !attended.pausing)) return state;
+    // What was cut off stays in the log as begun.
+    const { code, reason } = attended.pausing ?? { code: "killed", reason: toError(attended.signal.reason).message };
+    return await pauseAgent(lease, parts, { code, reason });
   } finally {
     interrupt.removeEventListener("abort", onInterrupt);
     await pausing;
   }
+}
+
+/** What is known of the agent outside follows what is durable. */
+const seenBy = (attended: Attended, parts: ForegroundParts): Pick<RunParts, "onCommitted" | "onOpened"> => ({
+  onCommitted: (events: readonly RecordedEvent[], state: AgentState): void => {
+    attended.committed(events, state);
+    parts.onCommitted(events, state);
+  },
+  onOpened: (state: AgentState): void => {
+    attended.opened(state);
+    parts.onOpened?.(state);
+  },
+});
+
+interface WaitParts extends Pick<ForegroundParts, "store" | "clock" | "interrupt" | "ask" | "withdrawn"> {
+  readonly lease: Lease;
+  readonly attended: Attended;
+  tell(key: string, message: InboxMessage): Promise<true>;
+  /** Resolves when the pause that Ctrl-C means is durable. */
+  pauseTold(): Promise<unknown>;
+}
+
+function createWait(parts: WaitParts): RunParts["wait"] {
+  const { store, clock, interrupt, lease, attended, tell, pauseTold } = parts;
 
   async function wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean> {
-    await pausing;
-    if (move.waitFor === "approval") return askPerson(state);
+    await pauseTold();
+    const called = attended.listen();
+    if (called.aborted) return isHeard();
+    if (move.waitFor === "approval") return askPerson(state, called);
     if (move.waitFor !== "time" || move.until === null) return interrupt.aborted;
-    await clock.sleep(Date.parse(move.until) - clock.now().getTime(), interrupt);
-    await pausing;
+    await clock.sleep(Date.parse(move.until) - clock.now().getTime(), AbortSignal.any([interrupt, called]));
+    await pauseTold();
+    return isHeard();
+  }
+
+  /** What has come lies in the inbox, and is read next. */
+  function isHeard(): true {
+    attended.signal.throwIfAborted();
     return true;
   }
 
-  async function askPerson(state: AgentState): Promise<boolean> {
+  async function askPerson(state: AgentState, called: AbortSignal): Promise<boolean> {
     const { phase } = activeFrame(state);
     if (interrupt.aborted) return true;
     if (!parts.ask || phase.kind !== "awaiting-approval") return false;
-    const open = openCommand(state, phase.callId);
-    if (!open) return false;
-    const answer = await parts.ask(open.call, interrupt);
-    await pausing;
     const { callId } = phase;
+    const open = openCommand(state, callId);
+    if (!open) return false;
+    const answer = await parts.ask(open.call, AbortSignal.any([interrupt, called]));
+    await pauseTold();
     const key = `approval/${callId}/${lease.epoch}/${clock.now().toISOString()}`;
     switch (answer.kind) {
       case "approved":
@@ -71,12 +123,18 @@ export async function runForeground(lease: Lease, parts: ForegroundParts): Promi
       case "feedback":
         return tell(key, { type: "approval", callId, verdict: "denied", text: answer.text });
       case "leave":
-        return interrupt.aborted || tell(key, { type: "pause", reason: "The person at the terminal stopped here." });
+        if (interrupt.aborted) return true;
+        if (!called.aborted) return tell(key, { type: "pause", reason: "The person at the terminal stopped here." });
+        parts.withdrawn?.(await verdictOn(callId));
+        return isHeard();
     }
   }
 
-  async function tell(key: string, message: InboxMessage): Promise<true> {
-    await store.deliver(lease.agent, key, message, clock.now().toISOString());
-    return true;
+  async function verdictOn(callId: string): Promise<"approved" | "denied" | undefined> {
+    for (const { message } of await store.inbox(lease.agent))
+      if (message.type === "approval" && message.callId === callId) return message.verdict;
+    return undefined;
   }
+
+  return wait;
 }

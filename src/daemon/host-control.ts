@@ -5,10 +5,10 @@
  * between the asking and the doing loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
 import { type AgentState, activeFrame, initialState, isFinished, isOver, openCommand } from "#core/state.ts";
+import { createTurns } from "#util/turns.ts";
 import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
@@ -81,10 +81,11 @@ export function createHostControl(parts: HostControlParts): Control {
 
   async function agents(): Promise<readonly AgentView[]> {
     const all: AgentView[] = [];
+    // Reading many logs must not hold up the agents; nor they this, by a turn of theirs for each of it.
+    const turn = createTurns();
     for (const row of await store.agents()) {
       all.push(await viewOrDamage(row));
-      // Reading many logs must not hold up the agents.
-      if (!supervisor.lives.has(row.id)) await setImmediate();
+      await turn();
     }
     return all;
   }
@@ -130,9 +131,12 @@ export function createHostControl(parts: HostControlParts): Control {
     return done(found.row, heardNote(found.row, found.state, runsHere(found)));
   }
 
+  /** One that is about to go on, or still writes its report, stands as soon as that is over. */
+  const stands = ({ id }: AgentRow, state: AgentState): boolean => isOver(state) && !supervisor.lives.get(id)?.running;
+
   async function pause(name: string, reason: string): Promise<Done> {
     const { row, state } = await find(name);
-    if (isOver(state)) return done(row, "It stands already.");
+    if (stands(row, state)) return done(row, "It stands already.");
     if (!supervisor.lives.get(row.id)?.running) {
       await supervisor.park(row.id, "person", reason);
       return done(row, "");
@@ -144,7 +148,7 @@ export function createHostControl(parts: HostControlParts): Control {
 
   async function stop(name: string, graceMs: number): Promise<Done> {
     const { row, state } = await find(name);
-    if (isOver(state)) return done(row, "It stands already.");
+    if (stands(row, state)) return done(row, "It stands already.");
     const life = supervisor.lives.get(row.id);
     if (!life?.running) await supervisor.park(row.id, "stopped", STOPPED);
     else {
@@ -164,7 +168,7 @@ export function createHostControl(parts: HostControlParts): Control {
 
   async function kill(name: string): Promise<Done> {
     const { row, state } = await find(name);
-    if (isOver(state)) return done(row, "It stands already.");
+    if (stands(row, state)) return done(row, "It stands already.");
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
     return done(row, "");
   }
@@ -199,10 +203,12 @@ export function createHostControl(parts: HostControlParts): Control {
     const { row, state } = await find(name);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
-    if (!isOver(state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    if (!stands(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
     const { workspace } = await view(row);
     await store.remove(row.id);
+    const life = supervisor.lives.get(row.id);
     supervisor.forget(row.id);
+    await life?.settled();
     views.delete(row.id);
     if (how.files) await parts.removeFolder(row);
     return { id: row.id, workspace };

@@ -74,7 +74,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     const at = clock.now().toISOString();
     for (const event of outcome.events) {
       const seq = head + draft.events.length + 1;
-      const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq, at } as RecordedEvent;
+      const stamped = { frame: 0, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
       const recorded = putAside(stamped, "", parts.scrub, keep) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
@@ -143,6 +143,10 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     read,
   };
 }
+
+/** Reasons are made where nobody knows the agent's id: with it, the calls of goald in them can be pasted. */
+const named = (event: NewEvent, agent: string): NewEvent =>
+  event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
 
 /** What stands under these names was made by goald, says what the rest means, and is never scrubbed. */
 const STRUCTURE: ReadonlySet<string> = new Set(

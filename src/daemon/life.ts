@@ -7,8 +7,8 @@
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Clock, Lease } from "#core/ports.ts";
-import { type AgentState, isOver } from "#core/state.ts";
-import { openJournal } from "./journal.ts";
+import type { AgentState } from "#core/state.ts";
+import { pauseAgent } from "./pause-agent.ts";
 import { type RunParts, run } from "./run.ts";
 
 /** One agent's parts for the main loop, claimed for one life. */
@@ -110,7 +110,7 @@ export function createLife(id: string, parts: LifeParts): Life {
         problem = null;
         await parts.onStopped(id, ended).catch(tell);
       }
-      if (wakeAt !== null) wakeIn(Date.parse(wakeAt) - clock.now().getTime());
+      if (wakeAt !== null && !hard.signal.aborted) wakeIn(Date.parse(wakeAt) - clock.now().getTime());
     } catch (thrown) {
       if (!hard.signal.aborted) await fail(toError(thrown));
     }
@@ -157,9 +157,20 @@ export function createLife(id: string, parts: LifeParts): Life {
     problem = error.message;
     tell(error);
     if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
-    if (failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL"))
-      return wakeIn(Math.min(MAX_BACKOFF_MS, 1000 * 2 ** failures));
-    await pauseAt("crash-loop", `It failed ${failures} times in a row, at last with: ${error.message}`).catch(tell);
+    const isTried = failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
+    if (isTried || !(await isParked(`It failed ${failures} times in a row, at last with: ${error.message}`)))
+      wakeIn(Math.min(MAX_BACKOFF_MS, 1000 * 2 ** failures));
+  }
+
+  /** False when what is wrong keeps it from being written down, too. */
+  async function isParked(reason: string): Promise<boolean> {
+    try {
+      await pauseAt("crash-loop", reason);
+      return true;
+    } catch (thrown) {
+      tell(thrown);
+      return false;
+    }
   }
 
   const tell = (thrown: unknown): void => parts.report(id, toError(thrown).message);
@@ -181,12 +192,10 @@ export function createLife(id: string, parts: LifeParts): Life {
 
   async function pauseAt(code: PauseCode, reason: string): Promise<void> {
     await using opened = await parts.open(id, new AbortController().signal);
-    const journal = await openJournal(opened.lease, { ...opened.parts, onCommitted });
-    if (!isOver(journal.state)) journal.record({ events: [{ type: "agent-paused", code, reason }] });
-    await journal.commit(null);
-    ({ state } = journal);
+    state = await pauseAgent(opened.lease, { ...opened.parts, onCommitted }, { code, reason });
     wakeAt = null;
-    await parts.onStopped(id, journal.state).catch(tell);
+    stopTimer();
+    await parts.onStopped(id, state).catch(tell);
   }
 
   return {
@@ -210,7 +219,7 @@ export function createLife(id: string, parts: LifeParts): Life {
     },
     wake,
     settled: async () => {
-      await ending;
+      while (busy > 0) await ending;
     },
     abort: (reason) => {
       stopTimer();

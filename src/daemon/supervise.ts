@@ -4,15 +4,16 @@
  * A host goes on by itself with the agents of the background; those of a terminal wait for a person. One agent's
  * failure is its own: the others go on.
  */
+import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { Store } from "#core/ports.ts";
-import type { AgentState } from "#core/state.ts";
+import { makeRoomFor } from "#util/young-space.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { createLife, type Life, type LifeParts } from "./life.ts";
 
 export interface SupervisorParts extends Omit<LifeParts, "draining"> {
-  readonly store: Pick<Store, "agent" | "agents" | "due" | "load">;
+  readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
 }
 
 export interface Supervisor {
@@ -26,7 +27,7 @@ export interface Supervisor {
   cutOff(agent: string, code: PauseCode, reason: string): Promise<void>;
   /** Pauses an agent wherever it stands, as soon as nothing of it is under way. */
   park(agent: string, code: PauseCode, reason: string): Promise<void>;
-  /** Forgets an agent that was removed. */
+  /** Forgets an agent that was removed, and ends what has begun of it meanwhile. */
   forget(agent: string): void;
   /** Resolves when its log is longer than `after`, when it was forgotten, or when the signal is aborted. */
   whenLonger(agent: string, after: number, signal: AbortSignal): Promise<void>;
@@ -43,6 +44,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { store, clock } = parts;
   const lives = new Map<string, Life>();
   const watchers = new Map<string, Set<() => void>>();
+  /** Agents that are a terminal's, or whose log cannot be read, with its end: looked at again when that has moved. */
+  const passedOver = new Map<string, number>();
   const draining = new AbortController();
   const lifeParts: LifeParts = {
     ...parts,
@@ -51,16 +54,18 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       parts.onCommitted(id, events, state);
       tellWatchers(id);
     },
-    onIdle: (id) => {
-      lives.delete(id);
-      parts.onIdle(id);
-    },
   };
   let looking: NodeJS.Timeout | undefined;
 
   async function start(): Promise<void> {
     const due = new Set(await store.due(clock.now().toISOString()));
-    for (const { id, wakeAt } of await store.agents()) if (wakeAt !== null || due.has(id)) await wakeIfOurs(id);
+    for (const { id, wakeAt } of await store.agents()) {
+      if (draining.signal.aborted) return;
+      if (wakeAt === null && !due.has(id)) continue;
+      await wakeIfOurs(id);
+      // However many begin at once, the local API answers.
+      await setImmediate();
+    }
     looking = setInterval(() => void look(), LOOK_EVERY_MS).unref();
   }
 
@@ -75,23 +80,44 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   async function wakeIfOurs(id: string): Promise<void> {
     const life = lives.get(id);
     if (life?.running || life?.recovering) return;
-    const state = life?.state ?? (await readState(id));
-    if (state?.settings.background) wake(id);
+    if (life?.state?.settings.background || (await isOurs(id))) wake(id);
   }
 
-  async function readState(id: string): Promise<AgentState | undefined> {
+  /** Of the background as its log has it, or as soon as it has heard what lies in its inbox. */
+  async function isOurs(id: string): Promise<boolean> {
+    const head = (await store.agent(id))?.head ?? 0;
     try {
-      return await stateOf(store, { id });
+      const isHandedOver = (await store.inbox(id)).some(({ message }) => "background" in message && message.background);
+      if (isHandedOver) return true;
+      if (passedOver.get(id) === head) return false;
+      const { settings } = await stateOf(store, { id });
+      if (settings.background) return true;
     } catch (thrown) {
-      parts.report(id, `Its log cannot be read: ${toError(thrown).message}`);
-      return undefined;
+      if (passedOver.get(id) !== head) parts.report(id, `Its log cannot be read: ${toError(thrown).message}`);
     }
+    passedOver.set(id, head);
+    return false;
   }
 
   function lifeOf(id: string): Life {
-    const life = lives.get(id) ?? createLife(id, lifeParts);
+    const known = lives.get(id);
+    if (known) return known;
+    const life: Life = createLife(id, {
+      ...lifeParts,
+      // Another agent may have its name by now.
+      onIdle: () => {
+        if (lives.get(id) === life) letGo(id);
+      },
+    });
     lives.set(id, life);
+    makeRoomFor(lives.size);
     return life;
+  }
+
+  function letGo(id: string): void {
+    lives.delete(id);
+    makeRoomFor(lives.size);
+    parts.onIdle(id);
   }
 
   const wake = (id: string): void => lifeOf(id).wake();
@@ -126,12 +152,19 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     draining.abort();
     clearInterval(looking);
     for (const life of lives.values()) life.release();
-    const ended = Promise.all([...lives.values()].map((life) => life.settled()));
     const grace = new AbortController();
-    await Promise.race([ended, clock.sleep(graceMs, grace.signal)]);
+    await Promise.race([allSettled(), clock.sleep(graceMs, grace.signal)]);
     grace.abort();
     abortAll("The host goes down.");
-    await ended;
+    await allSettled();
+  }
+
+  /** Those too that are parked meanwhile. */
+  async function allSettled(): Promise<void> {
+    const running = [...lives.values()].filter((life) => life.running);
+    if (running.length === 0) return;
+    await Promise.all(running.map((life) => life.settled()));
+    await allSettled();
   }
 
   function abortAll(reason: string): void {
@@ -145,8 +178,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     cutOff,
     park: (id, code, reason) => lifeOf(id).park(code, reason),
     forget: (id) => {
-      lives.get(id)?.release();
-      lives.delete(id);
+      passedOver.delete(id);
+      lives.get(id)?.abort("The agent was removed.");
+      if (lives.has(id)) letGo(id);
       tellWatchers(id);
     },
     whenLonger,

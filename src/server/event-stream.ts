@@ -9,7 +9,8 @@
 import type { FastifyReply } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { Control } from "#daemon/control.ts";
-import { createTurns, type ToJson } from "./json.ts";
+import { createTurns } from "#util/turns.ts";
+import type { ToJson } from "./json.ts";
 
 export interface StreamLimits {
   /** A reader that takes nothing of what lies ready for so long is let go. */

@@ -2,8 +2,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GoaldError } from "#core/errors.ts";
 import type { Control, EventPage } from "#daemon/control.ts";
+import { createTurns } from "#util/turns.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { createTurns, type ToJson } from "./json.ts";
+import type { ToJson } from "./json.ts";
 import { DEFAULT_PAGE_EVENTS, type Given } from "./routes.ts";
 
 export interface EventsParts {

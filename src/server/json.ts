@@ -17,20 +17,3 @@ export function createJsonWriter(redact: (text: string) => string): ToJson {
 const ACTS = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const ACTS_ALL = new RegExp(ACTS.source, "g");
 const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
-/** A piece of work holds the main thread no longer than this; then others have their turn. */
-const TURN_MS = 5;
-
-/** Resolves at once while the turn lasts, and after everybody else's turn when it is over. */
-export function createTurns(): () => Promise<void> | undefined {
-  let began = performance.now();
-  return () => {
-    if (performance.now() - began < TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        began = performance.now();
-        resolve();
-      });
-    });
-  };
-}

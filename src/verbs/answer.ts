@@ -51,8 +51,10 @@ async function answer(name: string, options: GlobalOptions, given: Omit<Answer, 
     const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: phase.callId });
     const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
     const verdict = given.verdict === "approved" ? "Approved" : "Denied";
-    const goesOn = isAwaitingApproval(state) && told.background;
-    const agent = goesOn ? await viewWhenHeard(client, told) : told;
+    const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
+    // One of a terminal hears it where somebody runs it.
+    const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
+    const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
     const later = goesOn ? "" : ` It does not run: ${again(house.home, "resume", row.id)}.`;
     const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
     return tellDone({ agent, note }, house, { call: open.call });

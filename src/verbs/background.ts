@@ -118,7 +118,7 @@ async function waitForEnd(agent: Shown, house: House, client: Client, known: Kno
     isEnd: (now) => isOver(now) || isAwaitingApproval(now),
   });
   if (left) {
-    sayGoesOn(agent, house);
+    sayGoesOn(agent, house, true);
     return EXIT.interrupted;
   }
   const { outcome, reason } = outcomeOf(state);

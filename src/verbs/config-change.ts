@@ -16,7 +16,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { originInWords, reportOn } from "./config-report.ts";
-import type { House } from "./house.ts";
+import { again, type House } from "./house.ts";
 
 type Place = Pick<House, "home" | "talk">;
 
@@ -102,14 +102,14 @@ interface RunningHost {
   readonly sentence: string;
 }
 
-function runningHost({ lock }: Home): RunningHost | undefined {
-  if (!isHostHeld(lock)) return undefined;
-  const info = readHostInfo(lock);
+function runningHost(home: Home): RunningHost | undefined {
+  if (!isHostHeld(home.lock)) return undefined;
+  const info = readHostInfo(home.lock);
   const process = info ? ` (process ${info.pid})` : "";
   return info?.role === "daemon"
     ? {
         role: "daemon",
-        sentence: `The daemon${process} goes on with what it has read: the change takes effect with goald reload, or at its next start.`,
+        sentence: `The daemon${process} goes on with what it has read: the change takes effect with ${again(home, "reload")}, or at its next start.`,
       }
     : {
         role: "foreground",

@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { activeFrame } from "#core/state.ts";
 import { readRecording } from "#demo/recording.ts";
@@ -17,7 +18,7 @@ import { type GlobalOptions, type House, openHouse } from "./house.ts";
 export async function demoVerb(options: GlobalOptions): Promise<number> {
   const recording = await readRecording(join(ROOT_FOLDER, "config", "demo"));
   await using server = await startReplayServer(recording.replies);
-  const house = await openFreeHouse(options, {
+  const { house, own } = await openFreeHouse(options, {
     "openai.baseUrl": server.baseUrl,
     "openai.apiKey": "demo-needs-no-key",
     ...AS_RECORDED,
@@ -37,7 +38,7 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
       await writeFile(target, content);
     }
     const { state, exitCode } = await hostAgent(host, row, house);
-    if (activeFrame(state).phase.kind === "resting") talk.say(next(house.home.envFile));
+    if (activeFrame(state).phase.kind === "resting") talk.say(next(own.envFile));
     return exitCode;
   } finally {
     talk.close();
@@ -45,16 +46,19 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
 }
 
 /** The person's home, unless a daemon or another run has its agents in hand: then one of the demo's own. */
-async function openFreeHouse(options: GlobalOptions, flags: SettingFlags): Promise<House> {
+async function openFreeHouse(
+  options: GlobalOptions,
+  flags: SettingFlags,
+): Promise<{ readonly house: House; readonly own: Home }> {
   const asked = { ...options, input: false, revives: false };
   const house = await openHouse(asked, flags);
-  if (!isHostHeld(house.home.lock)) return house;
+  if (!isHostHeld(house.home.lock)) return { house, own: house.home };
   house.talk.close();
   const folder = await mkdtemp(join(tmpdir(), "goald-demo-"));
   house.talk.say(
     `The agents of ${house.home.root} are in the hands of a process already; the demo has a home of its own.`,
   );
-  return openHouse({ ...asked, home: folder }, flags);
+  return { house: await openHouse({ ...asked, home: folder }, flags), own: house.home };
 }
 
 /** The recording fits these settings; those of a person's own agents may be any. */

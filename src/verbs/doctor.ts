@@ -13,10 +13,11 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
+import { loadCatalogue } from "../main-catalogue.ts";
 import { readVersion } from "../shipped.ts";
 import { checkDaemon, checkService } from "./doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "./doctor-home.ts";
-import { again, counted, findHouse, type GlobalOptions, type Talk } from "./house.ts";
+import { again, callsHere, counted, findHouse, type GlobalOptions, isClosed, type Talk } from "./house.ts";
 
 const GIBIBYTE = 1024 ** 3;
 const LITTLE_DISK_BYTES = GIBIBYTE;
@@ -44,16 +45,28 @@ export async function doctor(options: GlobalOptions & { readonly fix?: boolean }
 }
 
 async function examine(home: Home): Promise<readonly Finding[]> {
+  const ofHome = await checkHome(home, process.getuid?.());
+  // A home's commands are programs: what is wrong with who may write them is found before they are read.
+  const isSafe = ofHome.every(({ level }) => level === "ok");
+  const isOpen = !(await isClosed(home.privateFolder));
   return [
     fine("goald", `${readVersion()} on Node ${process.versions.node} (${process.execPath})`),
-    ...(await checkHome(home, process.getuid?.())),
-    ...(await checkDaemon(home)),
+    ...ofHome,
+    ...(isOpen ? await checkDaemon(home) : [notOurs(home)]),
     ...(await checkSettings(home)),
-    ...(await checkStore(home)),
+    ...(isSafe ? [await checkCatalogue(home)] : []),
+    ...(isOpen ? await checkStore(home) : []),
     ...(await checkDisk(home)),
     ...(await checkService(home)),
   ];
 }
+
+const notOurs = ({ privateFolder }: Home): Finding =>
+  problem(
+    "permissions",
+    `${privateFolder} belongs to another user, or is closed to you: daemon and store cannot be looked at`,
+    "Ask as the user whose home it is, or name another home with --home.",
+  );
 
 async function repair(finding: Finding, talk: Talk): Promise<boolean> {
   if (!finding.repair) return false;
@@ -80,6 +93,16 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
     const { message } = toError(thrown);
     const hint = isGoaldError(thrown) ? thrown.hint : "";
     return message.split("\n").map((line) => problem("settings", line, hint));
+  }
+}
+
+/** Nothing runs an agent while one of the home's own commands, words or prices cannot be used. */
+async function checkCatalogue(home: Home): Promise<Finding> {
+  try {
+    const { registry } = await loadCatalogue(home);
+    return fine("commands", `${counted(registry.all.length, "command")}, the words and the prices can be read`);
+  } catch (thrown) {
+    return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
   }
 }
 
@@ -166,8 +189,11 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
   }
   for (const { text } of repaired) talk.data(clean(`Repaired: ${text}`));
   for (const { check, level, text, advice } of findings) {
-    talk.data(clean(`${SIGNS[level]} ${check.padEnd(WIDTH)} ${text.replaceAll("\n", " ")}`));
-    if (advice) talk.data(clean(`  ${" ".repeat(WIDTH)} ${advice.replaceAll("\n", `\n  ${" ".repeat(WIDTH)} `)}`));
+    talk.data(clean(`${SIGNS[level]} ${check.padEnd(WIDTH)} ${callsHere(home, text).replaceAll("\n", " ")}`));
+    if (advice)
+      talk.data(
+        clean(`  ${" ".repeat(WIDTH)} ${callsHere(home, advice).replaceAll("\n", `\n  ${" ".repeat(WIDTH)} `)}`),
+      );
   }
   const verdict =
     errors + warnings === 0 ? "All is well." : `${counted(errors, "fault")}, ${counted(warnings, "warning")}.`;

@@ -10,7 +10,7 @@ import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
-import { again, findHouse, type GlobalOptions, type House } from "./house.ts";
+import { again, findOwnHouse, type GlobalOptions, type House } from "./house.ts";
 import { unfinishedAgents } from "./revive.ts";
 
 export interface StopOptions extends GlobalOptions {
@@ -39,9 +39,11 @@ const LONG_PAUSE_MS = 200;
 const QUIET_MS = 1_500;
 
 export async function down(options: StopOptions): Promise<number> {
-  const { home, talk } = await findHouse(options);
+  const { home, talk } = await findOwnHouse(options);
   try {
-    forgetWanted(home);
+    // A run on a terminal is not ended by this, and what it hands over is still wanted.
+    const isOnTerminal = isHostHeld(home.lock) && readHostInfo(home.lock)?.role === "foreground";
+    if (!isOnTerminal) forgetWanted(home);
     const stopped = await stopDaemon({ home, talk }, options);
     if (!stopped)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to end.", {

@@ -28,11 +28,17 @@ export async function findFile(
   const onDisk = await ofFolder(file, home.workspaceFolder, reader);
   if (onDisk) return onDisk;
   const slash = file.indexOf("/");
-  if (slash <= 0 || slash === file.length - 1)
-    throw new GoaldError("GOALD_USAGE", `Expected an agent and a file of it, got ${JSON.stringify(file)}.`, {
-      hint: "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
-    });
+  if (slash <= 0 || slash === file.length - 1) throw await noFile(file, reader);
   return { row: await findAgent(reader, file.slice(0, slash)), path: tidy(file.slice(slash + 1)) };
+}
+
+async function noFile(file: string, reader: Pick<StoreReader, "agents" | "agent">): Promise<GoaldError> {
+  const row = await findAgent(reader, file.replace(/\/$/, "")).catch(() => undefined);
+  return new GoaldError("GOALD_USAGE", `Expected an agent and a file of it, got ${JSON.stringify(file)}.`, {
+    hint: row
+      ? `Name the file after the agent. Its files: goald files ${row.id}`
+      : "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
+  });
 }
 
 const tidy = (path: string): string =>

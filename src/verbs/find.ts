@@ -20,6 +20,12 @@ export interface Found {
 export const findState = (name: string, house: House): Promise<Found> =>
   readStore(house, async (reader) => load(reader, await findAgent(reader, name)));
 
+/** Ids of all agents of that name, the oldest first. */
+export const namesakes = (name: string, house: House): Promise<readonly string[]> =>
+  readStore(house, async (reader) =>
+    (await reader.agents()).filter((row) => row.name.toLowerCase() === name.toLowerCase()).map(({ id }) => id),
+  );
+
 /** The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none. */
 export const lastAgent = (house: House): Promise<Found | undefined> =>
   readStore(house, async (reader) => {

@@ -68,7 +68,7 @@ export async function followAgent(parts: FollowParts): Promise<FollowEnd> {
 
 /** Ends when the person leaves. Throws GOALD_DAEMON when there is no host any more, and none that should be there. */
 async function* eventsOf(
-  { house, agent, after: known }: FollowParts,
+  { house, agent, after: known, state }: FollowParts,
   host: { client: Client },
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent> {
@@ -84,15 +84,19 @@ async function* eventsOf(
       return;
     } catch (thrown) {
       if (!isGoaldError(thrown, "GOALD_DAEMON") || signal.aborted) throw thrown;
-      host.client = (await findNextHost(house, agent)) ?? host.client;
+      host.client = (await findNextHost(house, agent, state.settings.background)) ?? host.client;
     }
   }
 }
 
 /** Of a home whose host is gone: another one, or undefined while the one that has the lock does not answer yet. */
-async function findNextHost({ home }: House, agent: string): Promise<Client | undefined> {
+async function findNextHost({ home }: House, agent: string, isOfBackground: boolean): Promise<Client | undefined> {
   await reviveDaemon(home);
   if (isHostHeld(home.lock)) return findHost(home);
+  if (!isOfBackground)
+    throw new GoaldError("GOALD_DAEMON", `The run on a terminal that ${agent} belongs to has ended.`, {
+      hint: `Go on with it: ${again(home, "resume", agent)}`,
+    });
   throw new GoaldError("GOALD_DAEMON", `The daemon is down; ${agent} goes on where it stands when it is up again.`, {
     hint: `Start it: ${again(home, "up")}`,
   });

@@ -6,7 +6,7 @@ import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { counted, type GlobalOptions, type House } from "./house.ts";
+import { callsHere, counted, type GlobalOptions, type House } from "./house.ts";
 import { steering, tellDone, viewWhenHeard } from "./steering.ts";
 
 export interface GoalsOptions extends GlobalOptions {
@@ -17,7 +17,7 @@ export interface GoalsOptions extends GlobalOptions {
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return steering(name, options, async ({ row, state, house, reach }) => {
-    const goals = changed(state.goals, options);
+    const goals = changed(row.id, state.goals, options);
     if (goals === undefined) return show(row.id, state.goals, house);
     const { role, name: called } = state;
     const checked = validateAgent({ name: called, role, goals }).goals.map(house.scrub);
@@ -25,12 +25,13 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
     const { agent, note } = await client.setGoals(row.id, checked);
     const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
     if (!house.talk.json) show(row.id, checked, house);
-    return tellDone({ agent: view, note }, house, { goals: checked });
+    return tellDone({ agent: view, note: callsHere(house.home, note) }, house, { goals: checked });
   });
 }
 
 /** undefined when they stay as they are. Throws GOALD_USAGE for flags that cannot be meant together. */
 function changed(
+  agent: string,
   goals: readonly string[],
   { set = [], add = [], rm = [] }: GoalsOptions,
 ): readonly string[] | undefined {
@@ -43,7 +44,7 @@ function changed(
   const missing = rm.find((number) => number > goals.length);
   if (missing !== undefined)
     throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${counted(goals.length, "goal")}.`, {
-      hint: "Their numbers are those that goald goals shows.",
+      hint: `See them, with their numbers: goald goals ${agent}`,
     });
   return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];
 }

@@ -7,6 +7,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { AgentView, Done } from "#daemon/control.ts";
 import { type GlobalOptions, type House, openHouse } from "./house.ts";
+import { isGoing } from "./ps.ts";
 import { reachHost } from "./reach.ts";
 import { readStore, viewAgents } from "./reading.ts";
 import { steering, tellDone, viewNow } from "./steering.ts";
@@ -53,10 +54,8 @@ async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
 
 async function goingOn(house: House): Promise<readonly AgentView[]> {
   const views = await readStore(house, async (reader) => viewAgents(reader, house, await reader.agents()));
-  return views.filter(({ state, background }) => isGoing(state) || (state === "interrupted" && background));
+  return views.filter((view) => isGoing(view) || (view.state === "interrupted" && view.background));
 }
-
-const isGoing = (state: string): boolean => state === "running" || state.startsWith("waiting");
 
 function halted(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<Done> {
   switch (halt) {

@@ -4,9 +4,11 @@
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
+import { type Attended, createAttended } from "#daemon/attended.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { composeAgent, type Host } from "../main.ts";
 import type { House } from "./house.ts";
@@ -20,16 +22,24 @@ export interface Hosted {
 export const openHouseLog = ({ home, redact, settings }: House): Promise<Log> =>
   openLog({ folder: home.logFolder, redact, level: settings.logLevel });
 
-/** `ask`: the person who says yes or no; absent when there is none. */
+export interface Attendance {
+  /** The person who says yes or no; absent when there is none. */
+  readonly ask?: ForegroundParts["ask"];
+  /** By which others speak to the agent meanwhile. */
+  readonly attended?: Attended;
+  /** Told when something of it is under way. */
+  onBegun?(): void;
+}
+
 export async function hostAgent(
   host: Host,
   row: AgentRow,
   house: House,
-  ask?: ForegroundParts["ask"],
+  { ask, attended = createAttended(row.id, systemClock), onBegun }: Attendance = {},
 ): Promise<Hosted> {
   const { talk } = house;
   const watch = watchSignals(house);
-  const { interrupt, hard, restore } = watch;
+  const { interrupt, restore } = watch;
   const logStep = createStepLog(host.log, row.id);
   let show: Show = () => {};
   const report = (problem: string): void => {
@@ -39,6 +49,7 @@ export async function hostAgent(
   try {
     await using agent = await composeAgent(host, row, {
       onCommitted: (events) => {
+        onBegun?.();
         for (const event of events) {
           logStep(event);
           show(event);
@@ -47,15 +58,18 @@ export async function hostAgent(
       report,
       scrub: house.scrub,
       redact: house.redact,
-      signal: hard,
+      signal: attended.signal,
     });
     const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
     const onOpened = ({ open }: AgentState): void => {
       show = createPresenter(house, thoughtsOf, open);
     };
+    // The question's own line ends first.
+    const withdrawn = (verdict?: string): void => talk.say(verdict ? `\nIt was ${verdict} elsewhere.` : "");
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
     if (ask) await showWaiting(host, row, createShow(house, thoughtsOf));
-    const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, ...(ask ? { ask } : {}) });
+    const asking = ask ? { ask, withdrawn } : {};
+    const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, attended, ...asking });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd({ id: row.id, workspace: agent.folder }, state, exitCode, house);
     // Whoever closed the pipe has read enough: that is no failure.
@@ -82,13 +96,11 @@ const WAITING_TAIL = 200;
 /** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */
 function watchSignals({ talk }: House): {
   readonly interrupt: AbortSignal;
-  readonly hard: AbortSignal;
   isUnread(): boolean;
   restore(): void;
 } {
   let isUnread = false;
   const soft = new AbortController();
-  const hard = new AbortController();
   const onSignal = (): void => {
     if (soft.signal.aborted) process.exit(EXIT.interrupted);
     talk.say("\nFinishing this step. Again to stop at once.");
@@ -99,14 +111,13 @@ function watchSignals({ talk }: House): {
     isUnread = true;
     soft.abort();
   };
-  process.on("SIGPIPE", onClosedPipe);
+  process.stdout.on("unread", onClosedPipe);
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
   return {
     interrupt: soft.signal,
-    hard: hard.signal,
     isUnread: () => isUnread,
     restore: () => {
-      process.off("SIGPIPE", onClosedPipe);
+      process.stdout.off("unread", onClosedPipe);
       for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
     },
   };

@@ -2,7 +2,7 @@
  * house.ts -- what every verb begins with: which home, which settings, how to talk to the person.
  */
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { findHome, type Home } from "#config/home.ts";
@@ -14,6 +14,7 @@ import { inertJson } from "#terminal/inert-json.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
 import { CHECKOUT } from "../shipped.ts";
+import { callsFor, quoteForShell } from "./own-calls.ts";
 
 /** The options that every verb takes, as the command line parser gives them. */
 export interface GlobalOptions {
@@ -111,6 +112,18 @@ export async function findHouse(options: GlobalOptions): Promise<Pick<House, "ho
   }
 }
 
+/** The same, for verbs that speak to the daemon. Throws GOALD_HOME_UNWRITABLE for a home that is somebody else's. */
+export async function findOwnHouse(options: GlobalOptions): Promise<Pick<House, "home" | "talk">> {
+  const house = await findHouse(options);
+  try {
+    await requireFolder(house.home);
+    return house;
+  } catch (error) {
+    house.talk.close();
+    throw error;
+  }
+}
+
 /** What keeps these secrets out of what is shown and out of what is kept. */
 export const netsFor = (secrets: readonly string[]): Pick<House, "redact" | "scrub"> => ({
   redact: createRedactor(secrets),
@@ -129,22 +142,39 @@ function currentFolder(): string {
 }
 
 /** A call of goald that works in this home, to be typed by the person. */
-export const again = ({ root, chosenBy }: Home, ...words: readonly string[]): string =>
-  ["goald", ...words, ...(chosenBy === "--home" ? ["--home", JSON.stringify(root)] : [])].join(" ");
+export const again = (home: Home, ...words: readonly string[]): string => {
+  const root = namedRoot(home);
+  return ["goald", ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");
+};
+
+/** The calls of goald in a text of ours, likewise. */
+export const callsHere = (home: Home, text: string): string => callsFor(namedRoot(home), text);
+
+const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
 
 /** "1 step", "2 steps". */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
-/** A home need not be there yet; but what is there must be one. Throws GOALD_HOME_UNWRITABLE. */
-async function requireFolder({ root }: Home): Promise<void> {
-  const found = await stat(root).catch(() => undefined);
-  if (found && !found.isDirectory())
-    throw new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: it is no folder.`, {
+/** A home need not be there yet; but what is there must be one, and open to us. Throws GOALD_HOME_UNWRITABLE. */
+async function requireFolder({ root, privateFolder }: Home): Promise<void> {
+  const refuse = (why: string): GoaldError =>
+    new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: ${why}.`, {
       hint: "Name another home with --home FOLDER or GOALD_HOME.",
     });
+  const found = await stat(root).catch(() => undefined);
+  if (found && !found.isDirectory()) throw refuse("it is no folder");
+  if (await isClosed(privateFolder))
+    throw refuse(`its folder ${privateFolder} belongs to another user, or is closed to you`);
 }
+
+/** There, and not for us. */
+export const isClosed = (folder: string): Promise<boolean> =>
+  access(folder, constants.R_OK | constants.X_OK).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === "EACCES",
+  );
 
 async function askTrust(folder: string, talk: Talk): Promise<boolean> {
   talk.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);

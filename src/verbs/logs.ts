@@ -35,7 +35,7 @@ export async function logs(agent: string | undefined, options: LogsOptions): Pro
   const house = await openHouse(options);
   try {
     const filter = await filterOf(agent, options, since, house);
-    await print(filter, options, house);
+    await printLines(filter, options, house);
     return EXIT.ok;
   } finally {
     house.talk.close();
@@ -58,12 +58,17 @@ async function filterOf(
   };
 }
 
-async function print(filter: LogFilter, options: LogsOptions, house: House): Promise<void> {
+async function printLines(filter: LogFilter, options: LogsOptions, house: House): Promise<void> {
   const { tail, follow = false, daemon = false } = options;
   // What a daemon prints is what it could not log: how it died.
   const names = daemon ? ["goald.log", "daemon.out"] : ["goald.log"];
   const files = names.map((name) => openLogReader(join(house.home.logFolder, name)));
-  const show = printer(house);
+  let shown = 0;
+  const print = printer(house);
+  const show = (text: string): void => {
+    shown += 1;
+    print(text);
+  };
   const read = (onWanted: (text: string) => void, toTheEnd: boolean): void => {
     const take = (text: string): void => {
       if (isWanted(readLogLine(text), filter)) onWanted(text);
@@ -80,6 +85,7 @@ async function print(filter: LogFilter, options: LogsOptions, house: House): Pro
     };
     read(tail === undefined ? show : hold, !follow);
     for (const text of held) show(text);
+    if (!house.talk.json && shown === 0) console.error(follow ? "No such line yet." : "No such line in the log.");
   };
   let next = readAll;
   // Ctrl-C is no failure from the first line on.

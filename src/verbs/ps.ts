@@ -7,6 +7,7 @@
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import type { AgentView } from "#daemon/control.ts";
+import { shortSpan } from "#terminal/span.ts";
 import { fitLine, renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
@@ -44,9 +45,20 @@ interface Listed {
 async function list(house: House, { all = false }: PsOptions): Promise<Listed> {
   const views = await readStore(house, async (reader) => viewAgents(reader, house, await reader.agents()));
   const oldest = systemClock.now().getTime() - RECENT_MS;
-  const shown = views.filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest);
+  const shown = views
+    .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
+    .sort(byInterest);
   return { shown, hidden: views.length - shown.length };
 }
+
+/** Those that are not over first, then the newest: what a small screen has room for. */
+function byInterest(a: AgentView, b: AgentView): number {
+  const over = Number(isOver(a.state)) - Number(isOver(b.state));
+  return over || Date.parse(b.createdAt) - Date.parse(a.createdAt);
+}
+
+/** It has something to do, and somebody runs it. */
+export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
 
 const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
 
@@ -56,7 +68,7 @@ function show(listed: Listed, { talk, home }: House): void {
   if (talk.json) return;
   const { shown, hidden } = listed;
   if (hidden > 0) talk.say(`${counted(hidden, "agent")} that ended more than a day ago: ${again(home, "ps", "-a")}`);
-  else if (shown.length === 0) talk.say(`No agents in ${home.root} yet. Set one up: goald run`);
+  else if (shown.length === 0) talk.say(`No agents in ${home.root} yet. Set one up: ${again(home, "run")}`);
   for (const { id, reason } of shown.filter(isDamaged)) talk.say(clean(`${id} is damaged: ${reason}`));
 }
 
@@ -74,8 +86,9 @@ function rowOf({
   changedAt,
   workspace,
 }: AgentView): readonly string[] {
-  const standing = stalledMs === null ? state : `${state}, stalled for ${Math.round(stalledMs / 1000)} s`;
-  return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), changedAt, workspace];
+  const standing = stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+  const ago = (at: string): string => `${shortSpan(systemClock.now().getTime() - Date.parse(at))} ago`;
+  return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
 }
 
 /** On a terminal the screen is drawn anew each second; elsewhere what changed is printed. Ctrl-C ends it, which is no failure. */
@@ -102,7 +115,7 @@ const CLEAR = "\u001b[H\u001b[2J";
 function screenOf({ shown, hidden }: Listed, { home }: House, columns: number, rows: number): string {
   const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;
   const table = shown.length === 0 ? ["No agents that are not over."] : tableOf(shown).split("\n");
-  const more = hidden > 0 ? [`${hidden} ended more than a day ago: goald ps -a`] : [];
+  const more = hidden > 0 ? [`${hidden} ended more than a day ago: ${again(home, "ps", "-a")}`] : [];
   const lines = [head, ...table, ...more];
   const fitting =
     lines.length < rows ? lines : [...lines.slice(0, rows - 2), `… ${lines.length - rows + 2} more lines`];

@@ -2,12 +2,13 @@
  * read.ts -- verbs that only look at one agent: events, files, verify. They need no host lock and change nothing.
  */
 import { EXIT } from "#core/errors.ts";
-import type { StoreReader } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports.ts";
 import { oneLine } from "#core/text.ts";
 import { createEventLines, type EventLine } from "#terminal/event-line.ts";
 import { renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
 import { findAgent } from "#views/load-agent.ts";
+import { isByPerson } from "#views/restore-version.ts";
 import { counted, type GlobalOptions } from "./house.ts";
 import { allEvents, folderOf, reading } from "./reading.ts";
 
@@ -32,16 +33,17 @@ export async function files(name: string, options: GlobalOptions): Promise<numbe
     const folder = folderOf(house, row);
     if (house.talk.json) house.talk.data(JSON.stringify({ workspace: folder, files: latestFiles(versions), versions }));
     else {
-      const lines = latestFiles(versions).map(({ path, operation, step, bytes, at }) => [
+      const lines = latestFiles(versions).map(({ path, operation, by, step, bytes, changes, at }) => [
         clean(path),
-        operation,
+        by === "person" ? `${operation} by a person` : operation,
         `${step}`,
         `${bytes}`,
+        `${changes}`,
         at,
       ]);
       house.talk.say(`Workspace: ${folder}`);
       if (lines.length === 0) house.talk.say("No file was written yet.");
-      else house.talk.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "AT"], lines));
+      else house.talk.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
     }
     return EXIT.ok;
   });
@@ -61,12 +63,21 @@ export async function verify(name: string | undefined, options: GlobalOptions): 
   });
 }
 
-type Latest = Pick<Awaited<ReturnType<StoreReader["files"]>>[number], "path" | "operation" | "step" | "bytes" | "at">;
+type LatestFile = Pick<FileVersion, "path" | "operation" | "step" | "bytes" | "at"> & {
+  /** Who changed it last. */
+  readonly by: "agent" | "person";
+  /** How often it was changed. */
+  readonly changes: number;
+};
 
 /** The last change of each file, in the order of their paths; goald's own spilled outputs and deleted files left out. */
-export function latestFiles(versions: readonly Latest[]): readonly Latest[] {
-  const latest = new Map<string, Latest>();
-  for (const { path, operation, step, bytes, at } of versions) latest.set(path, { path, operation, step, bytes, at });
+export function latestFiles(versions: readonly FileVersion[]): readonly LatestFile[] {
+  const latest = new Map<string, LatestFile>();
+  for (const version of versions) {
+    const { path, operation, step, bytes, at } = version;
+    const changes = (latest.get(path)?.changes ?? 0) + 1;
+    latest.set(path, { path, operation, step, bytes, at, by: isByPerson(version) ? "person" : "agent", changes });
+  }
   return [...latest.values()]
     .filter(({ path, operation }) => operation !== "delete" && !path.startsWith("_goald/"))
     .sort((a, b) => (a.path < b.path ? -1 : 1));

@@ -16,34 +16,39 @@ export interface RemoveOptions extends GlobalOptions {
 
 export async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
   const { force = false, files = false } = options;
-  return steering(name, options, async ({ row, state, house, reach }) => {
-    const { talk, home } = house;
-    if (!force && !isOver(state))
-      throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
-        hint: `Stop it first: ${again(home, "stop", row.id)}, or remove it all the same: ${again(home, "rm", "-f", row.id)}`,
-      });
-    if (!force && !talk.interactive)
-      throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on whether ${row.id} may be removed.`, {
-        hint: `Without asking: ${again(home, "rm", "-f", row.id)}`,
-      });
-    const folder = folderOf(house, row);
-    if (!force) {
-      const what = files ? `Its folder ${folder} goes, too.` : `Its folder ${folder} stays.`;
-      talk.say(clean(`${row.name} (${row.id}): its log, memory and file history will be gone. ${what}`));
-      const answer = await talk.input().askLine("Remove it? (y/n) ");
-      if (answer === undefined) return EXIT.interrupted;
-      if (!/^y(?:es)?$/i.test(answer.trim())) {
-        talk.say("Nothing was removed.");
-        return EXIT.ok;
+  return steering(
+    name,
+    options,
+    async ({ row, state, house, reach }) => {
+      const { talk, home } = house;
+      if (!force && !isOver(state))
+        throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
+          hint: `Stop it first: ${again(home, "stop", row.id)}, or remove it all the same: ${again(home, "rm", "-f", row.id)}`,
+        });
+      if (!force && !talk.interactive)
+        throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on whether ${row.id} may be removed.`, {
+          hint: `Without asking: ${again(home, "rm", "-f", row.id)}`,
+        });
+      const folder = folderOf(house, row);
+      if (!force) {
+        const what = files ? `Its folder ${folder} goes, too.` : `Its folder ${folder} stays.`;
+        talk.say(clean(`${row.name} (${row.id}): its log, memory and file history will be gone. ${what}`));
+        const answer = await talk.input().askLine("Remove it? (y/n) ");
+        if (answer === undefined) return EXIT.interrupted;
+        if (!/^y(?:es)?$/i.test(answer.trim())) {
+          talk.say("Nothing was removed.");
+          return EXIT.ok;
+        }
       }
-    }
-    const client = await reach();
-    const { id, workspace } = await client.remove(row.id, { force, files });
-    if (talk.json) talk.data(JSON.stringify({ id, workspace, files }));
-    else
-      talk.say(
-        clean(`${id} is removed. ${files ? `So is its folder ${workspace}.` : `Its folder stays: ${workspace}`}`),
-      );
-    return EXIT.ok;
-  });
+      const client = await reach();
+      const { id, workspace } = await client.remove(row.id, { force, files });
+      if (talk.json) talk.data(JSON.stringify({ id, workspace, files }));
+      else
+        talk.say(
+          clean(`${id} is removed. ${files ? `So is its folder ${workspace}.` : `Its folder stays: ${workspace}`}`),
+        );
+      return EXIT.ok;
+    },
+    { unique: true },
+  );
 }

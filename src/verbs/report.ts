@@ -1,10 +1,11 @@
 /** report.ts -- `goald report`: what an agent did, made new from the store; the same text lies in its folder as `_goald/report.md`. */
+import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { gatherReport } from "#views/gather-report.ts";
 import { findAgent } from "#views/load-agent.ts";
-import { renderReport } from "#views/report.ts";
-import type { GlobalOptions } from "./house.ts";
+import { NEXT_HEADING, renderReport } from "#views/report.ts";
+import { callsHere, type GlobalOptions } from "./house.ts";
 import { folderOf, reading } from "./reading.ts";
 
 export async function report(name: string, options: GlobalOptions): Promise<number> {
@@ -13,7 +14,13 @@ export async function report(name: string, options: GlobalOptions): Promise<numb
     const hosted = isHostHeld(house.home.lock);
     const facts = await gatherReport(row, { store: reader, folder: folderOf(house, row), hosted });
     if (house.talk.json) house.talk.data(house.redact(JSON.stringify(facts)));
-    else house.talk.data(house.redact(renderReport(facts).trimEnd()));
+    else house.talk.data(house.redact(withCallsHere(renderReport(facts).trimEnd(), house.home)));
     return EXIT.ok;
   });
+}
+
+/** In the last part only: what stands above may be the words of a model. */
+function withCallsHere(text: string, home: Home): string {
+  const at = text.lastIndexOf(NEXT_HEADING);
+  return text.slice(0, at) + callsHere(home, text.slice(at));
 }

@@ -9,7 +9,7 @@
  */
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentRow, Commit, FileChange, Store, Workspace } from "#core/ports.ts";
+import type { AgentRow, Commit, FileChange, FileVersion, Store, Workspace } from "#core/ports.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
 import { sha256 } from "#store/chain.ts";
@@ -19,7 +19,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { type PlannedFile, planRestore } from "#views/restore-plan.ts";
-import { RESTORE_CALL } from "#views/restore-version.ts";
+import { byPath, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { requireKnown, requireTaken } from "./diff.ts";
@@ -136,12 +136,28 @@ async function carryOut(chosen: Chosen, plan: readonly PlannedFile[], store: Sto
     lastVersion: (path) => store.lastFileVersion(id, path),
   });
   for (const { path } of work) await workspace.preserve(path);
+  const edited = await withoutKnown(kept, await store.files(id), store);
   const of = { step: chosen.view.step, callId: `${RESTORE_CALL}${at}` };
-  const files: Commit["files"] = [...kept, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
+  const files: Commit["files"] = [...edited, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
   const event = messageOf(chosen, work, { seq: head + 1, at });
   const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
   await store.commit(lease, head, { ...nothing, events: [event], files });
   await touch(work, openLocalWorkspace(folderOf(house, chosen.row)), chosen);
+}
+
+/** What the history ends with is no edit of a person. (After an append its last entry is a piece, which tells nothing of the whole.) */
+async function withoutKnown(
+  kept: readonly FileChange[],
+  versions: readonly FileVersion[],
+  store: Pick<Store, "blob">,
+): Promise<readonly FileChange[]> {
+  const edited: FileChange[] = [];
+  const known = byPath(versions);
+  for (const change of kept) {
+    const last = await restoreVersion(known.get(change.path) ?? [], store);
+    if (last === null || sha256(last) !== change.sha256) edited.push(change);
+  }
+  return edited;
 }
 
 function changeOf({ path, content }: PlannedFile): FileChange {
@@ -201,9 +217,7 @@ function say({ row, view, step }: Chosen, plan: readonly PlannedFile[], house: H
   }
   const [write, remove] = dryRun ? ["would write", "would remove"] : ["written", "removed"];
   for (const { path, action, bytesNow, bytes } of work)
-    talk.data(
-      clean(`${action === "write" ? write : remove}  ${path}  ${bytesNow ?? "no file"} to ${bytes ?? "no file"}`),
-    );
+    talk.data(clean(`${action === "write" ? write : remove}  ${path}  ${sizeOf(bytesNow)} to ${sizeOf(bytes)}`));
   const kept = counted(files.length - work.length, "file");
   talk.say(
     `${counted(work.length, "file")} ${dryRun ? "to change" : "changed"}, ${kept} as before, in ${clean(view.workspace)}`,
@@ -211,3 +225,5 @@ function say({ row, view, step }: Chosen, plan: readonly PlannedFile[], house: H
   if (!dryRun && step < view.step)
     talk.say(`To take it back: ${again(home, "restore", row.id, "--step", `${view.step}`)}`);
 }
+
+const sizeOf = (bytes: number | null): string => (bytes === null ? "no file" : counted(bytes, "byte"));

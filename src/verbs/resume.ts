@@ -8,15 +8,13 @@ import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { openHost } from "../main.ts";
-import { askInForeground } from "./ask-person.ts";
 import { type BackgroundOptions, resumeThere } from "./background.ts";
 import { connected } from "./connect.ts";
 import { type Found, findNamedOrLast } from "./find.ts";
-import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { again, type House, openHouse } from "./house.ts";
 import { findDaemon } from "./reach.ts";
 import { outcomeOf } from "./result.ts";
+import { runHere } from "./run-here.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody, resumedSettings } from "./run-settings.ts";
 
 /** `name`: id or name; without one, the last agent that is not finished. */
@@ -43,13 +41,14 @@ export async function goOn(found: Found, visited: House, options: BackgroundOpti
   const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
   const { house } = connection;
-  await using host = await openHost(house.home, house.settings, await openHouseLog(house));
   const at = now.toISOString();
   const key = `resume/${process.pid}/${at}`;
-  if (Object.keys(settings).length > 0)
-    await host.store.deliver(row.id, `${key}/settings`, { type: "settings", ...settings }, at);
-  await host.store.deliver(row.id, key, { type: "resume" }, at);
-  return (await hostAgent(host, row, house, askInForeground(house))).exitCode;
+  return runHere(house, async ({ store }) => {
+    if (Object.keys(settings).length > 0)
+      await store.deliver(row.id, `${key}/settings`, { type: "settings", ...settings }, at);
+    await store.deliver(row.id, key, { type: "resume" }, at);
+    return row;
+  });
 }
 
 function alreadyFinished({ row, state }: Found, { talk, home }: House): number {

@@ -12,15 +12,13 @@ import type { AgentSpec } from "#core/ports.ts";
 import { isFinished } from "#core/state.ts";
 import { setUpAgent } from "#terminal/set-up.ts";
 import { systemClock } from "#util/clock.ts";
-import { openHost } from "../main.ts";
-import { askInForeground } from "./ask-person.ts";
 import { type BackgroundOptions, createThere } from "./background.ts";
 import { connected } from "./connect.ts";
 import { type Found, lastAgent } from "./find.ts";
-import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { type House, openHouse } from "./house.ts";
 import { findDaemon } from "./reach.ts";
 import { goOn } from "./resume.ts";
+import { runHere } from "./run-here.ts";
 import { checkOptions, flagsOf, givenMode, modeOf, newSettings, requireSomebody } from "./run-settings.ts";
 
 export interface RunOptions extends BackgroundOptions {
@@ -65,15 +63,13 @@ async function createAndRun(
   const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
   const { house } = connection;
-  await using host = await openHost(house.home, house.settings, await openHouseLog(house));
   const now = systemClock.now();
   const at = now.toISOString();
   const { scrub } = house;
   const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
   const approve = await modeOf(house, options, false);
   const spec: AgentSpec = { ...draft, ...(await newSettings(house, options, now, { approve, unattended: false })) };
-  const row = await host.store.create(spec, `run/${process.pid}/${at}`, at);
-  return (await hostAgent(host, row, house, askInForeground(house))).exitCode;
+  return runHere(house, ({ store }) => store.create(spec, `run/${process.pid}/${at}`, at));
 }
 
 // ---------------------------------------------------------------- what was asked for
@@ -101,5 +97,5 @@ async function agentFromFlags(
 
 const nobodyDescribed = (): GoaldError =>
   new GoaldError("GOALD_USAGE", "There is no agent to run: no goal was given, and there is no terminal to ask on.", {
-    hint: 'Give at least a goal: goald run --goal "…" --continuous, or a file: goald run --from agent.yaml --continuous.',
+    hint: 'Give at least a goal: goald run -d "…" in the background, or goald run --goal "…" --continuous; or a file: goald run --from agent.yaml --continuous.',
   });

@@ -5,7 +5,7 @@
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import type { GlobalOptions } from "./house.ts";
+import { callsHere, type GlobalOptions } from "./house.ts";
 import { steering, tellDone, viewWhenHeard } from "./steering.ts";
 
 const MAX_CHARS = 100_000;
@@ -23,7 +23,8 @@ export async function sayVerb(name: string, words: readonly string[], options: G
     const client = await reach();
     const key = `say/${process.pid}/${new Date().toISOString()}`;
     const { agent, note } = await client.say(row.id, { from: "a person", text: house.scrub(text), key });
-    return tellDone({ agent: isFinished(state) ? await viewWhenHeard(client, agent) : agent, note }, house);
+    const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
+    return tellDone({ agent: view, note: callsHere(house.home, note) }, house);
   });
 }
 

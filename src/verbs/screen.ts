@@ -47,7 +47,7 @@ export async function followOnScreen(
 ): Promise<number> {
   const { state, left } = await followAgent({ house, client, agent: agent.id, ...known, ...screen, isEnd: isOver });
   if (left) {
-    sayGoesOn(agent, house);
+    sayGoesOn(agent, house, state.settings.background);
     return EXIT.ok;
   }
   return sayResult(agent, state, house);
@@ -59,7 +59,7 @@ export function sayResult(agent: Shown, state: AgentState, house: House): number
   return exitCode;
 }
 
-export function sayGoesOn({ id }: Shown, { talk, home }: House): void {
-  talk.say(`\n${id} goes on in the background.`);
+export function sayGoesOn({ id }: Shown, { talk, home }: House, background: boolean): void {
+  talk.say(`\n${id} goes on ${background ? "in the background" : "on its terminal"}.`);
   talk.say(`Follow it: ${again(home, "attach", id)}   Stop it: ${again(home, "stop", id)}`);
 }

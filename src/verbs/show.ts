@@ -1,14 +1,16 @@
 /** show.ts -- `goald show`: one agent in full: goals, where it stands and why, what it cost and may still cost, its files. */
+import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow, StoreReader } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
+import { shortSpan } from "#terminal/span.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { dollars, type LimitLeft, limitsLeft, sayLimit } from "#views/limits-left.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { nextStepOf } from "#views/next-step.ts";
-import { counted, type GlobalOptions } from "./house.ts";
+import { callsHere, counted, type GlobalOptions } from "./house.ts";
 import { latestFiles } from "./read.ts";
 import { reading, viewAgents } from "./reading.ts";
 
@@ -24,7 +26,7 @@ export async function show(name: string, options: GlobalOptions): Promise<number
     const files = latestFiles(await reader.files(row.id));
     const whole = { ...view, role, goals, settings, usage, lost, limits, ...(await lastThought(reader, row)), files };
     if (house.talk.json) house.talk.data(house.redact(JSON.stringify(whole)));
-    else house.talk.data(house.redact(clean(describe(whole, state))));
+    else house.talk.data(house.redact(clean(describe(whole, state, house.home))));
     return EXIT.ok;
   });
 }
@@ -41,7 +43,7 @@ async function lastThought(reader: StoreReader, row: AgentRow): Promise<{ readon
   return { lastThought: tail.findLast((event) => event.type === "command-requested")?.thought ?? "" };
 }
 
-function describe(agent: Whole, state: AgentState): string {
+function describe(agent: Whole, state: AgentState, home: Home): string {
   const { todo } = nextStepOf(agent.id, state, agent.state);
   const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
   const about = estimated ? "about " : "";
@@ -50,17 +52,15 @@ function describe(agent: Whole, state: AgentState): string {
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
     `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
-    ...(agent.stalledMs === null
-      ? []
-      : [`Stalled:    nothing has happened for ${Math.round(agent.stalledMs / 1000)} s`]),
+    ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
     `Turn:       ${agent.turn}`,
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
     ...agent.limits.map((limit) => `Limit:      ${sayLimit(limit)}`),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
-    ...todo.map(({ text, command }) => `Next:       ${text}: ${command}`),
+    ...todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,
-    ...agent.files.map(({ path, bytes, step }) => `  ${path} (${bytes} bytes, step ${step})`),
+    ...agent.files.map(({ path, bytes, step }) => `  ${path} (${counted(bytes, "byte")}, step ${step})`),
   ];
   return lines.join("\n");
 }

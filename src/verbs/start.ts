@@ -1,9 +1,33 @@
-/** start.ts -- `goald start`, `npm start` and plain `goald`: the set-up on a terminal, the demo without one. */
+/**
+ * start.ts -- goald without a verb, and `npm start`.
+ *
+ * `npm start` is the set-up on a terminal, the demo without one. Plain `goald` is the same as long as nothing is lost sight
+ * of by that: agents at work are listed, and no demo is played among a person's own agents.
+ */
 import { demoVerb } from "./demo.ts";
+import { again, openHouse } from "./house.ts";
+import { isGoing, ps } from "./ps.ts";
+import { readStore, viewAgents } from "./reading.ts";
 import type { RunOptions } from "./run.ts";
 
 export async function start(options: RunOptions): Promise<number> {
-  const onTerminal =
-    process.stdin.isTTY === true && process.stdout.isTTY === true && options.input !== false && options.json !== true;
-  return onTerminal ? (await import("./run.ts")).runVerb(undefined, options) : demoVerb(options);
+  return isOnTerminal(options) ? (await import("./run.ts")).runVerb(undefined, options) : demoVerb(options);
 }
+
+export async function plain(options: RunOptions): Promise<number> {
+  const onTerminal = isOnTerminal(options);
+  const house = await openHouse(options);
+  try {
+    const views = await readStore(house, async (reader) => viewAgents(reader, house, await reader.agents()));
+    if (onTerminal ? !views.some(isGoing) : views.length === 0) return await start(options);
+    const exitCode = await ps(options);
+    const [watch, another] = [again(house.home, "attach", "ID"), again(house.home, "run")];
+    if (onTerminal) house.talk.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
+    return exitCode;
+  } finally {
+    house.talk.close();
+  }
+}
+
+const isOnTerminal = ({ input, json }: RunOptions): boolean =>
+  process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;

@@ -10,7 +10,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import type { DaemonStatus } from "#daemon/control.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "../shipped.ts";
-import { again, counted, findHouse, type GlobalOptions, type House } from "./house.ts";
+import { again, counted, findOwnHouse, type GlobalOptions, type House } from "./house.ts";
 
 type Household = Pick<House, "home" | "talk">;
 
@@ -19,7 +19,7 @@ const PATIENCE_MS = 5_000;
 const MEBIBYTE = 1024 * 1024;
 
 export async function status(options: GlobalOptions): Promise<number> {
-  const household = await findHouse(options);
+  const household = await findOwnHouse(options);
   const { home, talk } = household;
   try {
     const met = await meetHost(home, PATIENCE_MS);
@@ -35,7 +35,7 @@ export async function status(options: GlobalOptions): Promise<number> {
 }
 
 export async function reload(options: GlobalOptions): Promise<number> {
-  const { home, talk } = await findHouse(options);
+  const { home, talk } = await findOwnHouse(options);
   try {
     const client = await findHost(home, { version: readVersion() });
     if (!client)
@@ -64,7 +64,7 @@ function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, talk }: Hous
   else talk.data(`The daemon is not running. Start it: ${again(home, "up")}`);
 }
 
-function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { talk }: Household): void {
+function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { talk, home }: Household): void {
   const { socket } = client;
   if (talk.json) talk.data(JSON.stringify({ running: true, answers: true, socket, ...told }));
   else talk.data(clean(describe(told, socket)));
@@ -72,7 +72,8 @@ function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { ta
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
     // Everything else would fail with that; what it says of itself can still be read.
-    if (Error.isError(thrown)) console.error(clean(`${thrown.message} To put this one in its place: goald restart`));
+    if (Error.isError(thrown))
+      console.error(clean(`${thrown.message} To put this one in its place: ${again(home, "restart")}`));
   }
 }
 

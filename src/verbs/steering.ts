@@ -9,7 +9,7 @@ import type { AgentRow } from "#core/ports.ts";
 import type { AgentView, Done } from "#daemon/control.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { type Found, findState } from "./find.ts";
+import { type Found, findState, namesakes } from "./find.ts";
 import { type GlobalOptions, type House, openHouse } from "./house.ts";
 import { reachHost } from "./reach.ts";
 import { readStore, viewAgents } from "./reading.ts";
@@ -20,30 +20,55 @@ export interface Steered extends Found {
   reach(): Promise<Client>;
 }
 
-/** Throws GOALD_NOT_FOUND, naming the agents that are there. */
+/** Throws GOALD_NOT_FOUND, naming the agents that are there. `unique`: a name of several agents is not good enough. */
 export async function steering(
   name: string,
   options: GlobalOptions,
   steer: (agent: Steered) => Promise<number>,
+  { unique = false }: { readonly unique?: boolean } = {},
 ): Promise<number> {
   const house = await openHouse(options);
   try {
-    return await steer({ ...(await findState(name, house)), house, reach: () => reachHost(house) });
+    const found = await findState(name, house);
+    await tellApart(name, found, unique, house);
+    return await steer({ ...found, house, reach: () => reachHost(house) });
   } finally {
     house.talk.close();
   }
 }
 
+/**
+ * A name may be that of several agents: it means the newest, and a person who did not know that is told. `unique`: for
+ * what cannot be undone it is not good enough. Throws GOALD_CONFLICT then.
+ */
+async function tellApart(name: string, { row }: Found, unique: boolean, house: House): Promise<void> {
+  if (name === row.id) return;
+  const ids = await namesakes(name, house);
+  if (ids.length < 2) return;
+  const others = ids.filter((id) => id !== row.id).join(", ");
+  if (!unique) console.error(clean(`This is ${row.id}, the newest called ${row.name}. There are others: ${others}.`));
+  else
+    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}: which one is meant?`, {
+      hint: `Name it by its id: ${ids.join(", ")}`,
+    });
+}
+
 /** Says what was done, and where the agent stands now. `more`: for programs only. */
 export function tellDone({ agent, note }: Done, { talk, redact }: House, more: object = {}): number {
   if (talk.json) talk.data(redact(JSON.stringify({ agent, note, ...more })));
-  else talk.say(clean(redact([note, standingOf(agent)].filter((text) => text !== "").join(" "))));
+  else talk.say(clean(redact(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
 }
 
+/** A call to be pasted at the end of the note stays the end of its line. */
+const withStanding = (note: string, standing: string): string =>
+  note === "" ? standing : `${note}${/[.…]$/.test(note) ? " " : "\n"}${standing}`;
+
 function standingOf({ id, state, step }: AgentView): string {
   const [, kind = state, what] = /^(paused|waiting): (.+)$/.exec(state) ?? [];
-  return `${id} is ${kind}${what === undefined ? "" : ` (${what})`}, at step ${step}.`;
+  const why =
+    what === "person" ? ` ${kind === "paused" ? "by" : "for"} a person` : what === undefined ? "" : ` (${what})`;
+  return `${id} is ${kind}${why}, at step ${step}.`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { systemClock } from "#util/clock.ts";
 export async function untilInterrupt(everyMs: number, act: () => Promise<void>): Promise<void> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  const signals = ["SIGINT", "SIGTERM", "SIGPIPE"] as const;
+  const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, end);
   try {
     while (!ending.signal.aborted) {

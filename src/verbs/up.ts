@@ -4,11 +4,11 @@ import { loadSettings } from "#config/load.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { readVersion } from "../shipped.ts";
 import { type StopOptions, stopDaemon } from "./down.ts";
-import { again, findHouse, type GlobalOptions, type House } from "./house.ts";
+import { again, findOwnHouse, type GlobalOptions, type House } from "./house.ts";
 
 export async function up(options: GlobalOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground) return (await import("./daemon.ts")).daemonVerb({ ...options, revives: false });
-  const { home, talk } = await findHouse(options);
+  const { home, talk } = await findOwnHouse(options);
   try {
     const reached = await ensureDaemon(home, { version: readVersion() });
     requireDaemon(reached);
@@ -21,7 +21,7 @@ export async function up(options: GlobalOptions & { readonly foreground?: boolea
 
 /** What would keep the new one from starting is found before the old one goes. */
 export async function restart(options: StopOptions): Promise<number> {
-  const { home, talk } = await findHouse(options);
+  const { home, talk } = await findOwnHouse(options);
   try {
     await loadSettings({ home, env: process.env });
     const stopped = await stopDaemon({ home, talk }, options);

@@ -33,7 +33,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
-    costUsd: state.costUsd,
+    costUsd: Math.round(state.costUsd * 1e6) / 1e6,
     background: state.settings.background,
     stalledMs: standing === "running" ? stalledMs(row, state, facts) : null,
     lastCommand: facts.lastCommand ?? state.repetition?.call.name ?? null,

@@ -58,15 +58,15 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   killed: { why: "A person ended it at once; the step under way was cut off.", todo: [GO_ON] },
   "step-limit": {
     why: "It has taken as many steps as it may.",
-    todo: [["Go on with a higher limit", "goald resume * --max-steps N"]],
+    todo: [["Go on with a higher limit", "goald resume * --max-steps 100"]],
   },
   "token-limit": {
     why: "It has used as many tokens as it may.",
-    todo: [["Go on with a higher limit", "goald resume * --max-tokens N"]],
+    todo: [["Go on with a higher limit", "goald resume * --max-tokens 1000000"]],
   },
   budget: {
     why: "It has spent what it may, or the next step could cost more than is left.",
-    todo: [["Go on with a higher budget", "goald resume * --budget USD"]],
+    todo: [["Go on with a higher budget", "goald resume * --budget 5"]],
   },
   "time-limit": { why: "Its time is over.", todo: [["Go on for longer", "goald resume * --max-time 2h"]] },
   loop: {

@@ -13,6 +13,9 @@ import type { Trouble } from "./troubles.ts";
 /** Bytes of a part's list; all together, with the words around them, stay below 64 KB. */
 const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000, turns: 5_000 } as const;
 
+/** Above the last part, which is in words of goald alone. */
+export const NEXT_HEADING = "## What to do next";
+
 export function renderReport(facts: ReportFacts): string {
   const parts = [
     `# ${inline(facts.name, 100)}: report`,
@@ -22,7 +25,7 @@ export function renderReport(facts: ReportFacts): string {
     `## Sources\n\n${sources(facts)}`,
     `## What went wrong\n\n${troubles(facts)}`,
     `## Cost\n\n${cost(facts)}`,
-    `## What to do next\n\n${next(facts)}`,
+    `${NEXT_HEADING}\n\n${next(facts)}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -42,6 +42,7 @@ describe("goald attach", () => {
     await home.asked(3);
     const terminal = goald.openTerminal(["attach", "T"]);
     await terminal.see(`T (t) works in ${goald.home}/workspace/t`);
+    await terminal.see("Ctrl-C leaves it to itself");
     await terminal.see("Step 3");
     expect(terminal.shown).not.toContain("Step 2");
     home.holdFrom(4);
@@ -52,6 +53,14 @@ describe("goald attach", () => {
     home.release();
     await home.logged("turn-finished");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+  });
+
+  it.concurrent("is named by plain goald on a terminal, which lists the agents when one is at work", async () => {
+    await using home = await inBackground(2, 2);
+    await home.asked(2);
+    const listed = endedWith(0, await home.goald.openTerminal([]).ended).stdout;
+    expect(listed).toMatch(/^t +T +running /m);
+    expect(listed).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
   });
 
   it.concurrent("shows the end of one that has finished, without a daemon", async () => {

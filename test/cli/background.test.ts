@@ -88,17 +88,6 @@ describe("goald run -d", () => {
     expect(await goald.read(".goald/daemon.json")).toBeUndefined();
     expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
   });
-
-  it.concurrent("is refused while a run on a terminal holds the home (exit 7)", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    home.holdFrom(1);
-    const running = home.goald.start(["run", ...AGENT, "--continuous", "--json"]);
-    await home.asked(1);
-    const refused = endedWith(7, await home.goald.run(["run", "-d", ...AGENT, "--json"]));
-    expect(errorOf(refused)).toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
-    home.release();
-    endedWith(0, await running.ended);
-  });
 });
 
 describe("goald run --wait", () => {

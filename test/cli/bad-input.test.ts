@@ -45,10 +45,10 @@ describe("a call that cannot be meant", () => {
       /unknown option '--nam'/,
       /Did you mean --name\?/,
     ],
-    ["an unknown flag far from any", ["ps", "--zzzzzz"], 2, /unknown option '--zzzzzz'/, /goald --help/],
+    ["an unknown flag far from any", ["ps", "--zzzzzz"], 2, /unknown option '--zzzzzz'/, /goald ps --help/],
     ["an unknown verb, with the one that was meant", ["rnu"], 2, /unknown command 'rnu'/, /Did you mean run\?/],
-    ["a verb without its agent", ["show"], 2, /missing required argument 'agent'/, /goald --help/],
-    ["an argument too many", ["ps", "foo"], 2, /too many arguments/, /goald --help/],
+    ["a verb without its agent", ["show"], 2, /missing required argument 'agent'/, /goald show --help/],
+    ["an argument too many", ["ps", "foo"], 2, /too many arguments/, /goald ps --help/],
     ["six goals", [...RUN.slice(0, 5), ...SIX, "--continuous"], 2, /up to 5 goals, got 6/, /^$/],
     ["no goal at all", ["run", "--name", "T", "--continuous"], 2, /at least one goal, got none/, /^$/],
     ["an empty goal", ["run", "--goal", " ", "--continuous"], 2, /Goal 1 must not be empty/, /^$/],
@@ -71,14 +71,14 @@ describe("a call that cannot be meant", () => {
       ["run", "--goal", "g", "-c", "-l", "many"],
       2,
       /'many' is invalid. Expected a whole number from 1/,
-      /goald --help/,
+      /goald run --help/,
     ],
     [
       "a limit of nothing",
       ["run", "--goal", "g", "-c", "-l", "0"],
       2,
       /Expected a whole number from 1/,
-      /goald --help/,
+      /goald run --help/,
     ],
     [
       "a limit without --continuous",
@@ -131,7 +131,7 @@ describe("a call that cannot be meant", () => {
   });
 
   it.each([
-    ["ps", ["ps", "--zzzzzz"], "goald: unknown option '--zzzzzz'\n  See what there is: goald --help\n"],
+    ["ps", ["ps", "--zzzzzz"], "goald: unknown option '--zzzzzz'\n  See how it is called: goald ps --help\n"],
     [
       "run",
       ["run", "--goal", "g", "-l", "5"],

@@ -136,6 +136,16 @@ describe("goald doctor", () => {
     expect(levelOf(report, "store")).toEqual(["ok"]);
   });
 
+  it("finds a command of the home that cannot be used, but runs none that others may write", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write("commands/broken.ts", "process.stderr.write('ran'); export default { name: 'broken' };\n");
+    expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is no command");
+    await chmod(join(goald.home, "commands"), 0o777);
+    const unsafe = endedWith(1, await goald.run(["doctor"]));
+    expect(unsafe.stdout).not.toContain("broken.ts is no command");
+    expect(unsafe.stderr).toBe("");
+  });
+
   it("finds a store that cannot be read", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write(

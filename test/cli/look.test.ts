@@ -52,8 +52,10 @@ describe("a home with agents", () => {
       .stdout.trimEnd()
       .split("\n");
     expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
-    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d{4}-\S+Z +\/.*\/workspace\/foo-bar$/);
+    expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d+ s ago +\/.*\/workspace\/foo-bar$/);
     expect(rest).toEqual([]);
+    // And no demo is played among them.
+    expect(endedWith(0, await goald.run([])).stdout).toMatch(/^ID +NAME .*\nfoo-bar +Foo Bar .*\n$/);
   });
 
   it("lists one as JSON, with the same facts as fields", async () => {
@@ -103,8 +105,8 @@ describe("a home with agents", () => {
       .stdout.trimEnd()
       .split("\n");
     expect(told[0]).toBe(`Workspace: ${goald.home}/workspace/foo-bar`);
-    expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +AT$/);
-    expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +\S+Z$/);
+    expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +CHANGES +AT$/);
+    expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +2 +\S+Z$/);
     expect(told).toHaveLength(3);
     const { files, versions } = jsonOf(await goald.run(["files", "foo-bar", "--json"])) as Record<
       string,
@@ -144,9 +146,9 @@ describe("a home with agents", () => {
     endedWith(6, await goald.run([...run("Ünï 漢字"), "--continuous-limit", "1"]));
     const { agents } = jsonOf(await goald.run(["ps", "--json"])) as { agents: { id: string; state: string }[] };
     expect(agents.map(({ id, state }) => [id, state])).toEqual([
-      ["foo-bar", "completed"],
-      ["foo-bar-2", "completed"],
       ["uni-漢字", "paused: step-limit"],
+      ["foo-bar-2", "completed"],
+      ["foo-bar", "completed"],
     ]);
     expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/^3 agents, \d+ events: sound\.\n$/);
     expect(endedWith(0, await goald.run(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
@@ -154,6 +156,13 @@ describe("a home with agents", () => {
     expect(endedWith(3, await goald.run(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
     // By name: the newest of that name.
     expect(jsonOf(await goald.run(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
+    // What cannot be undone wants the id.
+    expect(endedWith(7, await goald.run(["rm", "-f", "Foo Bar"])).stderr).toBe(
+      "goald: 2 agents are called Foo Bar: which one is meant?\n  Name it by its id: foo-bar, foo-bar-2\n",
+    );
+    expect(endedWith(0, await goald.run(["goals", "Foo Bar"])).stderr).toBe(
+      "This is foo-bar-2, the newest called Foo Bar. There are others: foo-bar.\n",
+    );
     expect(endedWith(0, await goald.run(["show", "ünï 漢字"])).stdout).toContain(
       "State:      paused: step-limit (The limit of 1 step is reached.",
     );
@@ -193,8 +202,8 @@ describe("the list of agents", () => {
     // It is not over: however long it stands.
     expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
-    expect(idsOf(endedWith(0, await goald.run(["ps", "--json"])))).toEqual(["new", "broken", "stands"]);
-    expect(idsOf(endedWith(0, await goald.run(["ps", "-a", "--json"])))).toEqual(["old", "new", "broken", "stands"]);
+    expect(idsOf(endedWith(0, await goald.run(["ps", "--json"])))).toEqual(["stands", "broken", "new"]);
+    expect(idsOf(endedWith(0, await goald.run(["ps", "-a", "--json"])))).toEqual(["stands", "broken", "new", "old"]);
     expect(endedWith(0, await goald.run(["ps", "-a"])).stdout).not.toContain("more than a day ago");
   });
 

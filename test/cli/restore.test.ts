@@ -17,7 +17,7 @@ beforeAll(async () => {
     write("notes/a.md", "one\ntwo\n"),
     { name: "read_file", args: { file: "notes/a.md" } },
     append("b\n", "b.txt"),
-    write("notes/a.md", "one\n2\n"),
+    append("2\n", "notes/a.md"),
   ];
   server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
   goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
@@ -38,7 +38,7 @@ describe("goald restore", () => {
       dryRun: true,
       files: [
         { path: "b.txt", action: "remove", bytesNow: 2, bytes: null },
-        { path: "notes/a.md", action: "write", bytesNow: 6, bytes: 8 },
+        { path: "notes/a.md", action: "write", bytesNow: 10, bytes: 8 },
       ],
     });
     expect(await text("b.txt")).toBe("b\n");
@@ -48,7 +48,7 @@ describe("goald restore", () => {
     await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), "mine\n");
     await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
     const done = endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"])).stdout;
-    expect(done).toContain("removed  b.txt  7 to no file\nwritten  notes/a.md  6 to 8\n");
+    expect(done).toContain("removed  b.txt  7 bytes to no file\nwritten  notes/a.md  10 bytes to 8 bytes\n");
     expect(done).toContain("To take it back: goald restore foo-bar --step 5\n");
     expect([await text("b.txt"), await text("notes/a.md"), await text("own.txt")]).toEqual([
       undefined,
@@ -66,10 +66,17 @@ describe("goald restore", () => {
     );
 
     endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
-    expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\n2\n"]);
+    expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n2\n"]);
     expect(endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"])).stdout).toBe(
       "The files of foo-bar are as they were after step 5.\n",
     );
+  });
+
+  it("tells nobody's edit where there was none: what the agent appended to is as it left it", async () => {
+    const { versions } = jsonOf<{ versions: { path: string; operation: string }[] }>(
+      await goald.run(["files", "foo-bar", "--json"]),
+    );
+    expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
   });
 
   it("of one file leaves the others", async () => {
@@ -89,11 +96,11 @@ describe("goald restore", () => {
       });
       expect(killed.signal).toBe("SIGKILL");
       // The files are touched last.
-      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\n2\n"]);
+      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
       endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
       endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
-      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\n2\n"]);
+      expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
       expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/: sound\.\n$/);
     },
   );

@@ -166,7 +166,7 @@ describe("a limit of steps", () => {
     const limited = endedWith(6, await goald.run([...RUN, "--continuous-limit", "1", "--json"]));
     expect(resultOf(limited)).toMatchObject({
       outcome: "step-limit",
-      reason: "The limit of 1 step is reached. Allow more and go on: goald resume <agent> --max-steps 100",
+      reason: "The limit of 1 step is reached. Allow more and go on: goald resume t --max-steps 100",
       step: 1,
       exitCode: 6,
     });

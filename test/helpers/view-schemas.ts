@@ -59,7 +59,9 @@ const SCHEMAS = {
     ...view,
     ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
     usage: closed({ ...usage, modelCalls: count }),
-    files: list(closed({ path: string, operation, step: count, bytes: count, at: time })),
+    files: list(
+      closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive }),
+    ),
   }),
   step: closed({
     ...{ agent: string, name: string, step: positive, turn: positive, startedAt: time, endedAt: time, goals: strings },

@@ -1,0 +1,95 @@
+/**
+ * main-foreground.ts -- the composition of a run on a terminal that takes calls: what a daemon serves, around one agent that this process runs itself.
+ *
+ * Agents of the background that are given to it meanwhile run beside that one. They outlive it: when it is over, a daemon
+ * is to go on with those that are not done, also when this process was killed.
+ */
+import { statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import type { Attended } from "#daemon/attended.ts";
+import { stateOf } from "#views/load-agent.ts";
+import type { Host } from "./main.ts";
+import { type Nets, serveHost } from "./main-serve.ts";
+
+export interface ForegroundServer {
+  /** Takes no more calls, and finishes the steps of the others. Resolves to the ids of those that a daemon is to go on with. */
+  close(): Promise<readonly string[]>;
+}
+
+/** For the steps of other agents when the run is over; they go on elsewhere soon. */
+const GRACE_MS = 5_000;
+/** Nobody who reads slowly holds up the end of the run. */
+const LIMITS = { closeMs: 2_000, flushMs: 500 };
+
+/** Rejects with GOALD_DAEMON when it cannot listen. */
+export async function serveForeground(
+  host: Host,
+  socket: string,
+  { attended, ...nets }: Nets & { readonly attended: Attended },
+): Promise<ForegroundServer> {
+  const guests = createGuests(host);
+  const { supervisor, ...serving } = await serveHost({
+    host,
+    socket,
+    ...nets,
+    attended,
+    role: "foreground",
+    onOpen: (id) => guests.note(id),
+    reload: async () => {
+      throw onTerminal("goes on with the settings that it has read");
+    },
+    shutdown: () => {
+      throw onTerminal("ends when its agent does, or with Ctrl-C on its terminal");
+    },
+    limits: LIMITS,
+  });
+  return {
+    close: async () => {
+      serving.setStopping();
+      await serving.close("The run on the terminal is over.");
+      await supervisor.drain(GRACE_MS);
+      return guests.leave(attended.id);
+    },
+  };
+}
+
+const onTerminal = (what: string): GoaldError =>
+  new GoaldError("GOALD_ALREADY_RUNNING", `A run on a terminal (pid ${process.pid}) runs the agents, and it ${what}.`);
+
+/** The agents that the supervisor has had in hand. */
+function createGuests({ home, store }: Host): {
+  note(id: string): void;
+  leave(attended: string): Promise<readonly string[]>;
+} {
+  const wanted = join(home.privateFolder, "wanted");
+  const wasWanted = statSync(wanted, { throwIfNoEntry: false }) !== undefined;
+  const ids = new Set<string>();
+  /** At once: before anybody is told that the agent was taken. */
+  const writeWanted = (): void => writeFileSync(wanted, "", { mode: 0o600 });
+
+  async function isUnfinished(id: string): Promise<boolean> {
+    if (!(await store.agent(id))) return false;
+    const state = await stateOf(store, { id });
+    const unheard = await store.inbox(id);
+    const isHandedOver = unheard.some(({ message }) => "background" in message && message.background);
+    return (state.settings.background || isHandedOver) && (!isOver(state) || unheard.length > 0);
+  }
+
+  return {
+    // From here on whoever comes by starts the daemon when this process is killed.
+    note: (id) => {
+      ids.add(id);
+      if (ids.size === 1) writeWanted();
+    },
+    leave: async (attended) => {
+      const left: string[] = [];
+      for (const id of new Set([...ids, attended])) if (await isUnfinished(id)) left.push(id);
+      if (left.length > 0) writeWanted();
+      else if (ids.size > 0 && !wasWanted) await rm(wanted, { force: true });
+      return left;
+    },
+  };
+}

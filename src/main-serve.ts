@@ -1,0 +1,185 @@
+/**
+ * main-serve.ts -- the composition of what every host that takes calls has: supervisor, control, local API.
+ *
+ * A page of the root for main-daemon.ts and main-foreground.ts. Whoever composes it holds the home's lock.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { validateAgent } from "#config/agent-spec.ts";
+import type { Home } from "#config/home.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports.ts";
+import { type Attended, withAttended } from "#daemon/attended.ts";
+import { type DaemonStatus, PROTOCOL_VERSION } from "#daemon/control.ts";
+import { createHostControl, type HostControlParts } from "#daemon/host-control.ts";
+import type { OpenedAgent } from "#daemon/life.ts";
+import { createStepLog } from "#daemon/log-step.ts";
+import { createLoopMeter } from "#daemon/loop-meter.ts";
+import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
+import { type LocalServer, type LocalServerOptions, startServer } from "#server/server.ts";
+import { systemClock } from "#util/clock.ts";
+import { stallLimitMs } from "#views/agent-view.ts";
+import { type ComposeOptions, composeAgent, type Host } from "./main.ts";
+import { readVersion } from "./shipped.ts";
+
+/** What keeps secrets out of what is shown, and out of what is kept. */
+export type Nets = Pick<ComposeOptions, "redact" | "scrub">;
+
+export interface ServeParts extends Pick<HostControlParts, "reload" | "shutdown">, Nets {
+  readonly host: Host;
+  readonly socket: string;
+  readonly role: DaemonStatus["role"];
+  /** An agent that this process runs itself, beside those of the supervisor. */
+  readonly attended?: Attended;
+  /** Told before one of the supervisor's agents is opened. */
+  onOpen?(agent: string): void;
+  readonly limits?: LocalServerOptions["limits"];
+}
+
+export interface Serving {
+  readonly supervisor: Supervisor;
+  /** From here on `status` says that it goes down. */
+  setStopping(): void;
+  /** Takes no more calls; those under way and the readers of events come to their end. */
+  close(reason: string): Promise<void>;
+}
+
+/** Takes calls when it resolves. Rejects with GOALD_DAEMON when it cannot listen. */
+export async function serveHost(parts: ServeParts): Promise<Serving> {
+  const { host, socket, attended } = parts;
+  const { home, store } = host;
+  const problems = createProblems(parts);
+  const meter = createLoopMeter(() => performance.now());
+  let isStopping = false;
+  let server: LocalServer | undefined;
+  const others = superviseOthers(parts, problems, meter);
+  const supervisor = attended ? withAttended(others, attended, store) : others;
+  const status = createStatus(parts, problems, meter);
+  const control = createHostControl({
+    store,
+    supervisor,
+    clock: systemClock,
+    workspaceFolder: home.workspaceFolder,
+    stallAfterMs: () => stallLimitMs(host.settings.modelTimeoutMs),
+    checkAgent: validateAgent,
+    status: (agents) => ({ ...status(agents), stopping: isStopping, followers: server?.followers ?? 0 }),
+    reload: parts.reload,
+    shutdown: parts.shutdown,
+    removeFolder: (row) => removeFolder(home, row),
+  });
+  server = await startServer({
+    control,
+    socket,
+    redact: (text) => parts.redact(text),
+    onProblem: (problem) => problems.tell("", problem),
+    ...(parts.limits ? { limits: parts.limits } : {}),
+  });
+  return {
+    supervisor,
+    setStopping: () => {
+      isStopping = true;
+    },
+    close: server.close,
+  };
+}
+
+interface Problems {
+  tell(agent: string, problem: string): void;
+  forget(agent: string): void;
+  readonly all: readonly string[];
+}
+
+/** The last one of each agent, and of the host itself. */
+function createProblems({ host: { log }, redact }: ServeParts): Problems {
+  const last = new Map<string, string>();
+  return {
+    tell: (agent, problem) => {
+      const text = redact(problem);
+      last.set(agent, agent ? `${agent}: ${text}` : text);
+      log.warn(agent ? { agent } : {}, text);
+    },
+    forget: (agent) => void last.delete(agent),
+    get all() {
+      return [...last.values()];
+    },
+  };
+}
+
+function superviseOthers(parts: ServeParts, problems: Problems, meter: ReturnType<typeof createLoopMeter>): Supervisor {
+  const { host } = parts;
+  const { store, log } = host;
+  const { tell } = problems;
+  const stepLogs = new Map<string, ReturnType<typeof createStepLog>>();
+  const supervisor: Supervisor = createSupervisor({
+    store,
+    clock: systemClock,
+    open: async (id, signal) => {
+      parts.onOpen?.(id);
+      return openAgent(parts, id, { signal, report: (problem) => tell("", problem) });
+    },
+    onCommitted: (id, events) => {
+      meter.setBusy(true);
+      const logStep = stepLogs.get(id) ?? createStepLog(log, id);
+      stepLogs.set(id, logStep);
+      for (const event of events) logStep(event);
+    },
+    onStopped: async (id) => problems.forget(id),
+    report: tell,
+    onIdle: (id) => {
+      stepLogs.delete(id);
+      host
+        .shared((problem) => tell("", problem))
+        .memory.release(id)
+        .catch((thrown) => tell(id, toError(thrown).message));
+      if (supervisor.lives.size === 0) meter.setBusy(false);
+    },
+  });
+  return supervisor;
+}
+
+async function openAgent(
+  { host, redact, scrub }: ServeParts,
+  id: string,
+  options: Pick<ComposeOptions, "signal" | "report">,
+): Promise<OpenedAgent> {
+  const row = await host.store.agent(id);
+  if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);
+  return composeAgent(host, row, { onCommitted: () => undefined, redact, scrub, ...options });
+}
+
+function createStatus(
+  { host, role }: ServeParts,
+  problems: Problems,
+  meter: ReturnType<typeof createLoopMeter>,
+): (agents: DaemonStatus["agents"]) => Omit<DaemonStatus, "stopping" | "followers"> {
+  const startedAt = systemClock.now().toISOString();
+  return (agents) => {
+    const { gate } = host.shared((problem) => problems.tell("", problem));
+    const { daemon, openai } = host.settings;
+    return {
+      pid: process.pid,
+      version: readVersion(),
+      protocol: PROTOCOL_VERSION,
+      role,
+      startedAt,
+      home: host.home.root,
+      agents,
+      eventLoopDelayMs: meter.read(),
+      rssBytes: process.memoryUsage.rss(),
+      modelServers: [
+        {
+          origin: new URL(openai.baseUrl).origin,
+          limit: daemon.concurrency,
+          active: gate.active,
+          queued: gate.queued,
+          closedUntil: gate.closedUntil?.toISOString() ?? null,
+        },
+      ],
+      problems: problems.all,
+    };
+  };
+}
+
+/** The folder's name comes from the store, and leads nowhere but below `workspace/`. */
+const removeFolder = ({ workspaceFolder }: Home, { folder }: AgentRow): Promise<void> =>
+  rm(join(workspaceFolder, folder), { recursive: true, force: true });

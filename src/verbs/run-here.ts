@@ -1,0 +1,118 @@
+/**
+ * run-here.ts -- an agent in this process, which is the host of its home until the agent's run is over.
+ *
+ * It takes calls like a daemon: the agent is steered from anywhere, and others may be given to it. That begins when
+ * the run's first model call is under way, is over as soon as the run is, and the run needs it for nothing. Agents of the
+ * background that are not done then go on in a daemon.
+ */
+import { spawnDaemon } from "#client/spawn-daemon.ts";
+import { socketPathOf } from "#config/socket-path.ts";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports.ts";
+import { type Attended, createAttended } from "#daemon/attended.ts";
+import { readHostInfo } from "#store/host-lock.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { type Host, openHost } from "../main.ts";
+import type { ForegroundServer } from "../main-foreground.ts";
+import { askInForeground } from "./ask-person.ts";
+import { hostAgent, openHouseLog } from "./host-agent.ts";
+import { again, counted, type House } from "./house.ts";
+
+/** Long enough for what a request needs to be loaded and the request to be on its way; a run that is over by then needs no calls. */
+const AFTER_BEGIN_MS = 400;
+/** Of a run that waits before it asks a model anything. */
+const AFTER_START_MS = 800;
+
+/** `agentIn`: makes the agent, or readies it. Resolves to the exit code. Throws as `openHost` does. */
+export async function runHere(house: House, agentIn: (host: Host) => Promise<AgentRow>): Promise<number> {
+  const log = await openHouseLog(house);
+  let left: readonly string[] = [];
+  try {
+    const socket = await socketPathOf(house.home, process.getuid?.()).catch(toError);
+    const place = typeof socket === "string" ? { socket } : {};
+    await using host = await openHost(house.home, house.settings, log, { role: "foreground", ...place }).catch(
+      (thrown) => refused(thrown, house),
+    );
+    const row = await agentIn(host);
+    const attended = createAttended(row.id, systemClock);
+    const calls = takeCalls(host, socket, attended, house);
+    const ask = askInForeground(house);
+    try {
+      const present = { attended, onBegun: () => calls.begin(AFTER_BEGIN_MS), ...(ask ? { ask } : {}) };
+      return (await hostAgent(host, row, house, present)).exitCode;
+    } finally {
+      attended.end();
+      left = await calls.end();
+    }
+  } finally {
+    if (left.length > 0) await handOver(left.length, house);
+  }
+}
+
+/** A run that takes calls takes agents, too. */
+function refused(thrown: unknown, { home }: House): never {
+  const holder = readHostInfo(home.lock);
+  const takesCalls = holder?.role === "foreground" && holder.socket !== undefined;
+  if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || !takesCalls) throw thrown;
+  const hint = "Add --detach to have it run there in the background, or wait for that run to end.";
+  throw new GoaldError(thrown.code, thrown.message, { hint, cause: thrown });
+}
+
+interface Calls {
+  /** Takes calls after so long; does nothing the second time. */
+  begin(afterMs: number): void;
+  /** Resolves to the ids of the agents that a daemon is to go on with. */
+  end(): Promise<readonly string[]>;
+}
+
+/** `socket`: where, or why nowhere. */
+function takeCalls(host: Host, socket: string | Error, attended: Attended, { redact, scrub }: House): Calls {
+  let server: Promise<ForegroundServer | undefined> | undefined;
+  let hasBegun = false;
+
+  async function open(): Promise<ForegroundServer | undefined> {
+    try {
+      if (typeof socket !== "string") throw socket;
+      // Loaded now: none of it is needed to run the agent.
+      const { serveForeground } = await import("../main-foreground.ts");
+      return attended.running ? await serveForeground(host, socket, { attended, redact, scrub }) : undefined;
+    } catch (thrown) {
+      host.log.warn(`This run takes no calls: ${toError(thrown).message}`);
+      return undefined;
+    }
+  }
+  const openLater = (afterMs: number): NodeJS.Timeout =>
+    setTimeout(() => {
+      server ??= open();
+    }, afterMs);
+  const timers = [openLater(AFTER_START_MS)];
+
+  return {
+    begin: (afterMs) => {
+      if (!hasBegun) timers.push(openLater(afterMs));
+      hasBegun = true;
+    },
+    end: async () => {
+      for (const timer of timers) clearTimeout(timer);
+      try {
+        return (await (await server)?.close()) ?? [];
+      } catch (thrown) {
+        host.log.warn(`Calls to this run did not come to their end: ${toError(thrown).message}`);
+        return [];
+      }
+    },
+  };
+}
+
+/** The lock is free; whoever comes by would start the daemon too, if this fails. */
+async function handOver(count: number, { home }: House): Promise<void> {
+  const agents = `${counted(count, "agent")} ${count === 1 ? "goes" : "go"} on in the background`;
+  try {
+    await spawnDaemon(home);
+    console.error(`${agents}: ${again(home, "ps")}`);
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    console.error(clean(`goald: ${agents} when the daemon is up: ${again(home, "up")}\n  ${message}`));
+  }
+}

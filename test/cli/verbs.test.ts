@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { Command } from "commander";
+import { addDaemonVerbs } from "../../src/cli/daemon-verbs.ts";
+import { allVerbs, explainVerbs, HELP_STYLE } from "../../src/cli/help.ts";
+import { addHomeVerbs } from "../../src/cli/home-verbs.ts";
+import { addReadingVerbs } from "../../src/cli/reading-verbs.ts";
+import { addRunVerbs } from "../../src/cli/run-verbs.ts";
+import { addSteeringVerbs } from "../../src/cli/steering-verbs.ts";
+import { callsFor } from "../../src/verbs/own-calls.ts";
+import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+
+/** As cli.ts puts them together; nothing is run. */
+function parserOfVerbs(): Command {
+  const program = new Command("goald").configureHelp(HELP_STYLE);
+  for (const add of [addRunVerbs, addSteeringVerbs, addReadingVerbs, addDaemonVerbs, addHomeVerbs])
+    add(program, () => async () => {});
+  explainVerbs(program);
+  return program;
+}
+
+function helpOf(verb: Command): string {
+  let text = "";
+  verb.configureOutput({
+    writeOut: (more) => {
+      text += more;
+    },
+  });
+  verb.outputHelp();
+  return text;
+}
+
+const parser = parserOfVerbs();
+const shown = parser.createHelp().visibleCommands(parser);
+const named = (verbs: readonly Command[]): (readonly [string, Command])[] => verbs.map((verb) => [verb.name(), verb]);
+
+describe("the help of a verb", () => {
+  it.each(named(shown.filter((verb) => verb.name() !== "help")))("%s: begins with examples", (name, verb) => {
+    expect(helpOf(verb)).toMatch(new RegExp(`^Examples:\n  goald ${name}\\b`));
+  });
+
+  it.each(named(shown))("%s: explains every flag and argument", (_name, verb) => {
+    const parts = allVerbs(verb).flatMap(({ options, registeredArguments }) => [...options, ...registeredArguments]);
+    expect(parts.filter(({ description }) => description === "" && verb.name() !== "help")).toEqual([]);
+  });
+
+  it("is in the list of all of them in a few words, in a group, on one screen of 80 columns", () => {
+    const lines = helpOf(parser).trimEnd().split("\n");
+    const list = lines.slice(lines.indexOf("Set agents going:"));
+    expect(list.filter((line) => line.length > 80)).toEqual([]);
+    expect(list.filter((line) => line.startsWith("  "))).toHaveLength(shown.length);
+    expect(lines).not.toContain("Commands:");
+  });
+});
+
+const OF_AN_AGENT: readonly (readonly string[])[] = [
+  ["show", "nobody"],
+  ["report", "nobody"],
+  ["events", "nobody"],
+  ["files", "nobody"],
+  ["why", "nobody/notes.md"],
+  ["diff", "nobody"],
+  ["restore", "nobody", "--step", "1"],
+  ["logs", "nobody"],
+  ["verify", "nobody"],
+  ["attach", "nobody"],
+  ["say", "nobody", "hello"],
+  ["goals", "nobody"],
+  ["pause", "nobody"],
+  ["stop", "nobody"],
+  ["kill", "nobody"],
+  ["approve", "nobody"],
+  ["deny", "nobody"],
+  ["rm", "-f", "nobody"],
+  ["resume", "-d", "nobody"],
+];
+
+/** What each verb ends with where nothing is there yet: no agent, no daemon, no key. */
+const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] = [
+  [["ps"], 0],
+  [["logs"], 0],
+  [["verify"], 0],
+  [["doctor"], 1],
+  [["config", "list"], 0],
+  [["stop", "--all"], 0],
+  [["stop"], 2],
+  [["resume"], 3],
+  [["run", "-d"], 2],
+  [["run", "-d", "Count to one"], 5],
+  [["status"], 4],
+  [["down"], 4],
+  [["reload"], 4],
+];
+
+describe("the exit code", () => {
+  let goald: Goald;
+  beforeAll(async () => {
+    goald = await makeGoald();
+  });
+  afterAll(async () => goald[Symbol.asyncDispose]());
+
+  const BAD = shown.filter((verb) => verb.name() !== "help").map((verb) => verb.name());
+  it.concurrent.each(BAD)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
+    const { hint } = errorOf(endedWith(2, await goald.run([name, "--zzzzzz", "--json"])));
+    expect(hint).toBe(`See how it is called: goald ${name} --help`);
+  });
+
+  it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s, and no daemon is started for it", async (...args) => {
+    const ended = endedWith(3, await goald.run([...args, "--home", goald.home, "--json"]));
+    expect(errorOf(ended)).toMatchObject({
+      code: "GOALD_NOT_FOUND",
+      hint: `There are none yet. Set one up: goald run --home "${goald.home}"`,
+    });
+  });
+
+  it.concurrent.each(OF_A_HOME)("of %j in a home where nothing is yet is %i", async (args, code) => {
+    endedWith(code, await goald.run(args));
+  });
+
+  it("was told by calls that started nothing", async () => {
+    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+  });
+});
+
+describe("a word of another program", () => {
+  it.concurrent.each([
+    [["inspect", "foo"], "Did you mean goald show?"],
+    [["help", "tell"], "Did you mean goald say?"],
+    [["start", "foo"], "To go on with an agent: goald resume. To set up a new one: goald run"],
+    [["config", "zzz"], "See how it is called: goald config --help"],
+  ])("%j is told what it is here", async (args, advice) => {
+    await using goald = await makeGoald();
+    expect(errorOf(endedWith(2, await goald.run([...args, "--json"]))).hint).toBe(advice);
+  });
+});
+
+describe("a call of goald in a message", () => {
+  it.each([
+    ["See them all: goald ps", 'See them all: goald ps --home "/h"'],
+    [
+      "When it hangs: goald down --kill, then goald up",
+      'When it hangs: goald down --kill --home "/h", then goald up --home "/h"',
+    ],
+    [
+      'Pause it: goald pause foo. Or: goald say foo "…"',
+      'Pause it: goald pause foo --home "/h". Or: goald say foo "…" --home "/h"',
+    ],
+    ["Run `goald verify` to see (goald ps).", 'Run `goald verify --home "/h"` to see (goald ps --home "/h").'],
+    ["Is another version of goald installed? goald demo", "Is another version of goald installed? goald demo"],
+    ["Name another home with --home FOLDER: goald ps", "Name another home with --home FOLDER: goald ps"],
+  ])("%s works in the home that was named", (text, expected) => {
+    expect(callsFor("/h", text)).toBe(expected);
+    expect(callsFor(undefined, text)).toBe(text);
+  });
+
+  it("is safe to paste, whatever the folder is called", () => {
+    expect(callsFor("/a b/$(x)'y", "goald ps")).toBe("goald ps --home '/a b/$(x)'\\''y'");
+  });
+});
