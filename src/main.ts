@@ -143,6 +143,8 @@ export interface ComposedAgent extends AsyncDisposable {
 
 export interface ComposeOptions {
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Told the pieces of a reply as they arrive: for eyes only. */
+  onText?(piece: string): void;
   /** Takes the secrets of the settings out of a text that is kept. */
   scrub(text: string): string;
   /** The same, and whatever looks like a secret, for a text that is shown. */
@@ -182,6 +184,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: systemClock,
     signal: options.signal,
+    ...(options.onText ? { onText: (piece) => options.onText?.(piece) } : {}),
   });
   return {
     lease,
@@ -211,6 +214,8 @@ async function report({ store }: Host, row: AgentRow, folder: string, redact: (t
   const current = await store.agent(row.id);
   if (current) await writeReport(current, { store, hosted: false, workspace, redact });
 }
+
+export { createLiveThoughts } from "#reply/live-thoughts.ts";
 
 /** Servers on the usual local ports; found, never used unasked. */
 export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());

@@ -43,6 +43,9 @@ export interface Observation {
   readonly artifacts: readonly string[];
 }
 
+/** How a reply is asked for: bound to a schema, as some JSON, or in words alone. It is read alike in every mode. */
+export type OutputMode = "json_schema" | "json_object" | "plain";
+
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -112,8 +115,7 @@ export type EventBody =
       readonly attempt: number;
       readonly epoch: number;
       readonly model: string;
-      /** How the reply is asked for: plain text today; schema modes come with The wire. */
-      readonly mode: "plain";
+      readonly mode: OutputMode;
       /** SHA-256 of model and messages: the same question has the same hash. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];

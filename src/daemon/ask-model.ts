@@ -44,6 +44,8 @@ export interface AskParts extends Room {
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
+  /** Told the pieces of a reply as they arrive: for eyes only, nothing of it has happened. */
+  readonly onText?: (piece: string) => void;
 }
 
 export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
@@ -78,7 +80,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete(request, parts.signal);
+      const answer = await parts.model.complete(request, parts.signal, parts.onText);
       const durationMs = parts.clock.now().getTime() - startedAt.getTime();
       const call = { step, callId, attempt, price, promptTokens: prompt.tokens };
       return { events: answerEvents(answer, call, durationMs, parts.clock) };

@@ -24,18 +24,13 @@ export interface Asked {
 
 /** Any error on the way to an answer. */
 export function explainFailure(thrown: unknown, asked: Asked): Failure {
-  const chain = causes(thrown);
-  const refused = chain.find((error): error is StatusError => error.name === "StatusError");
-  if (refused) return explainStatus(refused, asked);
-  return explainThrown(chain, asked);
+  const refused = statusErrorIn(thrown);
+  return refused ? explainStatus(refused, asked) : explainThrown(causes(thrown), asked);
 }
 
-/** An error object where a reply was expected, with status 200. Routers put the real status in its `code`. */
-export function explainErrorBody(error: unknown, asked: Asked): Failure {
-  const code = typeof error === "object" && error !== null && "code" in error ? Number(error.code) : Number.NaN;
-  const status = code >= 400 && code <= 599 ? code : 500;
-  return explainStatus({ status, headers: new Headers(), body: JSON.stringify({ error }) }, asked);
-}
+/** The answer with an error status, if that is what went wrong. */
+export const statusErrorIn = (thrown: unknown): StatusError | undefined =>
+  causes(thrown).find((error): error is StatusError => error.name === "StatusError");
 
 export const failed = (code: string, message: string, retry: Failure["retry"]): Failure => ({
   kind: "failed",
@@ -82,6 +77,12 @@ const STATUS_RULES: readonly StatusRule[] = [
     when: (status, body) => status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(body)),
     again: false,
     advice: "The prompt is longer than the model takes.",
+  },
+  {
+    code: "refused",
+    when: (status, body) => status === 400 && /content_filter|content management policy|content_policy/i.test(body),
+    again: false,
+    advice: "Its content filter took offence.",
   },
   { code: "forbidden", when: (status) => status === 403, again: false, advice: "This key may not do this here." },
   { code: "timeout", when: (status) => status === 408, again: true, advice: "It gave up waiting." },
