@@ -128,6 +128,7 @@ describe("the import table", () => {
       "src/main-daemon.ts",
       "src/main-foreground.ts",
       "src/main-serve.ts",
+      "src/main-shared.ts",
       "src/main.ts",
     ]);
   });

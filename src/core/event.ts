@@ -95,6 +95,12 @@ export type PauseCode =
 /** What a waiting command or agent waits for. */
 export type WaitFor = "time" | "approval" | "person" | "agent";
 
+export interface Fallback {
+  readonly model: string;
+  /** ISO time, from which the agent's own model is tried again. */
+  readonly until: string;
+}
+
 interface OfCall {
   readonly step: number;
   readonly callId: string;
@@ -139,6 +145,10 @@ export type EventBody =
       readonly message: string;
       /** ISO time of the next attempt, or null when another attempt cannot help. */
       readonly retryAt: string | null;
+      /** The next attempt is another request, which heeds what the server said: no failure of the model. */
+      readonly changed?: true;
+      /** The model that is asked from now on until that time, in place of one that fails for good. */
+      readonly fallback?: Fallback;
     } & OfCall)
   | { readonly type: "reply-rejected"; readonly step: number; readonly problems: readonly string[] }
   // -- the command: requested, judged, started, finished

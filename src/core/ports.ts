@@ -245,6 +245,8 @@ export type ModelAnswer =
       readonly code: string;
       /** For people; no secrets in it. */
       readonly message: string;
+      /** With `context-overflow`: how many tokens the server says that it takes. */
+      readonly limitTokens?: number;
       /** Whether trying again may help, and not before how many milliseconds (null: the caller's own rule). */
       readonly retry: {
         readonly afterMs: number | null;
@@ -262,8 +264,8 @@ export interface LanguageModel {
   terms?(model: string): Promise<{ readonly mode: OutputMode; readonly contextTokens: number | null }>;
   /** Told whether a reply that was asked for in this mode could be read. */
   noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
-  /** Told how many tokens, request and reply together, the server is believed to take. */
-  noteContext?(model: string, tokens: number): Promise<void>;
+  /** Told how many tokens, request and reply together, the server is believed to take; null: that was no help. */
+  noteContext?(model: string, tokens: number | null): Promise<void>;
 }
 
 // ---------------------------------------------------------------- memory

@@ -7,8 +7,8 @@
  */
 import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports.ts";
+import { type Asked, type Failure, failed } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
-import { type Asked, type Failure, failed } from "./failure.ts";
 import { StatusError } from "./openai-client.ts";
 
 /** Throws a StatusError for an error that came in the place of a reply. */
@@ -28,10 +28,12 @@ export function readChatReply(received: unknown, asked: Asked): ModelAnswer {
 
   const message = isRecord(choice.message) ? choice.message : {};
   const text = textOf(message);
+  if (!text?.trim()) {
+    if (typeof message.refusal === "string" && message.refusal !== "")
+      return refused(asked.quote(message.refusal, 1_000), asked);
+    if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
+  }
   if (text !== undefined) return { kind: "replied", text, finishReason, usage: usageOf(body.usage) };
-  if (typeof message.refusal === "string" && message.refusal !== "")
-    return refused(asked.quote(message.refusal, 1_000), asked);
-  if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
   return unusable("incomplete-reply", "sent a reply without text", body, asked);
 }
 

@@ -8,8 +8,9 @@
 import type { OutputMode } from "#core/event.ts";
 import type { Clock, LanguageModel, ModelRequest } from "#core/ports.ts";
 import { systemClock } from "#util/clock.ts";
+import type { Asked, Failure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
-import { type Asked, explainFailure, type Failure, statusErrorIn } from "./failure.ts";
+import { explainFailure, statusErrorIn } from "./failure.ts";
 import { inTurns } from "./in-turns.ts";
 import { listModels } from "./model-list.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";

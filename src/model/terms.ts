@@ -34,7 +34,7 @@ export interface TermsKeeper {
   taken(model: string): Promise<void>;
   /** Whether a reply in this mode could be read; two in a row that could not are a refusal of the mode. */
   noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
-  noteContext(model: string, tokens: number): Promise<void>;
+  noteContext(model: string, tokens: number | null): Promise<void>;
 }
 
 const WEEK_MS = 7 * 24 * 3_600_000;

@@ -81,7 +81,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "model-replied":
       return thoughtFields(event, parts);
     case "model-failed":
-      return [["yellow", "No reply:", `${event.message}${event.retryAt ? ` Trying again at ${event.retryAt}.` : ""}`]];
+      return [["yellow", "No reply:", `${event.message}${nextTry(event)}`]];
     case "reply-rejected":
       return [["yellow", "Reply not usable:", event.problems.join("\n")]];
     case "command-requested":
@@ -127,6 +127,11 @@ function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: 
   const thoughts = parts.thoughtsOf(headOf(text), finishReason);
   if (!thoughts) return [["bold", "Reply:", oneLine(headOf(text), MAX_RAW_REPLY_CHARS)]];
   return NAMES.map((name) => ["bold", LABELS[name], thoughts[name]]);
+}
+
+function nextTry({ retryAt, changed, fallback }: EventOf<"model-failed">): string {
+  if (fallback) return ` Going on with ${clean(fallback.model)}.`;
+  return retryAt && !changed ? ` Trying again at ${retryAt}.` : "";
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {

@@ -113,7 +113,7 @@ describe("no answer", () => {
   });
 
   it.each<[string, string, string, boolean]>([
-    ["ENOTFOUND", "getaddrinfo ENOTFOUND api.example", "no-connection", true],
+    ["ENOTFOUND", "getaddrinfo ENOTFOUND api.example", "unknown-host", true],
     ["EAI_AGAIN", "getaddrinfo EAI_AGAIN api.example", "no-connection", true],
     ["ECONNRESET", "read ECONNRESET", "connection-lost", true],
     ["UND_ERR_CONNECT_TIMEOUT", "Connect Timeout Error", "timeout", true],
