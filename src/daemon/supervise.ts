@@ -58,23 +58,33 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   let looking: NodeJS.Timeout | undefined;
 
   async function start(): Promise<void> {
-    const due = new Set(await store.due(clock.now().toISOString()));
-    // However many begin at once, the local API answers.
-    const turn = createTurns();
-    for (const { id, wakeAt } of await store.agents()) {
-      if (draining.signal.aborted) return;
-      if (wakeAt === null && !due.has(id)) continue;
-      await wakeIfOurs(id);
-      await turn();
-    }
     looking = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+    try {
+      const due = new Set(await store.due(clock.now().toISOString()));
+      await wakeAll((await store.agents()).filter(({ id, wakeAt }) => wakeAt !== null || due.has(id)));
+    } catch (thrown) {
+      reportStore(thrown);
+    }
   }
 
   async function look(): Promise<void> {
     try {
-      for (const id of await store.due(clock.now().toISOString())) await wakeIfOurs(id);
+      await wakeAll((await store.due(clock.now().toISOString())).map((id) => ({ id })));
     } catch (thrown) {
-      parts.report("", `The store could not be asked who is due: ${toError(thrown).message}`);
+      reportStore(thrown);
+    }
+  }
+
+  const reportStore = (thrown: unknown): void =>
+    parts.report("", `The store could not be asked who is due: ${toError(thrown).message}`);
+
+  async function wakeAll(agents: readonly { readonly id: string }[]): Promise<void> {
+    // However many begin at once, the local API answers.
+    const turn = createTurns();
+    for (const { id } of agents) {
+      if (draining.signal.aborted) return;
+      await wakeIfOurs(id);
+      await turn();
     }
   }
 

@@ -33,13 +33,18 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
   const turns = createSlots(1);
   const bucket = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
   let closedUntilMs = 0;
+  /** Longer than it was ever closed for: the clock was set back. */
+  const leftMs = (): number => {
+    const left = closedUntilMs - clock.now().getTime();
+    return left > MAX_PAUSE_MS ? 0 : left;
+  };
 
   async function waitForOpening(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      const leftMs = closedUntilMs - clock.now().getTime();
-      if (leftMs <= 0) return;
-      await clock.sleep(leftMs, signal);
+      const left = leftMs();
+      if (left <= 0) return;
+      await clock.sleep(left, signal);
     }
   }
 
@@ -70,7 +75,7 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
       return slots.queued;
     },
     get closedUntil() {
-      return closedUntilMs > clock.now().getTime() ? new Date(closedUntilMs) : null;
+      return leftMs() > 0 ? new Date(closedUntilMs) : null;
     },
   };
 }

@@ -13,6 +13,8 @@ import { createTurns } from "#util/turns.ts";
 import type { ToJson } from "./json.ts";
 
 export interface StreamLimits {
+  /** Readers at once; one more is told so. Fewer than connections: who only follows keeps nobody from steering. */
+  readonly followers: number;
   /** A reader that takes nothing of what lies ready for so long is let go. */
   readonly slowReaderMs: number;
   /** So is one that the log has outrun by so many events while nothing was taken. */
@@ -36,6 +38,7 @@ type Response = FastifyReply["raw"];
 
 export interface EventStreams {
   readonly count: number;
+  readonly isFull: boolean;
   /** `agent` is an id, never a name: a name may pass on to a newer agent. */
   open(agent: string, after: number, response: Response): void;
   /** What is committed is still sent, then `bye`; who does not take it in `flushMs` is cut off. */
@@ -57,6 +60,9 @@ export function createEventStreams(parts: StreamParts): EventStreams {
   return {
     get count() {
       return streams.size;
+    },
+    get isFull() {
+      return streams.size >= parts.limits.followers;
     },
     open: (agent, after, response) => {
       if (response.destroyed) return;

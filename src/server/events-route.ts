@@ -31,6 +31,10 @@ export async function answerWithEvents(
     throw new GoaldError("GOALD_CONFLICT", `The log of ${id} ends with event ${head}, there is no event ${after}.`, {
       hint: "Was the agent removed and made again? Begin anew, without Last-Event-ID and `after`.",
     });
+  if (streams.isFull)
+    throw new GoaldError("GOALD_DAEMON", `Too many programs follow agents at once: ${streams.count}.`, {
+      hint: "End some of them, and try again.",
+    });
   reply.hijack();
   streams.open(id, after, reply.raw);
   return undefined;

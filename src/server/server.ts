@@ -46,6 +46,7 @@ export interface LocalServer {
 
 const LIMITS: ServerLimits = {
   connections: 100,
+  followers: 80,
   bodyBytes: 1024 * 1024,
   headersMs: 10_000,
   requestMs: 30_000,

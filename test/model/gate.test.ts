@@ -131,4 +131,20 @@ describe("the gate to a model server", () => {
     await first;
     expect([gate.active, gate.queued]).toEqual([0, 0]);
   });
+
+  it("does not stay closed for an hour when the clock is set back by one", async () => {
+    const clock = fakeClock();
+    let backMs = 0;
+    const gate = createModelGate(
+      { concurrency: 1, requestsPerMinute: null },
+      { ...clock, now: () => new Date(clock.now().getTime() - backMs) },
+    );
+    const answers = [tooMany(30_000), REPLIED];
+    const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
+    await gate.guard(model).complete(REQUEST, never());
+    expect(gate.closedUntil).not.toBeNull();
+    backMs = 3_600_000;
+    expect(gate.closedUntil).toBeNull();
+    expect(await gate.guard(model).complete(REQUEST, never())).toBe(REPLIED);
+  });
 });

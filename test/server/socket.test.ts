@@ -122,6 +122,25 @@ describe("the limits of connections", () => {
     expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
   });
 
+  it("leave room to steer an agent, however many programs follow it", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { followers: 2 } });
+    await using _first = await api.follow("/v1/agents/t/events");
+    await using _second = await api.follow("/v1/agents/t/events");
+    const refused = await api.ask("GET", "/v1/agents/t/events", { headers: { accept: "text/event-stream" } });
+    expect([refused.status, refused.body]).toEqual([
+      503,
+      {
+        error: expect.objectContaining({
+          code: "GOALD_DAEMON",
+          message: "Too many programs follow agents at once: 2.",
+        }),
+      },
+    ]);
+    expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
+  });
+
   it("end a request whose head or body does not come", async () => {
     await using api = await serve(makeFakeControl(), { limits: { headersMs: 100, requestMs: 200 } });
     const answers = await Promise.all([
