@@ -5,6 +5,7 @@
  * together for the main loop. Nothing here decides anything.
  */
 import { join } from "node:path";
+import type { Tape } from "#cassette/tape.ts";
 import type { Registry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
@@ -124,10 +125,11 @@ function hostOf(
   };
 }
 
-function openShared(settings: Settings, store: Store, report: (problem: string) => void): Shared {
-  const http = createHttp();
+/** Those of an agent whose run is recorded or played are its own. */
+function openShared(settings: Settings, store: Store, report: (problem: string) => void, tape?: Tape): Shared {
+  const http = tape?.http(createHttp) ?? createHttp();
   const { concurrency, requestsPerMinute } = settings.daemon;
-  const gate = createModelGate({ concurrency, requestsPerMinute }, systemClock);
+  const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
   const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...temperatureOf(settings) }));
   const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
   return { http, gate, model, memory };
@@ -151,13 +153,17 @@ export interface ComposeOptions {
   report(problem: string): void;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
+  /** When its run is recorded, or played. */
+  readonly tape?: Tape;
 }
 
 export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
   const { home, settings, store } = host;
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
-  const { model, memory } = host.shared(options.report);
-  const room = (name: string) => roomOf(name, settings, windows);
+  const { report: tell, tape } = options;
+  const { model, memory } = tape ? openShared(settings, store, tell, tape) : host.shared(tell);
+  const known: Tape["value"] = tape?.value ?? ((_name, compute) => compute());
+  const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
   const folder = join(home.workspaceFolder, row.folder);
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
@@ -175,12 +181,13 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     words,
     ...room(settings.models.smart),
     roomOf: room,
-    priceOf: (name) => priceOf(name, settings.openai.baseUrl, prices),
+    priceOf: (name) =>
+      known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
-    clock: systemClock,
+    clock: tape?.clock ?? systemClock,
     signal: options.signal,
   });
   return {
@@ -195,6 +202,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
       remember: (before, event) => rememberStep(before, event, row.id),
       scrub: options.scrub,
       onCommitted: options.onCommitted,
+      ...(tape ? { through: tape.through } : {}),
     },
     [Symbol.asyncDispose]: async () => {
       await memory.flush();

@@ -21,6 +21,8 @@ export interface AgentSpec extends GivenSettings {
   readonly goals: readonly string[];
   /** Agent id of the parent, for a sub-agent. */
   readonly parent?: string;
+  /** Its id, for one that is played again; GOALD_CONFLICT when it is taken. Else the slug of its name. */
+  readonly id?: string;
 }
 
 export interface AgentRow {

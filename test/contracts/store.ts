@@ -57,6 +57,18 @@ function generalContract(make: () => Promise<Store>): void {
       ]);
     });
 
+    it("takes the id that is asked for, and refuses one that is taken or leads elsewhere", async () => {
+      const asked = await store.create({ ...SPEC, id: "foo-7" }, "key-2", AT);
+      expect(asked).toMatchObject({ id: "foo-7", name: "Foo", folder: "foo-7" });
+      expect(await store.read("foo-7", 0, 1)).toEqual([
+        { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC },
+      ]);
+      for (const id of ["foo", "foo-7", "../foo", "Foo 8", ""])
+        await expect(store.create({ ...SPEC, id }, `key of ${id}`, AT)).rejects.toMatchObject({
+          code: "GOALD_CONFLICT",
+        });
+    });
+
     it.each<[call: string, make: () => Promise<unknown>]>([
       ["claim", () => store.claim("bar")],
       ["commit", () => store.commit({ agent: "bar", epoch: 1 }, 0, NOTHING)],

@@ -32,7 +32,7 @@ import { senderKey, timerKey } from "#store/mailbox.ts";
 import { blobsIn } from "#store/references.ts";
 import { hasChildren } from "#store/remove.ts";
 import { isoTime, memoryId, toEvent } from "#store/rows.ts";
-import { folderOf, freeSlug } from "#store/slug.ts";
+import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
 
 /** Never changed once it is in the state: a unit changes copies. */
 interface Held {
@@ -226,7 +226,8 @@ function create(draft: Draft, spec: AgentSpec, key: string, at: string): AgentRo
   if (earlier) return earlier.row;
   const parent = spec.parent === undefined ? null : touch(draft, spec.parent).row;
   const event = createdEvent(spec, isoTime(at));
-  const id = freeSlug(event.name, (taken) => draft.agents.has(taken));
+  const isTaken = (taken: string): boolean => draft.agents.has(taken);
+  const id = spec.id === undefined ? freeSlug(event.name, isTaken) : requireFree(spec.id, isTaken);
   const folder = folderOf(id, parent?.folder ?? null);
   const times = { createdAt: event.at, updatedAt: event.at, wakeAt: event.at };
   const epoch = draft.highestEpoch;
