@@ -7,7 +7,7 @@ const AROUND = 40;
 export function differenceOf(recorded: ExchangeRequest, now: ExchangeRequest): string {
   if (recorded.method !== now.method || recorded.url !== now.url)
     return `it went to ${recorded.method} ${recorded.url}, and goes to ${now.method} ${now.url}`;
-  if (!recorded.body || !now.body) return "its body is another one, too long to be kept in the recording";
+  if (!recorded.body || !now.body) return "its body is another one, and the recording has no more of it than a hash";
   const found = firstDifference(jsonOf(recorded.body), jsonOf(now.body), "body");
   return found ?? "its body is written in another way";
 }
