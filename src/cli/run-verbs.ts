@@ -1,4 +1,4 @@
-/** run-verbs.ts -- the verbs that set an agent going: run, resume and replay. */
+/** run-verbs.ts -- the verbs that set an agent going: run, resume, replay and fork. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Bind, collect, positiveInteger } from "./bind.ts";
 
@@ -27,6 +27,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
   ).action(bind(async ([agent], options) => (await import("../verbs/resume.ts")).resumeVerb(agent, options)));
 
   addReplayVerb(program, bind);
+  addForkVerb(program, bind);
 }
 
 function addReplayVerb(program: Command, bind: Bind): void {
@@ -39,6 +40,34 @@ function addReplayVerb(program: Command, bind: Bind): void {
     .addHelpText("before", REPLAY_EXAMPLES)
     .action(bind(async ([file = ""], options) => (await import("../verbs/replay.ts")).replayVerb(file, options)));
 }
+
+function addForkVerb(program: Command, bind: Bind): void {
+  program
+    .command("fork")
+    .argument("<agent>", "id or name")
+    .description(
+      "a new agent that begins where another stood after a step: its log, memories and files; paused until it is resumed",
+    )
+    .addHelpText("before", FORK_EXAMPLES)
+    .addOption(
+      new Option("--step <number>", "after this step; 0 is before the first")
+        .argParser((value) => (value === "0" ? 0 : positiveInteger(value)))
+        .makeOptionMandatory(),
+    )
+    .option("-g, --goal <goal>", "a goal in place of those it had; repeat it for up to five", collect, [])
+    .option("--name <name>", "the new agent's name; default: the same")
+    .action(
+      bind(async ([agent = ""], { step, ...options }) =>
+        (await import("../verbs/fork.ts")).forkVerb(agent, Number(step), options),
+      ),
+    );
+}
+
+const FORK_EXAMPLES = `Examples:
+  goald fork foo --step 7
+  goald fork foo --step 7 --name "Foo in French" --goal "Write it in French"
+  goald resume "$(goald fork foo --step 7)" --continuous
+`;
 
 const REPLAY_EXAMPLES = `Examples:
   goald replay foo.ndjson
