@@ -12,6 +12,7 @@ import {
   type Frame,
   INTERRUPTED,
   initialState,
+  MAX_WINDOW_BATCH,
   type Message,
   type OpenCall,
   openCommand,
@@ -113,9 +114,10 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
     budgetUsd = before.budgetUsd,
     deadline = before.deadline,
     model = before.model,
+    windowBatch = before.windowBatch,
     background = before.background,
   } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, background };
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
 }
 
 /** A message that goald itself writes to the model. */
@@ -228,11 +230,14 @@ function closeCall(state: AgentState, callId: string): AgentState {
 const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inPhase(withMessage(state, at, message), at, { kind: "thinking" });
 
-const withMessage = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
-  inFrame(state, at.frame, (frame) => ({
-    ...frame,
-    window: [...frame.window, { seq: at.seq, ...message }].slice(-SHORT_TERM_MESSAGES),
-  }));
+/** The last nine; or, of an agent with a batch, up to so many more, which then go all at once: the prompt's beginning stays. */
+function withMessage(state: AgentState, at: At, message: Omit<Message, "seq">): AgentState {
+  const most = SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
+  return inFrame(state, at.frame, (frame) => {
+    const window = [...frame.window, { seq: at.seq, ...message }];
+    return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
+  });
+}
 
 const inPhase = (state: AgentState, at: At, phase: Phase): AgentState =>
   inFrame(state, at.frame, (frame) => ({ ...frame, phase }));
