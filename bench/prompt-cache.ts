@@ -114,8 +114,7 @@ function measure(title: string, requests: readonly Request[]): Row {
   const output = requests.reduce((sum, _request, index) => sum + estimateTokens(replyOf(index + 1)), 0);
   const usage = { inputTokens: tokens, cachedTokens: cached, outputTokens: output };
   const usd = MODELS.map((model) => costOf(usage, priceOfModel(model)));
-  const usdWithout = MODELS.map((model) => costOf({ ...usage, cachedTokens: 0 }, priceOfModel(model)));
-  return { title, tokens, same, cached, usd, usdWithout };
+  return { title, tokens, same, cached, usd };
 }
 
 function commonStart(one: string, other: string): string {

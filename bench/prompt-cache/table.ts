@@ -14,17 +14,14 @@ export interface Row {
 
 export function showTable(rows: readonly Row[], steps: number, models: readonly string[]): void {
   console.log(`A run of ${steps} steps: prompts in tokens, and US dollars for the whole run, replies included.`);
-  console.log(
-    "A ratio compares with the first row. Without a cache, the last column of each model is what it costs.\n",
-  );
+  console.log("A ratio compares with the first row. On a server that keeps nothing, cost goes by the tokens alone.\n");
   const [first] = rows;
   const share = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
-  console.log(line("", "tokens", "identical", "cached", ...models.flatMap((model) => [model, "ratio", "no cache"])));
-  for (const { title, tokens, same, cached, usd, usdWithout } of rows) {
+  console.log(line("", "tokens", "identical", "cached", ...models.flatMap((model) => [model, "ratio"])));
+  for (const { title, tokens, same, cached, usd } of rows) {
     const costs = usd.flatMap((cost, model) => [
       cost.toFixed(4),
       (cost / (first?.usd[model] ?? Number.NaN)).toFixed(2),
-      (usdWithout[model] ?? Number.NaN).toFixed(4),
     ]);
     console.log(line(title, String(tokens), share(same, tokens), share(cached, tokens), ...costs));
   }
