@@ -14,6 +14,7 @@ import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type Reading } from "#reply/read.ts";
+import { replySchemaOf } from "#reply/reply-schema.ts";
 import { ROOT_FOLDER, readShippedJson } from "./shipped.ts";
 
 export interface Catalogue {
@@ -24,6 +25,8 @@ export interface Catalogue {
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
   readReply(text: string, finishReason: string): Reading;
+  /** A reply as a strict JSON schema, for servers that keep to one. */
+  readonly replySchema: object;
 }
 
 /** Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
@@ -38,6 +41,7 @@ export async function loadCatalogue(home: Home): Promise<Catalogue> {
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
+    replySchema: replySchemaOf(registry.all),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-shared.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.
@@ -14,20 +14,14 @@ import type { Settings } from "#config/settings.ts";
 import type { Rules } from "#core/decide.ts";
 import { toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, Embedder, LanguageModel, Lease, Store } from "#core/ports.ts";
+import type { AgentRow, Lease, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { writeReport } from "#daemon/write-report.ts";
-import { createHttp, type Http } from "#http/http.ts";
-import { fallbackEmbedder } from "#memory/choose-embedder.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { createHttp } from "#http/http.ts";
 import { rememberStep } from "#memory/remember.ts";
-import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
-import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
@@ -35,6 +29,7 @@ import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
+import { openShared, type Shared } from "./main-shared.ts";
 import { readVersion } from "./shipped.ts";
 
 /** Who runs the agents of a home: the holder of its lock, with its store open for writing. */
@@ -55,13 +50,6 @@ export interface HostOptions {
   readonly role: "daemon" | "foreground";
   /** Where the local API is served, if it is. */
   readonly socket?: string;
-}
-
-interface Shared {
-  readonly http: Http;
-  readonly model: LanguageModel;
-  readonly gate: ModelGate;
-  readonly memory: RecallingMemory;
 }
 
 /**
@@ -108,7 +96,7 @@ function hostOf(
       return catalogue;
     },
     shared: (report) => {
-      shared ??= openShared(settings, store, report);
+      shared ??= openShared(home, settings, catalogue, store, report);
       return shared;
     },
     reload: async (newSettings) => {
@@ -125,16 +113,6 @@ function hostOf(
   };
 }
 
-/** Those of an agent whose run is recorded or played are its own. */
-function openShared(settings: Settings, store: Store, report: (problem: string) => void, tape?: Tape): Shared {
-  const http = tape?.http(createHttp) ?? createHttp();
-  const { concurrency, requestsPerMinute } = settings.daemon;
-  const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
-  const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...temperatureOf(settings) }));
-  const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
-  return { http, gate, model, memory };
-}
-
 /** An agent's parts for the main loop, and what must be closed after it. */
 export interface ComposedAgent extends AsyncDisposable {
   readonly lease: Lease;
@@ -145,6 +123,8 @@ export interface ComposedAgent extends AsyncDisposable {
 
 export interface ComposeOptions {
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Told the pieces of a reply as they arrive: for eyes only. */
+  onText?(piece: string): void;
   /** Takes the secrets of the settings out of a text that is kept. */
   scrub(text: string): string;
   /** The same, and whatever looks like a secret, for a text that is shown. */
@@ -161,7 +141,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const { home, settings, store } = host;
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
   const { report: tell, tape } = options;
-  const { model, memory } = tape ? openShared(settings, store, tell, tape) : host.shared(tell);
+  const { model, memory } = tape ? openShared(home, settings, host.catalogue, store, tell, tape) : host.shared(tell);
   const known: Tape["value"] = tape?.value ?? ((_name, compute) => compute());
   const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
   const folder = join(home.workspaceFolder, row.folder);
@@ -174,6 +154,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     folder,
     model,
     modelName: settings.models.smart,
+    fallbackModel: settings.models.fallback,
     memory,
     recallCount: settings.recall.count,
     registry,
@@ -183,12 +164,14 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     roomOf: room,
     priceOf: (name) =>
       known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
+    random: () => known("chance", Math.random),
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: tape?.clock ?? systemClock,
     signal: options.signal,
+    ...(options.onText ? { onText: (piece) => options.onText?.(piece) } : {}),
   });
   return {
     lease,
@@ -220,6 +203,8 @@ async function report({ store }: Host, row: AgentRow, folder: string, redact: (t
   if (current) await writeReport(current, { store, hosted: false, workspace, redact });
 }
 
+export { createLiveThoughts } from "#reply/live-thoughts.ts";
+
 /** Servers on the usual local ports; found, never used unasked. */
 export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
 
@@ -227,20 +212,3 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
   const { maxBadReplies, maxModelFailures } = settings.limits;
   return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
 }
-
-/** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
-function chooseEmbedder(settings: Settings, http: Http, report: (problem: string) => void): Embedder {
-  const offline = openHashEmbedder();
-  if (settings.embedder === "offline") return offline;
-  const remote = createOpenAIEmbedder({ ...serverOf(settings, http), model: settings.models.embedding });
-  if (settings.embedder === "openai") return remote;
-  return fallbackEmbedder(remote, offline, (reason) => report(`Memory works offline: ${reason}`));
-}
-
-function serverOf(settings: Settings, http: Http) {
-  const { apiKey, baseUrl, organization } = settings.openai;
-  const ofOrganization = organization ? { organization } : {};
-  return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
-}
-
-const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });

@@ -53,7 +53,7 @@ const ROOMS: readonly Room[] = [
   room("src/config/*.ts", CORE, UTIL, FILES, "node:crypto", "dotenv", "yaml"),
   withTypes(
     room("src/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
-    "#reply/read\\.ts",
+    "#reply/(read|live-thoughts)\\.ts",
   ),
   room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "pino"),
   // The main loop knows the outside only by the types of core/ports.ts.
@@ -135,6 +135,7 @@ describe("the import table", () => {
       "src/main-daemon.ts",
       "src/main-foreground.ts",
       "src/main-serve.ts",
+      "src/main-shared.ts",
       "src/main.ts",
     ]);
   });

@@ -1,7 +1,7 @@
 /**
  * floor.ts -- the child of the bench that goald is compared with: a bare loop with the same input and output.
  *
- * The same client, a system message and a last message of the same size, a window of nine messages, the
+ * The same client, a streamed reply, a system message and a last message of the same size, a window of nine messages, the
  * reply as JSON, the same append with its fsync, and two durable commits a step that write as many rows of
  * the same size as goald's. No recall, no embedding, no schema, no policy, no hash chain, no check of
  * paths, no recovery, no limits on time or bytes: what goald costs more is what those cost.
@@ -66,9 +66,19 @@ for (let step = 1; step <= steps; step++) {
   record("event", "asked", { step });
   save();
   const last: Message = { role: "user", content: `It is ${new Date().toISOString()}. ${recalls}` };
-  const completion = await openai.chat.completions.create({ model: "gpt-4.1", messages: [system, ...window, last] });
-  const text = completion.choices[0]?.message.content ?? "";
-  record("event", "replied", { step, text, usage: completion.usage });
+  const stream = await openai.chat.completions.create({
+    model: "gpt-4.1",
+    messages: [system, ...window, last],
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let text = "";
+  let usage: unknown;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? "";
+    usage = chunk.usage ?? usage;
+  }
+  record("event", "replied", { step, text, usage });
   const { thoughts, command } = JSON.parse(text) as Reply;
   record("event", "requested", { step, command, thought: thoughts.speak });
   record("event", "approved", { step });

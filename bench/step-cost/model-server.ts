@@ -5,7 +5,7 @@
  * append of 60. The words differ from step to step, as they do in real life, and are the same in every
  * run. It notes when a run's first request came and how big the requests were.
  */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What the server saw of one run. */
@@ -42,10 +42,12 @@ const server = createServer((incoming, outgoing) => {
     const body = Buffer.concat(chunks);
     seen.requests++;
     seen.requestBytes = body.length;
-    const { messages } = JSON.parse(body.toString()) as { messages: { content: string }[] };
+    const { messages, stream } = JSON.parse(body.toString()) as { messages: { content: string }[]; stream?: boolean };
     seen.systemChars = messages[0]?.content.length ?? 0;
     seen.lastMessageChars = messages.at(-1)?.content.length ?? 0;
-    outgoing.setHeader("content-type", "application/json").end(completion(seen.requests));
+    const content = reply(seen.requests);
+    if (stream) sendStream(content, seen.requests, outgoing);
+    else outgoing.setHeader("content-type", "application/json").end(completion(content, seen.requests));
   });
 });
 
@@ -53,9 +55,26 @@ process.on("message", (run: string) => process.send?.(runs.get(run)));
 process.on("disconnect", () => process.exit());
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 
-function completion(step: number): string {
+const USAGE = { prompt_tokens: 3000, completion_tokens: 150, total_tokens: 3150 };
+/** About a token. */
+const PIECE_CHARS = 4;
+
+/** Token by token, as fast as it can: what a step costs is then what the pieces cost. */
+function sendStream(content: string, step: number, outgoing: ServerResponse): void {
+  outgoing.setHeader("content-type", "text/event-stream");
+  const head = { id: `reply-${step}`, object: "chat.completion.chunk", created: 0, model: "gpt-4.1" };
+  const send = (choices: readonly object[], usage: object | null): void =>
+    void outgoing.write(`data: ${JSON.stringify({ ...head, choices, usage })}\n\n`);
+  for (let at = 0; at < content.length; at += PIECE_CHARS)
+    send([{ index: 0, delta: { content: content.slice(at, at + PIECE_CHARS) }, finish_reason: null }], null);
+  send([{ index: 0, delta: {}, finish_reason: "stop" }], null);
+  send([], USAGE);
+  outgoing.end("data: [DONE]\n\n");
+}
+
+function reply(step: number): string {
   const say = wordsFrom(step);
-  const content = JSON.stringify({
+  return JSON.stringify({
     thoughts: {
       text: `Step ${step}: ${say(14)}.`,
       reasoning: `${say(13)}.`,
@@ -65,15 +84,17 @@ function completion(step: number): string {
     },
     command: { name: "append_to_file", args: { file: "log.txt", text: `${step} ${say(9)}`.slice(0, 59).concat("\n") } },
   });
-  return JSON.stringify({
+}
+
+const completion = (content: string, step: number): string =>
+  JSON.stringify({
     id: `reply-${step}`,
     object: "chat.completion",
     created: 0,
     model: "gpt-4.1",
     choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 3000, completion_tokens: 150, total_tokens: 3150 },
+    usage: USAGE,
   });
-}
 
 /** The same words for the same seed: a linear congruential generator (Numerical Recipes). */
 function wordsFrom(seed: number): (count: number) => string {

@@ -84,6 +84,14 @@ const TABLE = [
   },
   { name: "models.fast", environment: ["FAST_LLM", "FAST_LLM_MODEL"], ...modelName, meaning: "Model for small tasks." },
   {
+    name: "models.fallback",
+    environment: ["FALLBACK_LLM"],
+    schema: { ...modelName.schema, nullable: true },
+    expected: "a model's name",
+    meaning:
+      "Model of the same server that is asked when the smart one is gone or fails for good; unset: the agent pauses.",
+  },
+  {
     name: "models.embedding",
     environment: ["EMBEDDING_MODEL"],
     ...modelName,

@@ -10,7 +10,13 @@ export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
 /** Frozen, complete and checked. */
 export interface Settings {
-  readonly models: { readonly smart: string; readonly fast: string; readonly embedding: string };
+  readonly models: {
+    readonly smart: string;
+    readonly fast: string;
+    /** null: none. */
+    readonly fallback: string | null;
+    readonly embedding: string;
+  };
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string; readonly organization: string | null };
   /** null: not sent, the server's own default. */
   readonly temperature: number | null;

@@ -45,6 +45,9 @@ export interface Rules {
  */
 const MAX_DEATHS = 3;
 
+/** Requests for one step, whatever they fail with, until it is paused. */
+export const MAX_TRIES = 8;
+
 /** Model calls and commands are numbered by step: an id that needs no randomness and reads well. */
 export const modelCallId = (step: number): string => `m${step}`;
 export const commandCallId = (step: number): string => `c${step}`;
@@ -99,8 +102,8 @@ function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Da
 
 /** A question without an answer: asking again costs money but changes nothing in the world. */
 function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
-  if (state.modelFailures >= rules.maxModelFailures)
-    return pause("model-unreachable", `The model did not answer ${state.modelFailures} times in a row.`);
+  if (state.modelFailures >= rules.maxModelFailures || state.failedTries.length >= MAX_TRIES)
+    return pause("model-unreachable", `The model did not answer ${state.failedTries.length} times in a row.`);
   const limit = limitReached(state, state.step, now);
   if (limit) return pause(limit.code, limit.reason);
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };

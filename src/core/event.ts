@@ -43,6 +43,9 @@ export interface Observation {
   readonly artifacts: readonly string[];
 }
 
+/** How a reply is asked for: bound to a schema, as some JSON, or in words alone. It is read alike in every mode. */
+export type OutputMode = "json_schema" | "json_object" | "plain";
+
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -94,6 +97,12 @@ export type PauseCode =
 /** What a waiting command or agent waits for. */
 export type WaitFor = "time" | "approval" | "person" | "agent";
 
+export interface Fallback {
+  readonly model: string;
+  /** ISO time, from which the agent's own model is tried again. */
+  readonly until: string;
+}
+
 interface OfCall {
   readonly step: number;
   readonly callId: string;
@@ -114,8 +123,7 @@ export type EventBody =
       readonly attempt: number;
       readonly epoch: number;
       readonly model: string;
-      /** How the reply is asked for: plain text today; schema modes come with The wire. */
-      readonly mode: "plain";
+      readonly mode: OutputMode;
       /** SHA-256 of model and messages: the same question has the same hash. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
@@ -139,6 +147,10 @@ export type EventBody =
       readonly message: string;
       /** ISO time of the next attempt, or null when another attempt cannot help. */
       readonly retryAt: string | null;
+      /** The next attempt is another request, which heeds what the server said: no failure of the model. */
+      readonly changed?: true;
+      /** The model that is asked from now on until that time, in place of one that fails for good. */
+      readonly fallback?: Fallback;
     } & OfCall)
   | { readonly type: "reply-rejected"; readonly step: number; readonly problems: readonly string[] }
   // -- the command: requested, judged, started, finished

@@ -5,20 +5,10 @@
  * clock, makes no id. `state = events.reduce(evolve, initialState)`.
  */
 import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
-import { mayHaveBeenCharged } from "./limits.ts";
+import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
+import { type At, closeCall, inPhase, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
-import {
-  type AgentState,
-  type Frame,
-  INTERRUPTED,
-  initialState,
-  MAX_WINDOW_BATCH,
-  type Message,
-  type OpenCall,
-  openCommand,
-  type Phase,
-  SHORT_TERM_MESSAGES,
-} from "./state.ts";
+import { type AgentState, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import { headOf } from "./text.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
@@ -27,21 +17,21 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       const { name, role, goals } = event;
       return { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
     }
-    case "settings-changed":
-      return { ...state, settings: settingsWith(state.settings, event) };
+    case "settings-changed": {
+      const fallback = event.model === undefined ? state.fallback : null;
+      return { ...state, fallback, settings: settingsWith(state.settings, event) };
+    }
     case "goals-changed":
       return goalsChanged(state, event);
     case "model-asked":
       return modelAsked(state, event);
     case "model-replied":
       return modelReplied(state, event);
-    case "model-failed": {
-      const { callId, code, retryAt, at } = event;
-      const failed = { ...settle(state, callId, mayHaveBeenCharged(code)), modelFailures: state.modelFailures + 1 };
-      return inPhase(failed, event, { kind: "retrying", callId, at: retryAt ?? at });
-    }
+    case "model-failed":
+      return modelFailed(state, event);
     case "reply-rejected": {
-      const rejected = { ...state, badReplies: state.badReplies + 1 };
+      const answered = answeredBy(closeQuestion(state, event.step), state.fallback);
+      const rejected = { ...answered, badReplies: state.badReplies + 1 };
       const text = event.problems.join("\n");
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
@@ -92,9 +82,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-paused":
       return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
-      return { ...state, paused: null, badReplies: 0, modelFailures: 0, deaths: 0, repetition: null };
+      return { ...answeredBy(state, null), paused: null, badReplies: 0, deaths: 0, repetition: null };
     case "turn-started":
-      return inPhase({ ...state, turn: event.turn }, event, { kind: "thinking" });
+      return inPhase({ ...state, turn: event.turn, fallback: null }, event, { kind: "thinking" });
     case "turn-finished":
       return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
   }
@@ -123,8 +113,6 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
 /** A message that goald itself writes to the model. */
 const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
-type At = { readonly seq: number; readonly frame: number };
-
 /** The model finds the new goals in its instructions; that they are new it would not notice by itself. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
   const changed = { ...state, goals: event.goals, grantedApprovals: 0, repetition: null };
@@ -133,44 +121,6 @@ function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): 
 }
 
 /** An attempt that is still open has ended unseen, in a process that is gone: its server may have worked for it. */
-function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
-  const { step, attempt, epoch, reservedTokens, reservedUsd = null, callId } = event;
-  const settled = settle(state, callId, true);
-  const call: OpenCall = { kind: "model", step, attempt, epoch, reservedTokens, reservedUsd };
-  return inPhase({ ...settled, step, open: { ...settled.open, [callId]: call } }, event, { kind: "asking", callId });
-}
-
-/** What was reserved for an attempt without a reply is lost, or free again; the call stays open for the next attempt. */
-function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
-  const call = state.open[callId];
-  if (call?.kind !== "model") return state;
-  const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
-  const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
-  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
-  return { ...state, lost: { tokens, usd }, open: { ...state.open, [callId]: settled } };
-}
-
-function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
-  const { callId, text, finishReason, usage, step, costUsd } = event;
-  const spent: AgentState["usage"] = {
-    modelCalls: state.usage.modelCalls + 1,
-    inputTokens: state.usage.inputTokens + usage.inputTokens,
-    outputTokens: state.usage.outputTokens + usage.outputTokens,
-    cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
-    estimated: state.usage.estimated || usage.estimated,
-  };
-  const paid = { ...state, usage: spent, costUsd: state.costUsd + (costUsd ?? 0), modelFailures: 0 };
-  const replied = closeCall(paid, callId);
-  const remembered = withMessage(replied, event, {
-    step,
-    kind: "reply",
-    from: "",
-    status: null,
-    source: "model",
-    text,
-  });
-  return inPhase(remembered, event, { kind: "reading", callId, reply: text, finishReason });
-}
 
 function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by } = event;
@@ -220,30 +170,4 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const finished = thinking(closed, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inPhase(finished, event, { kind: "closing", reason: headOf(text) });
-}
-
-function closeCall(state: AgentState, callId: string): AgentState {
-  const { [callId]: _closed, ...open } = state.open;
-  return { ...state, open };
-}
-
-const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
-  inPhase(withMessage(state, at, message), at, { kind: "thinking" });
-
-/** The last nine; or, of an agent with a batch, up to so many more, which then go all at once: the prompt's beginning stays. */
-function withMessage(state: AgentState, at: At, message: Omit<Message, "seq">): AgentState {
-  const most = SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
-  return inFrame(state, at.frame, (frame) => {
-    const window = [...frame.window, { seq: at.seq, ...message }];
-    return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
-  });
-}
-
-const inPhase = (state: AgentState, at: At, phase: Phase): AgentState =>
-  inFrame(state, at.frame, (frame) => ({ ...frame, phase }));
-
-function inFrame(state: AgentState, id: number, change: (frame: Frame) => Frame): AgentState {
-  const [root, ...rest] = state.frames;
-  const apply = (frame: Frame) => (frame.id === id ? change(frame) : frame);
-  return { ...state, frames: [apply(root), ...rest.map(apply)] };
 }

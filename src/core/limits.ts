@@ -58,6 +58,8 @@ const TURNED_DOWN: ReadonlySet<string> = new Set([
   "rate-limited",
   "conflict",
   "model-not-found",
+  "unknown-host",
+  "unsupported",
   "context-overflow",
   "bad-request",
   "not-implemented",

@@ -5,7 +5,7 @@
  * contract suite in test/contracts. `core` and `daemon` know only these types.
  * Longer than a file should be, so that the whole outside stands on one page: types and their contracts, no code.
  */
-import type { AgentSettings, GivenSettings, Observation, RecordedEvent, Usage } from "./event.ts";
+import type { AgentSettings, GivenSettings, Observation, OutputMode, RecordedEvent, Usage } from "./event.ts";
 
 export interface Clock {
   now(): Date;
@@ -249,6 +249,8 @@ export interface PromptMessage {
 export interface ModelRequest {
   readonly model: string;
   readonly messages: readonly PromptMessage[];
+  /** Absent: plain. */
+  readonly mode?: OutputMode;
 }
 /** `failed` covers everything but a bug: no server, refused, cut off, no finish_reason. */
 export type ModelAnswer =
@@ -259,12 +261,27 @@ export type ModelAnswer =
       readonly code: string;
       /** For people; no secrets in it. */
       readonly message: string;
+      /** With `context-overflow`: how many tokens the server says that it takes. */
+      readonly limitTokens?: number;
       /** Whether trying again may help, and not before how many milliseconds (null: the caller's own rule). */
-      readonly retry: { readonly afterMs: number | null } | null;
+      readonly retry: {
+        readonly afterMs: number | null;
+        /** The server refused a part of the request: the next one is asked on other terms, at once. */
+        readonly isChanged?: boolean;
+      } | null;
     };
 export interface LanguageModel {
-  /** Contract: resolves for every failure outside; rejects only when `signal` is aborted, with its reason. */
-  complete(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+  /**
+   * Contract: resolves for every failure outside; rejects only when `signal` is aborted, with its reason. `onText` is
+   * told the pieces of the reply's text as they arrive; they are nothing to act on, and may belong to no reply at all.
+   */
+  complete(request: ModelRequest, signal: AbortSignal, onText?: (piece: string) => void): Promise<ModelAnswer>;
+  /** How the server takes requests for this model, as far as it is known; absent: in plain text, whatever their length. */
+  terms?(model: string): Promise<{ readonly mode: OutputMode; readonly contextTokens: number | null }>;
+  /** Told whether a reply that was asked for in this mode could be read. */
+  noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
+  /** Told how many tokens, request and reply together, the server is believed to take; null: that was no help. */
+  noteContext?(model: string, tokens: number | null): Promise<void>;
 }
 
 // ---------------------------------------------------------------- memory

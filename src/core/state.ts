@@ -4,7 +4,16 @@
  * The state stays small for ever: nine messages (some more where a person asked for that), the open calls, a few counters.
  */
 import type { Annotations, Effect } from "./command.ts";
-import type { AgentSettings, CommandCall, Observation, PauseCode, Usage, WaitFor } from "./event.ts";
+import type {
+  AgentSettings,
+  CommandCall,
+  Fallback,
+  Observation,
+  OutputMode,
+  PauseCode,
+  Usage,
+  WaitFor,
+} from "./event.ts";
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
@@ -37,7 +46,15 @@ export type Phase =
   | { readonly kind: "thinking" }
   | { readonly kind: "asking"; readonly callId: string }
   | { readonly kind: "retrying"; readonly callId: string; readonly at: string }
-  | { readonly kind: "reading"; readonly callId: string; readonly reply: Text; readonly finishReason: string }
+  | {
+      readonly kind: "reading";
+      readonly callId: string;
+      readonly reply: Text;
+      readonly finishReason: string;
+      /** How the reply was asked for. */
+      readonly model: string;
+      readonly mode: OutputMode;
+    }
   | { readonly kind: "judging"; readonly callId: string }
   | { readonly kind: "awaiting-approval"; readonly callId: string }
   | { readonly kind: "approved"; readonly callId: string }
@@ -60,6 +77,8 @@ export type OpenCall =
       readonly step: number;
       readonly attempt: number;
       readonly epoch: number;
+      readonly model: string;
+      readonly mode: OutputMode;
       /** What may have been charged for it and is counted nowhere else; 0 as soon as its failure is told. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
@@ -110,6 +129,10 @@ export interface AgentState {
   /** In a row, since the last one that could be read / the last that answered. */
   readonly badReplies: number;
   readonly modelFailures: number;
+  /** Tries of the open question that failed, oldest first. */
+  readonly failedTries: readonly { readonly model: string; readonly code: string }[];
+  /** In place of the agent's own model. */
+  readonly fallback: Fallback | null;
   readonly usage: Usage & { readonly modelCalls: number };
   /** Reserved for calls whose end nobody saw, or that failed: it may have been charged. */
   readonly lost: { readonly tokens: number; readonly usd: number };
@@ -143,6 +166,8 @@ export const initialState: AgentState = {
   tainted: false,
   badReplies: 0,
   modelFailures: 0,
+  failedTries: [],
+  fallback: null,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },
   lost: { tokens: 0, usd: 0 },
   costUsd: 0,

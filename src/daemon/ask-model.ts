@@ -16,6 +16,7 @@ import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import type { Reading } from "#reply/read.ts";
+import { afterFailure, believedContext } from "./after-failure.ts";
 import type { Journal } from "./journal.ts";
 import { effectless, type Work } from "./work.ts";
 
@@ -32,6 +33,8 @@ export interface AskParts extends Room {
   readonly model: LanguageModel;
   /** For an agent that names none itself. */
   readonly modelName: string;
+  /** Asked when an agent's own model fails for good. */
+  readonly fallbackModel?: string | null;
   /** Without it, and when it answers undefined, no price is known: an agent with a budget asks nothing then. */
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
@@ -44,22 +47,32 @@ export interface AskParts extends Room {
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
+  /** Told the pieces of a reply as they arrive: for eyes only, nothing of it has happened. */
+  readonly onText?: (piece: string) => void;
+  /** 0 to 1, for waits; the machine's own chance when absent. */
+  random?(): number;
 }
 
 export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, callId, attempt } = move;
   const { state } = journal;
-  const model = state.settings.model ?? parts.modelName;
+  const model = modelFor(state, parts);
   const price = parts.priceOf?.(model);
   // Asked before the recall too, which may call a server.
   const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
   if (hopeless) return pause(hopeless);
-  const room = parts.roomOf?.(model) ?? parts;
+  const terms = await parts.model.terms?.(model);
+  const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
   const prompt = await composePrompt(state, parts, room);
-  if ("tooLong" in prompt) return pause({ code: "prompt-too-long", reason: prompt.tooLong });
+  if ("tooLong" in prompt) {
+    // Nothing is left to leave out: when it goes on, what was believed of the server is found out anew.
+    if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
+    return pause({ code: "prompt-too-long", reason: prompt.tooLong });
+  }
   const reserved = reserve(prompt.tokens, room.replyTokens, price);
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
+  const mode = terms?.mode ?? "plain";
   const request = { model, messages: prompt.messages };
   const asked: NewEvent = {
     type: "model-asked",
@@ -68,7 +81,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     attempt,
     epoch: journal.lease.epoch,
     model,
-    mode: "plain",
+    mode,
     requestHash: hash("sha256", JSON.stringify(request), "hex"),
     recallIds: prompt.recallIds,
     reservedTokens: reserved.tokens,
@@ -78,12 +91,30 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete(request, parts.signal);
-      const durationMs = parts.clock.now().getTime() - startedAt.getTime();
-      const call = { step, callId, attempt, price, promptTokens: prompt.tokens };
-      return { events: answerEvents(answer, call, durationMs, parts.clock) };
+      const answer = await parts.model.complete({ ...request, mode }, parts.signal, parts.onText);
+      const now = parts.clock.now();
+      if (answer.kind === "failed") {
+        if (answer.code === "context-overflow")
+          await parts.model.noteContext?.(model, believedContext(answer, reserved.tokens));
+        const { fallbackModel = null, random = Math.random } = parts;
+        return { events: afterFailure(answer, { step, callId, model }, journal.state, { now, random, fallbackModel }) };
+      }
+      const durationMs = now.getTime() - startedAt.getTime();
+      return { events: [replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs)] };
     },
   };
+}
+
+/** The agent's own, but for the time in which another one takes its place. */
+function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskParts): string {
+  const own = settings.model ?? modelName;
+  return fallback && clock.now().getTime() < Date.parse(fallback.until) ? fallback.model : own;
+}
+
+/** No more than the server was found to take. */
+function within({ contextTokens, replyTokens }: Room, knownTokens: number | null): Room {
+  if (knownTokens === null || knownTokens >= contextTokens) return { contextTokens, replyTokens };
+  return { contextTokens: knownTokens, replyTokens: Math.min(replyTokens, Math.floor(knownTokens / 4)) };
 }
 
 /** The most that the request may take: nothing of the prompt is cached, and the reply fills its room. */
@@ -124,31 +155,18 @@ async function composePrompt(
 interface AskedCall {
   readonly step: number;
   readonly callId: string;
-  readonly attempt: number;
   readonly price: Price | undefined;
   readonly promptTokens: number;
 }
 
-function answerEvents(answer: ModelAnswer, asked: AskedCall, durationMs: number, clock: Clock): readonly NewEvent[] {
-  const { step, callId, price } = asked;
-  const call = { step, callId };
-  if (answer.kind === "replied") {
-    const { text, finishReason } = answer;
-    const usage = answer.usage ?? estimatedUsage(asked.promptTokens, text);
-    const costUsd = price ? costOf(usage, price) : null;
-    return [{ type: "model-replied", ...call, text, finishReason, usage, costUsd, durationMs }];
-  }
-  const { code, message, retry } = answer;
-  if (retry) {
-    const waitMs = Math.min(MAX_WAIT_MS, Math.max(0, retry.afterMs ?? backoffMs(asked.attempt)));
-    const retryAt = new Date(clock.now().getTime() + waitMs).toISOString();
-    return [{ type: "model-failed", ...call, code, message, retryAt }];
-  }
-  const pauseCode = code === "unauthorized" || code === "quota-exhausted" ? "key-refused" : "model-refused";
-  return [
-    { type: "model-failed", ...call, code, message, retryAt: null },
-    { type: "agent-paused", code: pauseCode, reason: message },
-  ];
+function replied(
+  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
+  { step, callId, price, promptTokens }: AskedCall,
+  durationMs: number,
+): NewEvent {
+  const usage = counted ?? estimatedUsage(promptTokens, text);
+  const costUsd = price ? costOf(usage, price) : null;
+  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
 
 const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
@@ -158,15 +176,13 @@ const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
   estimated: true,
 });
 
-/** A day: what a server may ask for; one that says more is asked again then. */
-const MAX_WAIT_MS = 24 * 3_600_000;
-
-/** 1, 2, 4, … 60 seconds. */
-const backoffMs = (attempt: number): number => Math.min(60_000, 1000 * 2 ** (attempt - 1));
-
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
   const reading = parts.readReply(await journal.read(move.reply), finishReason);
+  const { phase } = activeFrame(journal.state);
+  // What was cut off says nothing of how it was asked for.
+  if (phase.kind === "reading" && finishReason !== "length")
+    await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
   if (reading.kind === "problem")
     return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
   const { call, repaired, thoughts } = reading;

@@ -15,6 +15,8 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 export interface HttpLimits {
   /** Of the body, decompressed. Beyond: GOALD_HTTP_TOO_LARGE. */
   readonly maxBytes: number;
+  /** The same of a stream of events, whose wrapping is many times its content; `maxBytes` when that is more. */
+  readonly maxStreamBytes: number;
   /** From the request to the answer's headers. Long by default: a local model may think for minutes. */
   readonly firstByteTimeoutMs: number;
   /** Silence allowed between two pieces of the body, while somebody waits for one. */
@@ -34,6 +36,7 @@ export interface Http {
 
 const DEFAULT_LIMITS: HttpLimits = {
   maxBytes: 8 * 1024 * 1024,
+  maxStreamBytes: 32 * 1024 * 1024,
   firstByteTimeoutMs: 10 * 60_000,
   idleTimeoutMs: 60_000,
   totalTimeoutMs: Number.POSITIVE_INFINITY,
@@ -94,6 +97,8 @@ function bounded(response: Response, watch: Watch, origin: string, limits: HttpL
     return response;
   }
   const reader = response.body.getReader();
+  const isEventStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const maxBytes = isEventStream ? Math.max(limits.maxBytes, limits.maxStreamBytes) : limits.maxBytes;
   let bytes = 0;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -108,7 +113,7 @@ function bounded(response: Response, watch: Watch, origin: string, limits: HttpL
             return;
           }
           bytes += value.byteLength;
-          if (bytes > limits.maxBytes) throw tooLarge(origin, limits.maxBytes);
+          if (bytes > maxBytes) throw tooLarge(origin, maxBytes);
           controller.enqueue(value);
         } catch (error) {
           watch.abort(error);

@@ -7,13 +7,17 @@
  */
 import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports.ts";
-import { type Asked, explainErrorBody, type Failure, failed } from "./failure.ts";
+import { type Asked, type Failure, failed } from "./asked.ts";
+import { joinParts } from "./chat-stream.ts";
+import { StatusError } from "./openai-client.ts";
 
+/** Throws a StatusError for an error that came in the place of a reply. */
 export function readChatReply(received: unknown, asked: Asked): ModelAnswer {
   const body = typeof received === "string" ? jsonOf(received) : received;
   if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
   if (!Array.isArray(body.choices)) {
-    if (body.error) return explainErrorBody(body.error, asked);
+    const error = body.error ?? (body.object === "error" ? body : undefined);
+    if (error) throw statusErrorOf(error);
     return unusable("broken-reply", "sent JSON that is no chat completion", body, asked);
   }
   const choice: unknown = body.choices[0];
@@ -24,26 +28,34 @@ export function readChatReply(received: unknown, asked: Asked): ModelAnswer {
 
   const message = isRecord(choice.message) ? choice.message : {};
   const text = textOf(message);
+  if (!text?.trim()) {
+    if (typeof message.refusal === "string" && message.refusal !== "")
+      return refused(asked.quote(message.refusal, 1_000), asked);
+    if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
+  }
   if (text !== undefined) return { kind: "replied", text, finishReason, usage: usageOf(body.usage) };
-  if (typeof message.refusal === "string" && message.refusal !== "")
-    return refused(asked.quote(message.refusal, 1_000), asked);
-  if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
   return unusable("incomplete-reply", "sent a reply without text", body, asked);
 }
 
-/** Text, joined parts of text, or tool calls as the JSON that the reply reader knows. */
-function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: Json): string | undefined {
-  const text = Array.isArray(content) ? joinParts(content) : content;
-  if (typeof text === "string" && text !== "") return text;
-  if (Array.isArray(toolCalls) && toolCalls.length > 0) return JSON.stringify({ tool_calls: toolCalls });
-  if (isRecord(functionCall)) return JSON.stringify({ tool_calls: [{ type: "function", function: functionCall }] });
-  return typeof text === "string" ? text : undefined;
+/** Routers put the real status in the error's `code`. */
+function statusErrorOf(error: unknown): StatusError {
+  const code = isRecord(error) ? Number(error.code ?? error.status) : Number.NaN;
+  const status = code >= 400 && code <= 599 ? code : 500;
+  return new StatusError(status, new Headers(), JSON.stringify({ error }));
 }
 
-const joinParts = (parts: readonly unknown[]): string =>
-  parts
-    .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
-    .join("");
+/**
+ * Text, joined parts of text, or tool calls as the JSON that the reply reader knows. A server that insists on tool calls
+ * puts what the model thinks into the text beside them.
+ */
+function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: Json): string | undefined {
+  const text = Array.isArray(content) ? joinParts(content) : content;
+  const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
+  if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
+  if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
+  // Text that may hold a command of its own is not taken apart here.
+  return text.includes("{") ? text : JSON.stringify({ thoughts: { text }, tool_calls: called });
+}
 
 /** What the server counted; null when it did not, or not in numbers. */
 function usageOf(usage: unknown): Usage | null {

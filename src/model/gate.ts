@@ -51,13 +51,14 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
 
   return {
     guard: (model) => ({
-      complete: (request, signal) =>
+      ...model,
+      complete: (request, signal, onText) =>
         slots.hold(async () => {
           await turns.hold(async () => {
             await waitForOpening(signal);
             await bucket?.take(signal);
           }, signal);
-          const answer = await model.complete(request, signal);
+          const answer = await model.complete(request, signal, onText);
           heed(answer);
           return answer;
         }, signal),

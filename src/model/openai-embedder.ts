@@ -9,7 +9,8 @@
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Embedder } from "#core/ports.ts";
-import { type Asked, explainFailure, failed } from "./failure.ts";
+import { type Asked, failed } from "./asked.ts";
+import { explainFailure } from "./failure.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 import { quoteWithout } from "./quote.ts";
 import { readVectors, VectorProblem } from "./vectors.ts";

@@ -1,48 +1,131 @@
 /**
  * openai-model.ts -- a language model behind any server that speaks chat completions.
  *
- * One request per call and no retries: the loop decides when to ask again and writes that down.
- * Whatever goes wrong outside is an answer of kind `failed`; only an aborted signal rejects.
+ * One request per call and no retries: the loop decides when to ask again and writes that down. Whatever goes
+ * wrong outside is an answer of kind `failed`; only an aborted signal rejects. What a server refuses of a request
+ * is learned (terms.ts), and the failure then says that the next request will be another one.
  */
-import type { LanguageModel } from "#core/ports.ts";
+import type { OutputMode } from "#core/event.ts";
+import type { Clock, LanguageModel, ModelRequest } from "#core/ports.ts";
+import { systemClock } from "#util/clock.ts";
+import type { Asked, Failure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
-import { type Asked, explainFailure, type Failure } from "./failure.ts";
+import { explainFailure, statusErrorIn } from "./failure.ts";
+import { inTurns } from "./in-turns.ts";
 import { listModels } from "./model-list.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 import { quoteWithout } from "./quote.ts";
+import { readAnswer } from "./read-answer.ts";
+import type { Sent } from "./step-down.ts";
+import { createTermsKeeper, type Terms, type TermsFile } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
   /** Left to the server when absent: some models take only their own. */
   readonly temperature?: number;
+  /** Silence allowed in a reply that has begun; a minute when absent. */
+  readonly idleTimeoutMs?: number;
+  /** What a reply must be, as a strict JSON schema; without it no schema is asked for. */
+  readonly replySchema?: object;
+  /** Where terms are kept; absent: for as long as this process lives. */
+  readonly termsFile?: TermsFile;
+  readonly clock?: Clock;
 }
 
 const OFFERED_NAMES = 10;
 const LIST_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 60_000;
+const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
+/** Failures behind which a refused part of the request may stand. */
+const HEEDED: ReadonlySet<string> = new Set(["bad-request", "model-not-found", "not-implemented", "server-error"]);
 
 /** Throws GOALD_CONFIG for a base URL that is none. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
   const client = lazyClient(settings);
   const server = shownUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
-  const sampling = settings.temperature === undefined ? {} : { temperature: settings.temperature };
+  const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
+  const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
+  const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? openMemoryFile());
+
+  /** The failure, and what is learned from it. */
+  async function explain(thrown: unknown, sent: Sent | undefined, asked: Asked, model: string): Promise<Failure> {
+    const failure = explainFailure(thrown, asked);
+    const refusal = statusErrorIn(thrown);
+    if (!refusal || !sent || !HEEDED.has(failure.code)) return failure;
+    if (refusal.status === 400 && failure.code === "model-not-found") return failure;
+    if (!(await terms.heed(model, sent, refusal))) return failure;
+    const message = `${failure.message} It is asked again without what it may not take.`;
+    return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
+  }
 
   return {
-    async complete({ model, messages }, signal) {
+    async terms(model) {
+      const { mode, contextTokens } = await terms.of(model);
+      return { mode: settings.replySchema || mode !== "json_schema" ? mode : "json_object", contextTokens };
+    },
+
+    noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
+    noteContext: (model, tokens) => terms.noteContext(model, tokens),
+
+    async complete(request, signal, onText) {
       signal.throwIfAborted();
+      const { model } = request;
       const asked: Asked = { server, model: quote(model), quote };
+      let sent: Sent | undefined;
       try {
         const openai = await client();
-        const body = { model, messages: messages.map(({ role, content }) => ({ role, content })), ...sampling };
-        const completion: unknown = await openai.chat.completions.create(body, { signal });
-        return readChatReply(completion, asked);
+        const current = await terms.of(model);
+        sent = sentOf(request, current, settings);
+        const body = bodyOf(request, sent, settings);
+        const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
+        const received = await readAnswer(response, { ...reading, onText });
+        signal.throwIfAborted();
+        const answer = readChatReply(received, asked);
+        if (answer.kind === "replied") await terms.taken(model);
+        return answer;
       } catch (error) {
         signal.throwIfAborted();
-        const failure = explainFailure(error, asked);
+        const failure = await explain(error, sent, asked, model);
         if (failure.code !== "model-not-found") return failure;
         const helpful = await withOfferedNames(failure, asked, settings, signal);
         signal.throwIfAborted();
         return helpful;
       }
+    },
+  };
+}
+
+/** What goes into a request, on these terms. */
+function sentOf({ mode = "plain" }: ModelRequest, { without, turns }: Terms, settings: OpenAIModelSettings): Sent {
+  const stream = !without.includes("stream");
+  const temperature = settings.temperature !== undefined && !without.includes("temperature");
+  const streamOptions = stream && !without.includes("stream_options");
+  return { mode, stream, streamOptions, temperature, turns, isBare: mode === "plain" && !stream && !temperature };
+}
+
+function bodyOf({ model, messages }: ModelRequest, sent: Sent, { temperature, replySchema }: OpenAIModelSettings) {
+  return {
+    model,
+    messages: sent.turns ? inTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
+    ...(sent.temperature ? { temperature } : {}),
+    ...formatOf(sent.mode, replySchema),
+    ...(sent.stream ? { stream: true } : {}),
+    ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
+  };
+}
+
+function formatOf(mode: OutputMode, schema: object | undefined): object {
+  if (mode === "json_schema" && schema)
+    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
+  return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
+}
+
+function openMemoryFile(): TermsFile {
+  let kept: unknown;
+  return {
+    read: async () => kept,
+    write: async (content) => {
+      kept = content;
     },
   };
 }

@@ -3,7 +3,7 @@
  *
  * Only four conversions are made: a finite number for a string, a list of one string for
  * a string, an integer in digits for an integer, a string for a list. `true` never becomes 1,
- * null never becomes "" or 0, an unknown argument is never dropped: dropping
+ * null never becomes "" or 0 (it leaves out what may be left out), an unknown argument is never dropped: dropping
  * `"mode": "append"` would overwrite a file. Templates copied from the prompt are told apart.
  */
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
@@ -26,6 +26,8 @@ export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: 
     const name = argumentNamed(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     const converted = property ? convert(value, property) : value;
+    // In a strict schema every argument is required, and this is how one is left out.
+    if (value === null && property && !schema.required?.includes(name)) continue;
     if (name in args && !isSame(args[name], converted)) return { kind: "twice", name };
     args[name] = converted;
   }

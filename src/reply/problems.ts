@@ -33,6 +33,8 @@ export const cutOff = (): string =>
   "The reply was cut off before the command was complete, so nothing was run. Keep the thoughts short, and write long text in several steps.";
 export const damagedCommand = (name: string): string =>
   `The JSON was broken at the command itself, and what ${name} was to do could only be guessed. Send it again with every quote and backslash inside strings escaped.`;
+export const damagedLetters = (name: string): string =>
+  `A letter in the args of ${name} arrived damaged (as U+FFFD), so nothing was run. Send it again, with other letters or as \\u escapes.`;
 export const severalCommands = (): string =>
   "The reply holds more than one command, and they differ. Send one command; the next one can follow after its result.";
 export const keyTwice = (key: string): string =>

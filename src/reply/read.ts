@@ -167,9 +167,17 @@ function readCommand(search: Search, source: string, parsed: ParsedObject, { cat
     search.hasCutCommand = true;
     search.problems.unshift(problem.cutOff());
   } else if (checked.kind === "invalid") search.problems.push(...checked.problems);
+  else if (source.includes("\ufffd") && isDamaged(checked.call))
+    search.problems.push(problem.damagedLetters(checked.call.name));
   else if (parsed.trust === "guessed") vouch(search, source, checked.call, hasSideEffect, validator);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict" });
 }
+
+/** Bytes that are no text came in the place of a letter: what stood there is lost. */
+const isDamaged = ({ args }: CommandCall): boolean =>
+  Object.values(args)
+    .flat()
+    .some((value) => typeof value === "string" && value.includes("\ufffd"));
 
 /** Nothing of the command was lost at the reply's end. */
 function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {

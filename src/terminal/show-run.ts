@@ -7,33 +7,68 @@
 import { styleText } from "node:util";
 import type { CommandCall, EventOf, RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
+import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
+import { createShowLive, type ShowLiveParts } from "./show-live.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
   readonly colour: boolean;
   /** The thoughts in a reply, read as the loop reads it. */
   thoughtsOf(reply: string, finishReason: string): Thoughts | null;
+  /** On a terminal: thoughts are shown while the reply arrives. */
+  readonly live?: Omit<ShowLiveParts, "label">;
+}
+
+export interface ShowRun {
+  (event: RecordedEvent): void;
+  /** A piece of the reply that is arriving; absent where nothing is shown of it. */
+  readonly onText?: (piece: string) => void;
 }
 
 const MAX_RAW_REPLY_CHARS = 300;
 const MAX_RESULT_CHARS = 1_500;
 const MAX_ARGUMENT_CHARS = 1_000;
 
-export function createShowRun(parts: ShowRunParts): (event: RecordedEvent) => void {
+export function createShowRun(parts: ShowRunParts): ShowRun {
   const { print } = parts;
   const paint = (style: Style, text: string): string =>
     parts.colour ? styleText(style, text, { validateStream: false }) : text;
-  return (event) => {
+  const live = parts.live && createShowLive({ ...parts.live, label: (name) => paint("bold", LABELS[name]) });
+  const show = (event: RecordedEvent): void => {
+    const shownLive = live?.end();
     if (event.type === "model-asked") print("");
     for (const [style, label, text] of fieldsOf(event, parts)) {
       const body = indent(clean(text).trim());
+      if (isShown(label, body, shownLive, parts.live)) continue;
       if (label === "") print(paint(style, body));
       else if (body !== "") print(`${paint(style, label)} ${body}`);
     }
   };
+  return live ? Object.assign(show, { onText: live.push }) : show;
 }
+
+/** It stands there already, word for word. */
+function isShown(
+  label: string,
+  body: string,
+  shown: ReadonlyMap<ThoughtName, string> | undefined,
+  live: ShowRunParts["live"],
+): boolean {
+  if (!shown || shown.size === 0) return false;
+  const name = NAMES.find((each) => LABELS[each] === label);
+  return name !== undefined && shown.get(name) === live?.redact(body);
+}
+
+const LABELS: Readonly<Record<ThoughtName, string>> = {
+  text: "Thoughts:",
+  reasoning: "Reasoning:",
+  plan: "Plan:",
+  criticism: "Criticism:",
+  speak: "Says:",
+};
+const NAMES = Object.keys(LABELS) as readonly ThoughtName[];
 
 type Style = "bold" | "dim" | "cyan" | "green" | "yellow";
 /** Without a label the text stands alone, in the style. */
@@ -46,7 +81,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "model-replied":
       return thoughtFields(event, parts);
     case "model-failed":
-      return [["yellow", "No reply:", `${event.message}${event.retryAt ? ` Trying again at ${event.retryAt}.` : ""}`]];
+      return [["yellow", "No reply:", `${event.message}${nextTry(event)}`]];
     case "reply-rejected":
       return [["yellow", "Reply not usable:", event.problems.join("\n")]];
     case "command-requested":
@@ -91,13 +126,12 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
 function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: ShowRunParts): readonly Field[] {
   const thoughts = parts.thoughtsOf(headOf(text), finishReason);
   if (!thoughts) return [["bold", "Reply:", oneLine(headOf(text), MAX_RAW_REPLY_CHARS)]];
-  return [
-    ["bold", "Thoughts:", thoughts.text],
-    ["bold", "Reasoning:", thoughts.reasoning],
-    ["bold", "Plan:", thoughts.plan],
-    ["bold", "Criticism:", thoughts.criticism],
-    ["bold", "Says:", thoughts.speak],
-  ];
+  return NAMES.map((name) => ["bold", LABELS[name], thoughts[name]]);
+}
+
+function nextTry({ retryAt, changed, fallback }: EventOf<"model-failed">): string {
+  if (fallback) return ` Going on with ${clean(fallback.model)}.`;
+  return retryAt && !changed ? ` Trying again at ${retryAt}.` : "";
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {

@@ -11,7 +11,7 @@ import { createStepLog } from "#daemon/log-step.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
-import { composeAgent, type Host } from "../main.ts";
+import { composeAgent, createLiveThoughts, type Host } from "../main.ts";
 import type { House } from "./house.ts";
 import { beginRecording, endRecording } from "./recording.ts";
 import { createPresenter, createShow, exitCodeOf, type Show, sayEnd } from "./result.ts";
@@ -59,6 +59,7 @@ export async function hostAgent(
           show(event);
         }
       },
+      onText: (piece) => show.onText?.(piece),
       report,
       scrub: house.scrub,
       redact: house.redact,
@@ -67,7 +68,7 @@ export async function hostAgent(
     });
     const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
     const onOpened = ({ open }: AgentState): void => {
-      show = createPresenter(house, thoughtsOf, open);
+      show = createPresenter(house, thoughtsOf, open, createLiveThoughts);
     };
     // The question's own line ends first.
     const withdrawn = (verdict?: string): void => talk.say(verdict ? `\nIt was ${verdict} elsewhere.` : "");

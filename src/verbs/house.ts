@@ -33,6 +33,8 @@ export interface Talk {
   readonly interactive: boolean;
   data(line: string): void;
   say(line: string): void;
+  /** Data for a person's eyes before its line is whole; absent where no person looks on. */
+  readonly write?: (text: string) => void;
   /** The person's lines; opened at the first question. */
   input(): LineInput;
   /** True when the last question was left by Ctrl-C. */
@@ -61,6 +63,7 @@ export function openTalk(options: GlobalOptions): Talk {
     interactive,
     data: (line) => console.log(json ? inertJson(line) : line),
     say: (line) => (json ? console.error(line) : console.log(line)),
+    ...(!json && stdout.isTTY === true ? { write: (text: string) => void stdout.write(text) } : {}),
     input: () => {
       input ??= openLineInput(stdin, stdout);
       return input;

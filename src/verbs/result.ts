@@ -4,13 +4,13 @@
  * Both come out in the very same form: lines for a person, or NDJSON with a last line `result`.
  */
 import { EXIT } from "#core/errors.ts";
-import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
 import { createEventLines } from "#terminal/event-line.ts";
-import { createShowRun, type ShowRunParts } from "#terminal/show-run.ts";
+import { createShowRun, type ShowRun, type ShowRunParts } from "#terminal/show-run.ts";
 import { again, counted, type House } from "./house.ts";
 
-export type Show = (event: RecordedEvent) => void;
+export type Show = ShowRun;
 
 /** The agent that is shown, as far as its end speaks of it. */
 export interface Shown {
@@ -20,17 +20,28 @@ export interface Shown {
 }
 
 /** `begun`: the calls that are open where it starts to show. */
-export function createPresenter(house: House, thoughtsOf: ShowRunParts["thoughtsOf"], begun: AgentState["open"]): Show {
+export function createPresenter(
+  house: House,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+  begun: AgentState["open"],
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
   const { talk, redact } = house;
-  if (!talk.json) return createShow(house, thoughtsOf);
+  if (!talk.json) return createShow(house, thoughtsOf, createScanner);
   const toLine = createEventLines(begun);
   return (event) => talk.data(redact(JSON.stringify(toLine(event))));
 }
 
-export const createShow = (
-  { talk, redact, colour }: House,
+/** `createScanner`: given where a reply is seen while it arrives. */
+export function createShow(
+  { talk, redact, colour, settings }: House,
   thoughtsOf: ShowRunParts["thoughtsOf"],
-): ReturnType<typeof createShowRun> => createShowRun({ print: (line) => talk.data(redact(line)), colour, thoughtsOf });
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
+  const { write } = talk;
+  const live = write && createScanner && !settings.plainOutput ? { live: { write, redact, createScanner } } : {};
+  return createShowRun({ print: (line) => talk.data(redact(line)), colour, thoughtsOf, ...live });
+}
 
 const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   person: EXIT.waitsForHuman,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-6Tz1bV8mKe4";
@@ -66,6 +66,28 @@ describe("the set-up on a terminal", () => {
     expect(system).toContain("1. Count to one\n2. Stop\n");
     expect(ended.stdout).toContain("\x1b[");
     expect(readable(terminal)).toMatch(/2 steps, 200 tokens in and \d+ out\.\nWorkspace: \/.*\/workspace\/foo\n$/);
+  });
+
+  it.concurrent("shows the thoughts of a reply that is still arriving, once, and runs nothing before its end", async () => {
+    const rest = Promise.withResolvers<void>();
+    const text = replyWith(append("1\n"), "I write the first line now.");
+    const server = await startOpenAIServer({
+      reply: () => ({
+        text,
+        streamed: { pause: { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise } },
+      }),
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const terminal = goald.openTerminal([...NEW_AGENT, "--continuous", "--max-steps", "1"]);
+    await terminal.see("I write the first");
+    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
+    expect(await typesOf(goald)).toEqual(["agent-created", "model-asked"]);
+    rest.resolve();
+    endedWith(6, await terminal.ended);
+    await server.close();
+    expect(readable(terminal).match(/Thoughts: I write the first line now\.\n/g)).toHaveLength(1);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe("1\n");
   });
 
   it.concurrent("takes Enter for every default, an agent with goals of its own", async () => {

@@ -29,6 +29,6 @@ export async function ask(baseUrl: string, settings: Partial<OpenAIModelSettings
   return model.complete({ model: "gpt-test", messages }, new AbortController().signal);
 }
 
-export async function answerTo(answer: Answer): Promise<ModelAnswer> {
-  return ask((await start({ reply: [answer] })).baseUrl);
+export async function answerTo(answer: Answer, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
+  return ask((await start({ reply: [answer] })).baseUrl, settings);
 }

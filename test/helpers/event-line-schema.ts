@@ -63,7 +63,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       attempt: positive,
       epoch: positive,
       model: string,
-      mode: { const: "plain" },
+      mode: { enum: ["json_schema", "json_object", "plain"] },
       requestHash: { type: "string", pattern: "^[0-9a-f]{64}$" },
       recallIds: strings,
       reservedTokens: positive,
@@ -74,7 +74,18 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count },
     optional: { costUsd: usdOrNull },
   },
-  "model-failed": { required: { ...ofModelCall, code: string, message: string, retryAt: timeOrNull } },
+  "model-failed": {
+    required: { ...ofModelCall, code: string, message: string, retryAt: timeOrNull },
+    optional: {
+      changed: { const: true },
+      fallback: {
+        type: "object",
+        additionalProperties: false,
+        required: ["model", "until"],
+        properties: { model: string, until: timeOrNull },
+      },
+    },
+  },
   "reply-rejected": { required: { ...ofStep, problems: { ...strings, minItems: 1 } } },
   "command-requested": { required: { ...ofCall, thought: string, repaired: bool } },
   "command-approved": { required: { ...ofCall, by: { enum: ["policy", "person", "earlier-approval"] } } },

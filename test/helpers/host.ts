@@ -94,6 +94,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           contextTokens: 32_000,
           replyTokens: 1_000,
           readReply,
+          random: () => 0,
           openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files: own, onChange, lastVersion }),
           openOwnWorkspace: (_folder, onChange) =>
             new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),

@@ -7,7 +7,7 @@ import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
-import type { AgentRow, LongTermMemory, Store } from "#core/ports.ts";
+import type { AgentRow, LanguageModel, LongTermMemory, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Answer, runForeground } from "#daemon/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#daemon/perform.ts";
@@ -29,6 +29,10 @@ export interface LoopOptions {
   readonly goals?: readonly string[];
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
+  /** In the place of the scripted one, which then hears nothing. */
+  readonly model?: LanguageModel;
+  readonly fallbackModel?: string;
+  readonly maxModelFailures?: number;
 }
 export interface RunChange {
   /** Around the store that the loop sees: where crashes happen. */
@@ -82,7 +86,8 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const prepare = createPrepare({
       agentId: row.id,
       folder: "/nowhere",
-      model,
+      model: options.model ?? model,
+      fallbackModel: options.fallbackModel ?? null,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
       recallCount: 10,
@@ -94,6 +99,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       ...(options.priceOf ? { priceOf: options.priceOf } : {}),
       ...(options.roomOf ? { roomOf: options.roomOf } : {}),
       readReply,
+      random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
@@ -105,7 +111,12 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       clock,
       prepare: change.prepare?.(prepare) ?? prepare,
       remoteRecall: () => false,
-      rules: { epoch: lease.epoch, facts: (name) => registry.get(name), maxBadReplies: 3, maxModelFailures: 3 },
+      rules: {
+        epoch: lease.epoch,
+        facts: (name) => registry.get(name),
+        maxBadReplies: 3,
+        maxModelFailures: options.maxModelFailures ?? 3,
+      },
       remember: (before, event) => rememberStep(before, event, row.id),
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),

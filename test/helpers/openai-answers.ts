@@ -1,10 +1,14 @@
 /** openai-answers.ts -- what the OpenAI-compatible test server sends: completions, vectors, lists, errors, and every way to fail. */
 import type { ServerResponse } from "node:http";
+import { type Streaming, stream } from "./openai-stream.ts";
 
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { readonly role: string; readonly content: string }[];
   readonly temperature?: number;
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: true };
+  readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };
 }
 export interface EmbeddingRequest {
   readonly model: string;
@@ -13,7 +17,7 @@ export interface EmbeddingRequest {
   readonly dimensions?: number;
 }
 
-/** A chat completion; what is null is left out of it. */
+/** A chat completion, in pieces when the request asks for a stream; what is null is left out of it. */
 interface Completion {
   readonly text?: string | null;
   readonly finishReason?: string | null;
@@ -21,6 +25,8 @@ interface Completion {
   readonly toolCalls?: readonly unknown[];
   readonly usage?: object | null;
   readonly delayMs?: number;
+  /** How it is streamed; "document": not at all, whatever was asked for. */
+  readonly streamed?: Streaming | "document";
 }
 export interface RawAnswer {
   readonly status: number;
@@ -98,12 +104,19 @@ function wordVector(words: string, dimensions: number): Float32Array {
   return vector;
 }
 
-export function give(answer: Answer, outgoing: ServerResponse): void {
+/** `request`: the chat request that this answers, if it is one. */
+export function give(answer: Answer, outgoing: ServerResponse, request?: ChatRequest): void {
   if (typeof answer === "object" && "fault" in answer) {
     giveFault(answer.fault, outgoing);
     return;
   }
   const completion = typeof answer === "string" ? { text: answer } : answer;
+  if (!("status" in completion) && request?.stream && completion.streamed !== "document") {
+    const { streamed = {}, delayMs = 0 } = completion;
+    const wantsUsage = request.stream_options !== undefined;
+    setTimeout(() => void stream(completionBody(completion), streamed, wantsUsage, outgoing), delayMs);
+    return;
+  }
   const raw = "status" in completion ? completion : { status: 200, body: completionBody(completion) };
   setTimeout(() => giveRaw(raw, outgoing), completion.delayMs ?? 0);
 }

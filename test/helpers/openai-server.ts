@@ -7,7 +7,7 @@
  */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Ajv } from "ajv";
+import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
 import {
   type Answer,
   type ChatRequest,
@@ -20,6 +20,7 @@ import {
   type RawAnswer,
   unauthorized,
 } from "./openai-answers.ts";
+import { RESPONSE_FORMAT } from "./strict-schema.ts";
 
 export type { Answer, EmbeddingRequest } from "./openai-answers.ts";
 
@@ -60,7 +61,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   const server = createServer((incoming, outgoing) => {
     outgoing.on("error", () => undefined);
     answer(incoming).then(
-      (given) => give(given, outgoing),
+      ([given, chat]) => give(given, outgoing, chat),
       (error: unknown) => {
         violations.push(`The reply function threw: ${String(error)}`);
         give(failure(500, "the test's reply function threw"), outgoing);
@@ -77,22 +78,22 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   return { baseUrl, port, requests, chats, violations, close, [Symbol.asyncDispose]: close };
 
-  async function answer(incoming: IncomingMessage): Promise<Answer> {
+  async function answer(incoming: IncomingMessage): Promise<readonly [Answer, ChatRequest?]> {
     const { method = "", url = "", headers } = incoming;
     const text = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8");
     const body = parse(text);
     requests.push({ method, path: url, headers, body });
     if (options.apiKey !== undefined && headers.authorization !== `Bearer ${options.apiKey}`)
-      return unauthorized(headers.authorization);
+      return [unauthorized(headers.authorization)];
     switch (`${method} ${url}`) {
       case "POST /v1/chat/completions":
-        return answerChat(body, headers["content-type"]);
+        return [await answerChat(body, headers["content-type"]), body as ChatRequest];
       case "POST /v1/embeddings":
-        return answerEmbeddings(body);
+        return [answerEmbeddings(body)];
       case "GET /v1/models":
-        return options.models === null ? notFound() : modelList(options.models ?? ["test-model"]);
+        return [options.models === null ? notFound() : modelList(options.models ?? ["test-model"])];
       default:
-        return notFound();
+        return [notFound()];
     }
   }
 
@@ -121,7 +122,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
 
 // ---------------------------------------------------------------- what requests may say
 
-const ajv = new Ajv({ allErrors: true });
+const ajv = new Ajv({ allErrors: true, strictRequired: false, strictTypes: false });
 const text = { type: "string", minLength: 1 } as const;
 const isChatRequest = ajv.compile<ChatRequest>({
   type: "object",
@@ -146,10 +147,19 @@ const isChatRequest = ajv.compile<ChatRequest>({
     stop: { anyOf: [text, { type: "array", minItems: 1, maxItems: 4, items: text }] },
     seed: { type: "integer" },
     n: { const: 1 },
-    stream: { const: false },
+    stream: { type: "boolean" },
+    stream_options: {
+      type: "object",
+      additionalProperties: false,
+      required: ["include_usage"],
+      properties: { include_usage: { const: true } },
+    },
+    response_format: RESPONSE_FORMAT,
     user: text,
     prompt_cache_key: text,
   },
+  // OpenAI refuses it for a request that is not streamed.
+  dependentSchemas: { stream_options: { required: ["stream"], properties: { stream: { const: true } } } },
 });
 const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
   type: "object",

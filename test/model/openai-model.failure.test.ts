@@ -7,12 +7,14 @@ afterEach(closeServers);
 
 describe("an error status", () => {
   const later = { afterMs: null };
+  const changed = { afterMs: 0, isChanged: true };
   const error = (message: string, code?: string) => ({ error: { message, type: "x", param: null, code } });
   it.each<[number, object | string, string, object | null, RegExp]>([
-    [400, error("Unrecognized request argument: temprature"), "bad-request", null, /temprature/],
-    [422, { detail: [{ loc: ["body", "messages"], msg: "field required" }] }, "bad-request", null, /field required/],
-    [400, { error: "model is required" }, "bad-request", null, /model is required/],
-    [400, { message: "plain message" }, "bad-request", null, /plain message/],
+    [400, error("Unrecognized request argument: temprature"), "unsupported", changed, /temprature/],
+    [422, { detail: [{ loc: ["body", "messages"], msg: "field required" }] }, "unsupported", changed, /field required/],
+    [400, { error: "model is required" }, "unsupported", changed, /model is required/],
+    [400, { message: "plain message" }, "unsupported", changed, /plain message/],
+    [400, error("The response was filtered", "content_filter"), "refused", null, /filtered/],
     [405, "", "bad-request", null, /405/],
     [400, error("too many", "context_length_exceeded"), "context-overflow", null, /longer than the model/],
     [400, error("This model's maximum context length is 8192 tokens."), "context-overflow", null, /8192/],
@@ -111,7 +113,7 @@ describe("no answer", () => {
   });
 
   it.each<[string, string, string, boolean]>([
-    ["ENOTFOUND", "getaddrinfo ENOTFOUND api.example", "no-connection", true],
+    ["ENOTFOUND", "getaddrinfo ENOTFOUND api.example", "unknown-host", true],
     ["EAI_AGAIN", "getaddrinfo EAI_AGAIN api.example", "no-connection", true],
     ["ECONNRESET", "read ECONNRESET", "connection-lost", true],
     ["UND_ERR_CONNECT_TIMEOUT", "Connect Timeout Error", "timeout", true],

@@ -11,10 +11,17 @@ import type { Answer } from "../helpers/openai-server.ts";
 afterEach(closeServers);
 
 describe("a reply", () => {
-  it("asks for nothing but the model and the messages, with the key, once", async () => {
+  it("asks for nothing but the model, the messages and a stream, with the key, once", async () => {
     const server = await start({ reply: "fine", apiKey: KEY });
     expect(await ask(server.baseUrl)).toMatchObject({ kind: "replied", text: "fine", finishReason: "stop" });
-    expect(server.chats).toEqual([{ model: "gpt-test", messages: [{ role: "user", content: "Which command?" }] }]);
+    expect(server.chats).toEqual([
+      {
+        model: "gpt-test",
+        messages: [{ role: "user", content: "Which command?" }],
+        stream: true,
+        stream_options: { include_usage: true },
+      },
+    ]);
     expect(server.violations).toEqual([]);
     const { headers } = server.requests[0] ?? {};
     expect(headers?.["openai-organization"]).toBeUndefined();
@@ -53,7 +60,16 @@ describe("a reply", () => {
       { text: null, finishReason: "tool_calls", toolCalls: [call] },
       { text: JSON.stringify({ tool_calls: [call] }) },
     ],
-    ["of text keeps the text when there are tool calls too", { text: "words", toolCalls: [call] }, { text: "words" }],
+    [
+      "of text and tool calls has the text for thoughts",
+      { text: "words", toolCalls: [call] },
+      { text: JSON.stringify({ thoughts: { text: "words" }, tool_calls: [call] }) },
+    ],
+    [
+      "of text with JSON in it keeps the text when there are tool calls too",
+      { text: "{}", toolCalls: [call] },
+      { text: "{}" },
+    ],
     [
       "of an old function call is read as a tool call",
       {
@@ -140,7 +156,7 @@ describe("an answer that is no reply", () => {
       { status: 200, body: '{"choices": [', headers: { "content-type": "application/json" } },
       "broken-reply",
       later,
-      /not JSON/,
+      /no JSON object/,
     ],
     ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
     ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
@@ -164,8 +180,8 @@ describe("an answer that is no reply", () => {
       null,
       /redirects to https:\/\/example.com\/v1;.*base URL/,
     ],
-    ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608 bytes/],
-    ["10 MB of an error", { status: 400, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
+    ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
+    ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
     [
       "a gzip bomb",
       { status: 200, headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(64 << 20)) },

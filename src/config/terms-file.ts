@@ -1,0 +1,33 @@
+/**
+ * terms-file.ts -- `.goald/model-servers.json`: what goald has learned of the model servers, kept over restarts.
+ *
+ * A file and no table of the store: it belongs to no agent, is no truth, and may be deleted at any time. Only the host
+ * writes it. What cannot be read is as if it were not there, what cannot be written is learned again.
+ */
+import { join } from "node:path";
+import { readTextFile } from "./read-text-file.ts";
+import { replacePrivateFile } from "./replace-private-file.ts";
+
+const FILE_NAME = "model-servers.json";
+const MAX_BYTES = 1024 * 1024;
+
+export interface TermsFile {
+  read(): Promise<unknown>;
+  write(content: unknown): Promise<void>;
+}
+
+export function openTermsFile(privateFolder: string): TermsFile {
+  const path = join(privateFolder, FILE_NAME);
+  return {
+    async read() {
+      try {
+        return JSON.parse((await readTextFile(path, MAX_BYTES))?.text ?? "null") as unknown;
+      } catch {
+        return undefined;
+      }
+    },
+    async write(content) {
+      await replacePrivateFile(path, `${JSON.stringify(content, null, 2)}\n`).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** evolve-question.ts -- the fold of a question to the model: asked, failed, asked again, answered. */
+import type { EventOf } from "./event.ts";
+import { type At, closeCall, inPhase, withMessage } from "./fold.ts";
+import { mayHaveBeenCharged } from "./limits.ts";
+import type { AgentState, OpenCall } from "./state.ts";
+
+export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
+  const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
+  const settled = settle(state, callId, true);
+  const call: OpenCall = { kind: "model", step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
+  return inPhase({ ...settled, step, open: { ...settled.open, [callId]: call } }, event, { kind: "asking", callId });
+}
+
+export function modelFailed(
+  state: AgentState,
+  event: EventOf<"model-failed"> & At & { readonly at: string },
+): AgentState {
+  const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
+  const open = state.open[callId];
+  const model = open?.kind === "model" ? open.model : "";
+  const isOther = fallback !== state.fallback;
+  const failed = {
+    ...settle(state, callId, mayHaveBeenCharged(code)),
+    fallback,
+    failedTries: [...state.failedTries, { model, code }],
+    modelFailures: isOther ? 0 : state.modelFailures + (changed ? 0 : 1),
+  };
+  return inPhase(failed, event, { kind: "retrying", callId, at: retryAt ?? at });
+}
+
+/** The failures before an answer are over. */
+export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]): AgentState => ({
+  ...state,
+  fallback,
+  failedTries: [],
+  modelFailures: 0,
+});
+
+/** The step's question is asked no more, answered or not. */
+export function closeQuestion(state: AgentState, step: number): AgentState {
+  const others = Object.entries(state.open).filter(([, open]) => open.kind !== "model" || open.step !== step);
+  return { ...state, open: Object.fromEntries(others) };
+}
+
+/** What was reserved for an attempt without a reply is lost, or free again; the call stays open for the next attempt. */
+function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
+  const call = state.open[callId];
+  if (call?.kind !== "model") return state;
+  const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
+  const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
+  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
+  return { ...state, lost: { tokens, usd }, open: { ...state.open, [callId]: settled } };
+}
+
+export function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
+  const { callId, text, finishReason, usage, step, costUsd } = event;
+  const open = state.open[callId];
+  const { model, mode } = open?.kind === "model" ? open : ASKED_UNKNOWN;
+  const spent: AgentState["usage"] = {
+    modelCalls: state.usage.modelCalls + 1,
+    inputTokens: state.usage.inputTokens + usage.inputTokens,
+    outputTokens: state.usage.outputTokens + usage.outputTokens,
+    cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
+    estimated: state.usage.estimated || usage.estimated,
+  };
+  const fallback = model === state.fallback?.model ? state.fallback : null;
+  const paid = { ...answeredBy(state, fallback), usage: spent, costUsd: state.costUsd + (costUsd ?? 0) };
+  const replied = closeCall(paid, callId);
+  const remembered = withMessage(replied, event, {
+    step,
+    kind: "reply",
+    from: "",
+    status: null,
+    source: "model",
+    text,
+  });
+  return inPhase(remembered, event, { kind: "reading", callId, reply: text, finishReason, model, mode });
+}
+
+/** Of a log that does not say it. */
+const ASKED_UNKNOWN = { model: "", mode: "plain" } as const;

@@ -1,0 +1,20 @@
+/** asked.ts -- whom goald asked, and the form of a failure to answer. */
+import type { ModelAnswer } from "#core/ports.ts";
+import type { Quote } from "./quote.ts";
+
+export type Failure = Extract<ModelAnswer, { kind: "failed" }>;
+
+/** Whom goald asked, and how to quote what came back. */
+export interface Asked {
+  /** Base URL, fit to be shown. */
+  readonly server: string;
+  readonly model: string;
+  readonly quote: Quote;
+}
+
+export const failed = (code: string, message: string, retry: Failure["retry"]): Failure => ({
+  kind: "failed",
+  code,
+  message,
+  retry,
+});

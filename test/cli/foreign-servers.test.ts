@@ -1,0 +1,80 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "@jest/globals";
+import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
+import { append, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+
+type Json = Record<string, unknown>;
+const RUN = ["run", "--role", "r", "--goal", "g", "--continuous"];
+const think = numberedModel([append("line 1\n")]);
+
+/** A server as anybody writes one: it takes what it knows, and answers in one piece. `refuses`: status and words. */
+async function foreign(refuses: (body: Json) => readonly [number, string] | undefined) {
+  let requests = 0;
+  const server = createServer(async (incoming, outgoing) => {
+    const body = JSON.parse(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString()) as Json;
+    requests++;
+    const [status, words] = refuses(body) ?? [200, ""];
+    const message = { role: "assistant", content: think(body as never) };
+    outgoing.writeHead(status, { "content-type": "application/json" });
+    outgoing.end(status === 200 ? JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }) : words);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const goald = await makeGoald({
+    OPENAI_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    GOALD_EMBEDDER: "offline",
+  });
+  return {
+    goald,
+    /** Requests since the last time. */
+    count: () => {
+      const counted = requests;
+      requests = 0;
+      return counted;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+const unknown = (name: string) => [400, JSON.stringify({ error: { message: `Unknown parameter: ${name}` } })] as const;
+
+describe("a model server that knows little", () => {
+  it.concurrent.each<[title: string, refuses: Parameters<typeof foreign>[0], extra: number, mode: string]>([
+    ["and ignores the rest costs nothing more", () => undefined, 0, "json_schema"],
+    [
+      "and refuses response_format costs one request",
+      (body) => (body.response_format ? unknown("response_format") : undefined),
+      1,
+      "plain",
+    ],
+    [
+      "and refuses streams costs one request",
+      (body) => (body.stream ? unknown("stream") : undefined),
+      1,
+      "json_schema",
+    ],
+    [
+      "and refuses both without a word costs one request",
+      (body) => (body.stream || body.response_format ? [400, ""] : undefined),
+      1,
+      "plain",
+    ],
+  ])("%s, once", async (_title, refuses, extra, mode) => {
+    await using world = await foreign(refuses);
+    const { goald, count } = world;
+    endedWith(0, await goald.run([...RUN, "--name", "One"]));
+    expect(count()).toBe(2 + extra);
+    endedWith(0, await goald.run([...RUN, "--name", "Two"]));
+    expect(count()).toBe(2);
+    for (const name of ["one", "two"]) expect(await goald.read(`workspace/${name}/ledger.txt`)).toBe(ledgerText(1));
+    const { log, problems } = await lookInto(goald, "two");
+    expect(problems).toEqual([]);
+    expect(log.findLast((event) => event.type === "model-asked")).toMatchObject({ mode });
+  });
+});

@@ -1,0 +1,363 @@
+import { describe, expect, it } from "@jest/globals";
+import { loadRegistry } from "#commands/registry.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+import { createHttp } from "#http/http.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
+import { replySchemaOf } from "#reply/reply-schema.ts";
+import { type Loop, makeLoop } from "../helpers/loop.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { type Answer, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import type { Streaming } from "../helpers/openai-stream.ts";
+
+const KEY = "sk-planted-5Wn2cX8vTq1";
+
+interface Given {
+  /** What goes wrong at the request of that index, if anything does. */
+  fails(request: ChatRequest, index: number): Answer | undefined;
+  readonly fallbackModel?: string;
+  readonly baseUrl?: (baseUrl: string) => string;
+  readonly temperature?: number;
+}
+
+/** The real loop and the real client, against a real server; only time is not real. */
+async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature }: Given) {
+  const think = numberedModel(ledger(2));
+  let isMended = false;
+  const server: OpenAIServer = await startOpenAIServer({
+    reply: (request, index) => (isMended ? undefined : fails(request, index)) ?? think(request),
+    apiKey: KEY,
+  });
+  const model = createOpenAIModel({
+    baseUrl: baseUrl(server.baseUrl),
+    apiKey: KEY,
+    http: createHttp(),
+    timeoutMs: 600,
+    idleTimeoutMs: 150,
+    replySchema: replySchemaOf((await loadRegistry(["commands"])).all),
+    ...(temperature === undefined ? {} : { temperature }),
+  });
+  const loop = await makeLoop({ script: [], model, maxModelFailures: 8, ...(fallbackModel ? { fallbackModel } : {}) });
+  return {
+    server,
+    loop,
+    mend: () => {
+      isMended = true;
+    },
+    [Symbol.asyncDispose]: server.close,
+  };
+}
+
+/** Every command ran once, and the log is sound. */
+async function expectOnce(loop: Loop): Promise<void> {
+  expect(loop.text("ledger.txt")).toBe(ledgerText(2));
+  const events = await loop.events();
+  const started = events.filter((event) => event.type === "command-started").map(({ callId }) => callId);
+  expect(new Set(started).size).toBe(started.length);
+  expect(JSON.stringify(events)).not.toContain(KEY);
+  expect((await loop.store.verify()).problems).toEqual([]);
+}
+
+const isDone = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
+const failures = async (loop: Loop): Promise<readonly string[]> =>
+  (await loop.events()).flatMap((event: RecordedEvent) => (event.type === "model-failed" ? [event.code] : []));
+
+const error = (status: number, message: string, code: string | null = null, headers = {}): Answer => ({
+  status,
+  headers,
+  body: { error: { message, type: "x", param: null, code } },
+});
+const ended = (ending: NonNullable<Streaming["ending"]>): Answer => ({
+  text: '{"thoughts": {"text": "half of it',
+  streamed: { ending },
+});
+const html = (status: number): Answer => ({ status, body: "<html><h1>Bad gateway</h1></html>" });
+const OVERFLOW = error(
+  400,
+  "This model's maximum context length is 4,000 tokens. However, you requested 9000.",
+  "context_length_exceeded",
+);
+const seconds = (...all: readonly number[]): readonly number[] => all.map((each) => each * 1_000);
+
+/** What passes after `times` failures: what was waited for between the tries, in milliseconds. */
+describe("what passes is waited for, and the work goes on", () => {
+  it.each<[title: string, answer: Answer, times: number, code: string, slept: readonly number[]]>([
+    ["408", error(408, "slow"), 3, "timeout", seconds(1, 2, 4)],
+    ["409", error(409, "locked"), 3, "conflict", seconds(1, 2, 4)],
+    ["429 until a time", error(429, "later", null, { "retry-after": "90" }), 1, "rate-limited", seconds(90)],
+    [
+      "429 until a far time",
+      error(429, "later", null, { "retry-after": "7200" }),
+      2,
+      "rate-limited",
+      seconds(7200, 7200),
+    ],
+    ["429 without a time", error(429, "too many"), 7, "rate-limited", seconds(1, 2, 4, 8, 16, 32, 60)],
+    ["500", error(500, "oops"), 6, "server-error", seconds(1, 2, 4, 8, 16, 32)],
+    ["502 with a web page", html(502), 2, "server-error", seconds(1, 2)],
+    ["503", error(503, "loading"), 1, "server-error", seconds(1)],
+    ["529", error(529, "overloaded"), 1, "server-error", seconds(1)],
+    ["a reset", { fault: "close" }, 6, "connection-lost", seconds(1, 2, 4, 8, 16, 32)],
+    ["broken JSON", { status: 200, body: '{"choices": [' }, 2, "broken-reply", seconds(1, 2)],
+    ["a body cut off", { fault: "cut" }, 2, "incomplete-reply", seconds(1, 2)],
+    ["no choices", { status: 200, body: { choices: [] } }, 2, "incomplete-reply", seconds(1, 2)],
+    ["an error with status 200", { status: 200, body: { error: { message: "no" } } }, 2, "server-error", seconds(1, 2)],
+    ["a web page with status 200", html(200), 2, "broken-reply", seconds(1, 2)],
+    ["an error in the stream", ended("error"), 2, "server-error", seconds(1, 2)],
+    ["a stream cut off", ended("cut"), 2, "incomplete-reply", seconds(1, 2)],
+    ["a stream without finish_reason", ended("no-finish"), 2, "incomplete-reply", seconds(1, 2)],
+    ["garbage in the stream", ended("garbage"), 2, "broken-reply", seconds(1, 2)],
+    ["a stream that falls silent", ended("silence"), 1, "timeout", seconds(1)],
+    ["pings without data", ended("pings"), 1, "timeout", seconds(1)],
+    ["no answer at all", { fault: "stall" }, 1, "timeout", seconds(1)],
+    ["half a body, then nothing", { fault: "stall-body" }, 1, "timeout", seconds(1)],
+  ])("%s", async (_title, answer, times, code, slept) => {
+    await using given = await under({ fails: (_request, index) => (index < times ? answer : undefined) });
+    const { loop, server } = given;
+    expect(isDone(await loop.run())).toBe(true);
+    expect(await failures(loop)).toEqual(Array(times).fill(code));
+    expect(loop.clock.slept).toEqual(slept);
+    expect(server.chats).toHaveLength(times + 3);
+    expect(server.violations).toEqual([]);
+    await expectOnce(loop);
+  });
+});
+
+describe("what does not pass pauses, and the work goes on when it is mended", () => {
+  it.each<[title: string, answer: Answer, tries: number, pause: PauseCode]>([
+    ["401", error(401, `Incorrect API key provided: ${KEY}`, "invalid_api_key"), 1, "key-refused"],
+    ["403", error(403, "Country not supported"), 1, "model-refused"],
+    ["404 model_not_found", error(404, "The model does not exist", "model_not_found"), 1, "model-refused"],
+    ["402", error(402, "Insufficient credits"), 1, "key-refused"],
+    ["429 insufficient_quota", error(429, "You exceeded your current quota", "insufficient_quota"), 1, "key-refused"],
+    ["400 for good", error(400, "Invalid value."), 2, "model-refused"],
+    ["422 for good", { status: 422, body: { detail: [{ loc: ["body"], msg: "no" }] } }, 2, "model-refused"],
+    ["405", error(405, "no"), 1, "model-refused"],
+    ["501", error(501, "no"), 1, "model-refused"],
+    ["a redirect", { status: 307, headers: { location: "https://example.com/" } }, 1, "model-refused"],
+    ["a gigantic reply", { status: 200, body: "x".repeat(9_000_000) }, 1, "model-refused"],
+    ["500 for ever", error(500, "oops"), 7, "model-unreachable"],
+    ["408 for ever", error(408, "slow"), 4, "model-unreachable"],
+    ["429 for ever", error(429, "too many", null, { "retry-after": "3600" }), 8, "model-unreachable"],
+    ["a reset for ever", { fault: "close" }, 7, "model-unreachable"],
+    ["a web page for ever", html(200), 3, "model-unreachable"],
+    ["a cut stream for ever", ended("cut"), 3, "model-unreachable"],
+    ["an overflow that no shorter prompt helps", OVERFLOW, 2, "prompt-too-long"],
+    ["refusals for ever", { text: null, refusal: "I will not." }, 3, "bad-replies"],
+  ])("%s", async (_title, answer, tries, pause) => {
+    await using given = await under({ fails: () => answer });
+    const { loop, server, mend } = given;
+    const state = await loop.run();
+    expect(state.paused?.code).toBe(pause);
+    expect(server.chats).toHaveLength(tries);
+    mend();
+    await loop.store.deliver(loop.row.id, "go", { type: "resume" }, loop.clock.now().toISOString());
+    expect(isDone(await loop.run())).toBe(true);
+    await expectOnce(loop);
+  });
+
+  it("a name that leads nowhere, at the first question", async () => {
+    await using given = await under({ fails: () => undefined, baseUrl: () => "http://no-such-host.invalid/v1" });
+    expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable" });
+    expect(await failures(given.loop)).toEqual(["unknown-host"]);
+  });
+
+  it("a server that is down, after seven tries", async () => {
+    await using given = await under({ fails: () => undefined });
+    await given.server.close();
+    expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable" });
+    expect(await failures(given.loop)).toEqual(Array(7).fill("no-connection"));
+  });
+
+  it("no more than eight tries, whatever they fail with", async () => {
+    const answers = [error(500, "a"), error(408, "b"), error(409, "c"), error(429, "d"), html(200), ended("cut")];
+    await using given = await under({ fails: (_request, index) => answers[index % answers.length] });
+    expect((await given.loop.run()).paused?.code).toBe("model-unreachable");
+    expect(given.server.chats).toHaveLength(8);
+  });
+});
+
+const modesOf = async (loop: Loop): Promise<readonly string[]> =>
+  (await loop.events()).flatMap((event: RecordedEvent) => (event.type === "model-asked" ? [event.mode] : []));
+
+describe("what a server refuses of a request is left out from then on", () => {
+  const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
+  it.each<[title: string, fails: Given["fails"], modes: readonly string[], extra: number]>([
+    ["nothing", () => undefined, ["json_schema"], 0],
+    [
+      "schemas",
+      (request) =>
+        formatOf(request) === "json_schema"
+          ? error(400, "This model does not support response format `json_schema`.")
+          : undefined,
+      ["json_schema", "json_object"],
+      1,
+    ],
+    [
+      "any response_format",
+      (request) =>
+        formatOf(request) === "plain"
+          ? undefined
+          : error(400, "Unrecognized request argument supplied: response_format"),
+      ["json_schema", "plain"],
+      1,
+    ],
+    [
+      "all but text, one after the other",
+      (request) =>
+        formatOf(request) === "plain" ? undefined : error(400, `json_schema or json_object: ${formatOf(request)} no`),
+      ["json_schema", "json_object", "plain"],
+      2,
+    ],
+    ["streams", ({ stream }) => (stream ? error(400, "stream is not supported") : undefined), ["json_schema"], 1],
+    [
+      "both, without a word",
+      (request) => (request.stream || request.response_format ? { status: 400, body: "Bad Request" } : undefined),
+      ["json_schema", "plain"],
+      1,
+    ],
+    [
+      "the temperature",
+      ({ temperature }) => (temperature === undefined ? undefined : error(400, "Unsupported value: 'temperature'")),
+      ["json_schema"],
+      1,
+    ],
+    [
+      "stream_options",
+      (request) =>
+        request.stream_options
+          ? { status: 422, body: { detail: [{ loc: ["body", "stream_options"], msg: "extra" }] } }
+          : undefined,
+      ["json_schema"],
+      1,
+    ],
+  ])("%s", async (_title, fails, modes, extra) => {
+    await using given = await under({ fails, temperature: 0.5 });
+    const { loop, server } = given;
+    expect(isDone(await loop.run())).toBe(true);
+    expect(server.chats).toHaveLength(3 + extra);
+    expect([...new Set(await modesOf(loop))]).toEqual(modes);
+    expect(server.violations).toEqual([]);
+    expect(loop.clock.slept).toEqual([]);
+    await expectOnce(loop);
+  });
+
+  it("roles that do not take turns, also when it says so with status 500", async () => {
+    const inTurns = ({ messages }: ChatRequest): boolean =>
+      messages.slice(1).every(({ role }, index) => role === (index % 2 === 0 ? "user" : "assistant"));
+    await using given = await under({
+      fails: (request) =>
+        inTurns(request)
+          ? undefined
+          : error(500, "Conversation roles must alternate user/assistant/user/assistant/..."),
+    });
+    expect(isDone(await given.loop.run())).toBe(true);
+    expect(await failures(given.loop)).toEqual(["unsupported"]);
+    await expectOnce(given.loop);
+  });
+
+  it("a mode in which two replies in a row could not be read", async () => {
+    await using given = await under({
+      fails: ({ response_format: format }) =>
+        format?.type === "json_schema" ? "Certainly! I would begin." : undefined,
+    });
+    expect(isDone(await given.loop.run())).toBe(true);
+    expect((await modesOf(given.loop)).slice(0, 3)).toEqual(["json_schema", "json_schema", "json_object"]);
+    await expectOnce(given.loop);
+  });
+});
+
+describe("a prompt that is too long", () => {
+  const CHARS = 9_000;
+  const size = ({ messages }: ChatRequest): number => messages.reduce((sum, { content }) => sum + content.length, 0);
+  it.each<[string, Answer]>([
+    ["with its limit", error(400, "This model's maximum context length is 3,000 tokens.", "context_length_exceeded")],
+    ["without a number", error(400, "the request exceeds the available context size", "exceed_context_size_error")],
+    ["with status 413", { status: 413, body: "Payload too large" }],
+  ])("is made shorter, %s, and the next ones stay so", async (_title, answer) => {
+    const long = { file: "a.txt", text: "word ".repeat(8_000) };
+    const server = await startOpenAIServer({
+      reply: (request) => {
+        if (size(request) > CHARS * 2) return answer;
+        const written = JSON.stringify(request.messages).includes("write_to_file:");
+        return JSON.stringify({
+          thoughts: { text: "x" },
+          command:
+            written && request.messages.length > 5
+              ? { name: "task_complete", args: { reason: "done" } }
+              : { name: "write_to_file", args: { ...long, file: `${request.messages.length}.txt` } },
+        });
+      },
+    });
+    const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "", http: createHttp(), timeoutMs: 5_000 });
+    const loop = await makeLoop({ script: [], model, maxModelFailures: 8, settings: { stepLimit: 8 } });
+    const state = await loop.run();
+    await server.close();
+    expect(state.paused?.code ?? "done").not.toBe("prompt-too-long");
+    const codes = await failures(loop);
+    expect(codes.length).toBeGreaterThan(0);
+    expect(new Set(codes)).toEqual(new Set(["context-overflow"]));
+    expect(codes.length).toBeLessThanOrEqual(3);
+    expect(state.step).toBeGreaterThan(3);
+  });
+});
+
+describe("another model takes over", () => {
+  const own = ({ model }: ChatRequest): boolean => model === "test-model";
+  it.each<[string, Answer, number]>([
+    ["when the agent's own is gone", error(404, "no such model", "model_not_found"), 1],
+    ["when it refuses for good", error(403, "no access"), 1],
+    ["when it fails and fails", error(500, "oops"), 3],
+  ])("%s", async (_title, answer, tries) => {
+    await using given = await under({
+      fails: (request) => (own(request) ? answer : undefined),
+      fallbackModel: "spare",
+    });
+    const { loop, server } = given;
+    const state = await loop.run();
+    expect(isDone(state)).toBe(true);
+    expect(server.chats.filter(own)).toHaveLength(tries);
+    expect(server.chats.filter((request) => !own(request)).map(({ model }) => model)).toEqual([
+      "spare",
+      "spare",
+      "spare",
+    ]);
+    expect(state.fallback?.model).toBe("spare");
+    await expectOnce(loop);
+  });
+
+  it("for an hour; then the agent's own is tried again, and stays when it answers", async () => {
+    await using given = await under({
+      fails: (_request, index) =>
+        index === 0
+          ? error(404, "gone")
+          : index === 1
+            ? error(429, "later", null, { "retry-after": "4000" })
+            : undefined,
+      fallbackModel: "spare",
+    });
+    const state = await given.loop.run();
+    expect(isDone(state)).toBe(true);
+    expect(given.server.chats.map(({ model }) => model)).toEqual([
+      "test-model",
+      "spare",
+      "test-model",
+      "test-model",
+      "test-model",
+    ]);
+    expect(state.fallback).toBeNull();
+  });
+
+  it("and is not asked for what is the server's fault", async () => {
+    await using given = await under({ fails: () => error(401, "no"), fallbackModel: "spare" });
+    expect((await given.loop.run()).paused?.code).toBe("key-refused");
+    expect(given.server.chats).toHaveLength(1);
+  });
+
+  it("and pauses when it fails too", async () => {
+    await using given = await under({ fails: () => error(404, "gone"), fallbackModel: "spare" });
+    expect((await given.loop.run()).paused?.code).toBe("model-refused");
+    expect(given.server.chats).toHaveLength(2);
+  });
+});

@@ -1,0 +1,55 @@
+/**
+ * strict-schema.ts -- what OpenAI takes as `response_format`, as a schema of our own: in strict mode every object closed
+ * and every key required, and of the keywords only those that are known to be taken.
+ */
+const anySchema = { $ref: "#/properties/response_format/$defs/any" } as const;
+
+export const RESPONSE_FORMAT = {
+  $defs: {
+    any: {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        type: {
+          anyOf: [
+            { $ref: "#/properties/response_format/$defs/type" },
+            { type: "array", items: { $ref: "#/properties/response_format/$defs/type" } },
+          ],
+        },
+        description: { type: "string" },
+        enum: { type: "array", minItems: 1 },
+        items: anySchema,
+        properties: { type: "object", additionalProperties: anySchema },
+        required: { type: "array", items: { type: "string" } },
+        additionalProperties: { const: false },
+        anyOf: { type: "array", minItems: 1, items: anySchema },
+      },
+      if: { required: ["type"], properties: { type: { const: "object" } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: { required: ["properties", "required", "additionalProperties"] },
+    },
+    type: { enum: ["object", "array", "string", "integer", "number", "boolean", "null"] },
+  },
+  type: "object",
+  required: ["type"],
+  oneOf: [
+    { additionalProperties: false, properties: { type: { enum: ["json_object", "text"] } } },
+    {
+      additionalProperties: false,
+      required: ["json_schema"],
+      properties: {
+        type: { const: "json_schema" },
+        json_schema: {
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "strict", "schema"],
+          properties: {
+            name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+            strict: { const: true },
+            schema: { allOf: [anySchema, { required: ["type"], properties: { type: { const: "object" } } }] },
+          },
+        },
+      },
+    },
+  ],
+} as const;
