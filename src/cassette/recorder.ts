@@ -164,7 +164,7 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
       const text = JSON.stringify(value) ?? "null";
       const known = values.get(name);
       const calls = (known?.calls ?? 0) + 1;
-      if (known?.last !== text) write({ type: "value", name, call: calls, value: JSON.parse(text) });
+      if (known?.last !== text) write({ type: "value", name, call: calls, value: JSON.parse(redact(text)) });
       values.set(name, { calls, last: text });
       return value;
     },
