@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import { failure } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
@@ -167,7 +168,7 @@ describe("a run that is recorded, with secrets all around", () => {
 describe("a recorded run that was killed and resumed", () => {
   const STEPS = 4;
 
-  it.each(["7:before", "9:after", "12:before"])(
+  it.each(["9:after", "12:before"])(
     "is one recording, and one replay, killed at commit %s",
     async (point) => {
       await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
@@ -227,6 +228,31 @@ describe("what a person does while a run is recorded", () => {
     expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, problems: [] });
     expect(ended.stdout).toContain("Write it in French please");
     expect(ended.stdout).toContain("mine alone");
+  });
+});
+
+describe("a run with failures on the way", () => {
+  it("is played with them: refusals, limits, broken replies, and what was learned in an earlier run", async () => {
+    const think = numberedModel(ledger(2));
+    let count = 0;
+    await using server = await startOpenAIServer({
+      embeddings: null,
+      reply: (request) => {
+        // Asked for no more once it was refused.
+        if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
+        count++;
+        if (count === 1) return failure(500, "overloaded");
+        return count === 2 ? { fault: "cut" } : think(request);
+      },
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    for (const name of ["first", "second"]) {
+      count = 0;
+      endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
+      const ended = await goald.run(["replay", `${name}.ndjson`, "--json"], { imports: NO_NETWORK });
+      expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, step: 3, files: 1 });
+      expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
+    }
   });
 });
 
