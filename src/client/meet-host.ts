@@ -23,12 +23,15 @@ export type HomePaths = Pick<Home, "lock" | "socket">;
 
 /** How long a host may take from its lock to its socket. */
 export const SERVE_MS = 10_000;
+/** How long one that listens no more may take to end; else its socket was taken away. */
+const LEAVE_MS = 3_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
 /** `patienceMs`: for an answer, and for a host that is starting. Throws only what a host that answers says is wrong. */
 export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): Promise<Meeting> {
-  const end = performance.now() + patienceMs;
+  const start = performance.now();
+  const end = start + patienceMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const info = readHostInfo(home.lock);
     const socket = socketOf(home, info);
@@ -37,8 +40,9 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
     if (!isHostHeld(home.lock)) return { kind: "nobody" };
     // The lock may have changed hands since the file was read.
     const holder = readHostInfo(home.lock);
-    const isInVain = servesNever(holder) || (hasServed(holder) && isNobodyThere(answer));
-    if (isInVain || performance.now() >= end) return { kind: "mute", info: holder, problem: answer };
+    const hasLeft = isNobodyThere(answer) && hasServed(holder) && performance.now() >= start + LEAVE_MS;
+    if (hasLeft || performance.now() >= end || servesNever(holder))
+      return { kind: "mute", info: holder, problem: answer };
     await systemClock.sleep(pauseMs);
   }
 }

@@ -119,7 +119,8 @@ export function createLife(id: string, parts: LifeParts): Life {
   async function runOnce(): Promise<AgentState> {
     await using opened = await parts.open(id, hard.signal);
     wakeAt = null;
-    return run(opened.lease, {
+    // Awaited here: what is opened stays open as long.
+    return await run(opened.lease, {
       ...opened.parts,
       draining,
       onOpened: (found) => {

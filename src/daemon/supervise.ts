@@ -4,10 +4,10 @@
  * A host goes on by itself with the agents of the background; those of a terminal wait for a person. One agent's
  * failure is its own: the others go on.
  */
-import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { Store } from "#core/ports.ts";
+import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { createLife, type Life, type LifeParts } from "./life.ts";
@@ -59,12 +59,13 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   async function start(): Promise<void> {
     const due = new Set(await store.due(clock.now().toISOString()));
+    // However many begin at once, the local API answers.
+    const turn = createTurns();
     for (const { id, wakeAt } of await store.agents()) {
       if (draining.signal.aborted) return;
       if (wakeAt === null && !due.has(id)) continue;
       await wakeIfOurs(id);
-      // However many begin at once, the local API answers.
-      await setImmediate();
+      await turn();
     }
     looking = setInterval(() => void look(), LOOK_EVERY_MS).unref();
   }

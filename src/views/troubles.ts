@@ -55,7 +55,8 @@ function troubleIn(event: RecordedEvent): readonly [Trouble["kind"], step: numbe
     case "reply-rejected":
       return ["bad reply", event.step, event.problems.join(" ")];
     case "model-failed":
-      return ["no reply", event.step, event.message];
+      // What a server does not take is found out once, and is no trouble.
+      return event.changed ? undefined : ["no reply", event.step, event.message];
     case "call-interrupted":
       return ["interrupted", event.step, "The process that ran it died."];
     case "repetition-noticed":

@@ -47,6 +47,8 @@ export interface TestHost {
   readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
   readonly problems: readonly string[];
   readonly idle: readonly string[];
+  /** Each life that was closed, with the type of the agent's last event then; null when the agent was gone. */
+  readonly closed: readonly { readonly agent: string; readonly lastEvent: string | null }[];
   readonly goingDown: readonly number[];
   readonly removedFolders: readonly string[];
   /** Resolves when nothing is under way, timers left out of account. */
@@ -71,6 +73,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const stopped: { agent: string; state: AgentState }[] = [];
     const problems: string[] = [];
     const idle: string[] = [];
+    const closed: { agent: string; lastEvent: string | null }[] = [];
     const goingDown: number[] = [];
     const removedFolders: string[] = [];
     const supervisor = createSupervisor({
@@ -113,7 +116,11 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
             remember: (before, event) => rememberStep(before, event, id),
             scrub: (text) => text,
           },
-          [Symbol.asyncDispose]: async () => undefined,
+          [Symbol.asyncDispose]: async () => {
+            const isThere = (await store.agent(id)) !== undefined;
+            const events = isThere ? await store.read(id, 0, 10_000) : [];
+            closed.push({ agent: id, lastEvent: events.at(-1)?.type ?? null });
+          },
         };
       },
       onCommitted: () => undefined,
@@ -151,7 +158,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       while ([...supervisor.lives.values()].some(({ running }) => running))
         await Promise.all([...supervisor.lives.values()].map((life) => life.settled()));
     };
-    return { supervisor, control, stopped, problems, idle, goingDown, removedFolders, quiet };
+    return { supervisor, control, stopped, problems, idle, closed, goingDown, removedFolders, quiet };
   }
 
   return {
