@@ -168,25 +168,22 @@ describe("a run that is recorded, with secrets all around", () => {
 describe("a recorded run that was killed and resumed", () => {
   const STEPS = 4;
 
-  it.each(["9:after", "12:before"])(
-    "is one recording, and one replay, killed at commit %s",
-    async (point) => {
-      await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
-      await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-      const killed = await goald.run([...RUN, "--record", "t.ndjson"], {
-        imports: KILL,
-        env: { KILL_AT_COMMIT: point },
-      });
-      expect(killed.signal).toBe("SIGKILL");
-      endedWith(0, await goald.run(["resume", "t", "--json", "--record", "t.ndjson"]));
-      const { log } = await lookInto(goald);
-      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(STEPS));
-      const home = join(goald.cwd, "played");
-      const ended = await goald.run(["replay", "t.ndjson", "--json", "--home", home], { imports: NO_NETWORK });
-      expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, files: 1 });
-      expect((await lookInto({ home })).log).toEqual(log);
-    },
-  );
+  it.each(["9:after", "12:before"])("is one recording, and one replay, killed at commit %s", async (point) => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const killed = await goald.run([...RUN, "--record", "t.ndjson"], {
+      imports: KILL,
+      env: { KILL_AT_COMMIT: point },
+    });
+    expect(killed.signal).toBe("SIGKILL");
+    endedWith(0, await goald.run(["resume", "t", "--json", "--record", "t.ndjson"]));
+    const { log } = await lookInto(goald);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(STEPS));
+    const home = join(goald.cwd, "played");
+    const ended = await goald.run(["replay", "t.ndjson", "--json", "--home", home], { imports: NO_NETWORK });
+    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, files: 1 });
+    expect((await lookInto({ home })).log).toEqual(log);
+  });
 
   it("is refused when it went on without being recorded", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
