@@ -1,7 +1,8 @@
 /** main-shared.ts -- what all agents of a host use together: the way out, the model behind its gate, long-term memory. */
+import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import { openTermsFile } from "#config/terms-file.ts";
+import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
 import type { Embedder, LanguageModel, Store } from "#core/ports.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
@@ -20,22 +21,36 @@ export interface Shared {
   readonly memory: RecallingMemory;
 }
 
+/** With a `tape` they are one agent's own, whose run is recorded or played. */
 export function openShared(
   home: Home,
   settings: Settings,
   { replySchema }: Catalogue,
   store: Store,
   report: (problem: string) => void,
+  tape?: Tape,
 ): Shared {
-  const http = createHttp();
+  const http = tape?.http(createHttp) ?? createHttp();
   const { concurrency, requestsPerMinute } = settings.daemon;
-  const gate = createModelGate({ concurrency, requestsPerMinute }, systemClock);
-  const termsFile = openTermsFile(home.privateFolder);
-  const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: systemClock };
+  const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
+  const termsFile = taped(openTermsFile(home.privateFolder), tape);
+  const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...asking }));
   const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
   return { http, gate, model, memory };
 }
+
+/** What was known of the servers at the time has a say in what is asked of them. */
+const taped = (file: TermsFile, tape: Tape | undefined): TermsFile =>
+  tape
+    ? {
+        read: async () => {
+          const content = await file.read();
+          return tape.value("knowledge of model servers", () => content ?? null);
+        },
+        write: (content) => file.write(content),
+      }
+    : file;
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
 function chooseEmbedder(settings: Settings, http: Http, report: (problem: string) => void): Embedder {

@@ -5,6 +5,7 @@
  * together for the main loop. Nothing here decides anything.
  */
 import { join } from "node:path";
+import type { Tape } from "#cassette/tape.ts";
 import type { Registry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
@@ -132,13 +133,17 @@ export interface ComposeOptions {
   report(problem: string): void;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
+  /** When its run is recorded, or played. */
+  readonly tape?: Tape;
 }
 
 export async function composeAgent(host: Host, row: AgentRow, options: ComposeOptions): Promise<ComposedAgent> {
   const { home, settings, store } = host;
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
-  const { model, memory } = host.shared(options.report);
-  const room = (name: string) => roomOf(name, settings, windows);
+  const { report: tell, tape } = options;
+  const { model, memory } = tape ? openShared(home, settings, host.catalogue, store, tell, tape) : host.shared(tell);
+  const known: Tape["value"] = tape?.value ?? ((_name, compute) => compute());
+  const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
   const folder = join(home.workspaceFolder, row.folder);
   // It is told to people from the start, so it is there from the start.
   await makeFolders(folder, 0o777);
@@ -157,12 +162,14 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     words,
     ...room(settings.models.smart),
     roomOf: room,
-    priceOf: (name) => priceOf(name, settings.openai.baseUrl, prices),
+    priceOf: (name) =>
+      known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
+    random: () => known("chance", Math.random),
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
-    clock: systemClock,
+    clock: tape?.clock ?? systemClock,
     signal: options.signal,
     ...(options.onText ? { onText: (piece) => options.onText?.(piece) } : {}),
   });
@@ -178,6 +185,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
       remember: (before, event) => rememberStep(before, event, row.id),
       scrub: options.scrub,
       onCommitted: options.onCommitted,
+      ...(tape ? { through: tape.through } : {}),
     },
     [Symbol.asyncDispose]: async () => {
       await memory.flush();

@@ -32,6 +32,12 @@ const ROOMS: readonly Room[] = [
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL),
+  // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
+  withTypes(
+    room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "node:fs"),
+    "#http/http\\.ts",
+    "#daemon/(run|journal|work)\\.ts",
+  ),
   room(
     "src/store/*.ts",
     CORE,
@@ -64,7 +70,7 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   // A listener on loopback that plays a recorded model; no client.
-  room("src/demo/*.ts", CORE, UTIL, FILES, "node:http", "node:crypto"),
+  room("src/demo/*.ts", CORE, UTIL, "#cassette/.+", "node:http", "node:crypto"),
   // What a person or a program reads about agents: rows, states and events in, views out. Pure.
   room(
     "src/views/*.ts",
@@ -98,6 +104,7 @@ const ROOMS: readonly Room[] = [
     UTIL,
     FILES,
     "\\.\\./(main|main-catalogue|main-daemon|main-foreground|shipped)\\.ts",
+    "#cassette/.+",
     "#config/.+",
     "#client/.+",
     "#daemon/(attended|foreground|control|log-step)\\.ts",

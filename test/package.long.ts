@@ -185,7 +185,7 @@ const replyWith = (command: (typeof CALLS)[number]): string =>
 
 /** Every file that may be in the package. */
 const SHIPPED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/)?[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/(?:[\w-]+\/)?[\w-]+\.(?:json|md))$/;
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/)?[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson)$/;
 
 /** This checkout may be a home, too. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");

@@ -1,4 +1,4 @@
-/** run-verbs.ts -- the verbs that set an agent going: run and resume. */
+/** run-verbs.ts -- the verbs that set an agent going: run, resume, replay and fork. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Bind, collect, positiveInteger } from "./bind.ts";
 
@@ -25,7 +25,55 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .addHelpText("before", RESUME_EXAMPLES)
       .option("-d, --detach", "go on in the background, by the daemon, and return at once"),
   ).action(bind(async ([agent], options) => (await import("../verbs/resume.ts")).resumeVerb(agent, options)));
+
+  addReplayVerb(program, bind);
+  addForkVerb(program, bind);
 }
+
+function addReplayVerb(program: Command, bind: Bind): void {
+  program
+    .command("replay")
+    .argument("<file>", "what goald run --record has written")
+    .description(
+      "play a recorded run again, offline and through the real loop; ends with 0 when it comes to the same state",
+    )
+    .addHelpText("before", REPLAY_EXAMPLES)
+    .action(bind(async ([file = ""], options) => (await import("../verbs/replay.ts")).replayVerb(file, options)));
+}
+
+function addForkVerb(program: Command, bind: Bind): void {
+  program
+    .command("fork")
+    .argument("<agent>", "id or name")
+    .description(
+      "a new agent that begins where another stood after a step: its log, memories and files; paused until it is resumed",
+    )
+    .addHelpText("before", FORK_EXAMPLES)
+    .addOption(
+      new Option("--step <number>", "after this step; 0 is before the first")
+        .argParser((value) => (value === "0" ? 0 : positiveInteger(value)))
+        .makeOptionMandatory(),
+    )
+    .option("-g, --goal <goal>", "a goal in place of those it had; repeat it for up to five", collect, [])
+    .option("--name <name>", "the new agent's name; default: the same")
+    .action(
+      bind(async ([agent = ""], { step, ...options }) =>
+        (await import("../verbs/fork.ts")).forkVerb(agent, Number(step), options),
+      ),
+    );
+}
+
+const FORK_EXAMPLES = `Examples:
+  goald fork foo --step 7
+  goald fork foo --step 7 --name "Foo in French" --goal "Write it in French"
+  goald resume "$(goald fork foo --step 7)" --continuous
+`;
+
+const REPLAY_EXAMPLES = `Examples:
+  goald replay foo.ndjson
+  goald replay foo.ndjson --home ./played
+  goald replay foo.ndjson --json
+`;
 
 const RUN_EXAMPLES = `Examples:
   goald run
@@ -33,6 +81,7 @@ const RUN_EXAMPLES = `Examples:
   goald run --from agent.yaml --continuous --continuous-limit 50 --json
   goald run -d --from agent.yaml --approve risky --max-time 8h --budget 2.50
   goald run --wait --from agent.yaml --max-steps 200 && cat workspace/foo/plan.md
+  goald run --from agent.yaml --continuous --record foo.ndjson && goald replay foo.ndjson
 `;
 
 const RESUME_EXAMPLES = `Examples:
@@ -71,7 +120,8 @@ function addRunOptions(command: Command): Command {
         orNone(milliseconds),
       ),
     )
-    .option("--model <name>", "the model to use, instead of SMART_LLM");
+    .option("--model <name>", "the model to use, instead of SMART_LLM")
+    .option("--record <file>", "write down all that comes from outside, to play it again: goald replay <file>");
 }
 
 /** `none` takes a limit away. (For null the parser would put an empty text.) */

@@ -142,6 +142,13 @@ const TABLE = [
     meaning: "Memories recalled for a step, at most.",
   },
   {
+    name: "window.batch",
+    environment: ["GOALD_WINDOW_BATCH"],
+    ...wholeNumber(0, 40),
+    meaning:
+      "Of new agents: how many messages more than nine a prompt may carry before all of these are dropped at once, which a server's prompt cache rewards.",
+  },
+  {
     name: "approve",
     environment: ["GOALD_APPROVE"],
     ...choice("always", "risky", "never"),

@@ -27,6 +27,7 @@ export interface Settings {
   readonly modelTimeoutMs: number;
   readonly embedder: "auto" | "openai" | "offline";
   readonly recall: { readonly count: number };
+  readonly window: { readonly batch: number };
   readonly approve: ApprovalMode;
   readonly limits: {
     readonly unattendedSteps: number;

@@ -45,6 +45,8 @@ const EXIT_OF = {
   GOALD_FILE_MISSING: EXIT.error,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
+  /** A recording that cannot be played, or a replay that did not go as it was recorded. */
+  GOALD_REPLAY: EXIT.error,
   GOALD_INTERNAL: EXIT.error,
 } as const;
 

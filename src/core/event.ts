@@ -69,6 +69,8 @@ export interface AgentSettings {
   readonly deadline: string | null;
   /** null: the model of the settings. */
   readonly model: string | null;
+  /** How many messages more than nine short-term memory may hold before it is cut back to nine. */
+  readonly windowBatch: number;
   /** Runs without a terminal: a daemon goes on with it by itself, after a restart too. */
   readonly background: boolean;
 }

@@ -104,9 +104,10 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
     budgetUsd = before.budgetUsd,
     deadline = before.deadline,
     model = before.model,
+    windowBatch = before.windowBatch,
     background = before.background,
   } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, background };
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
 }
 
 /** A message that goald itself writes to the model. */

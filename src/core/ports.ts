@@ -21,6 +21,17 @@ export interface AgentSpec extends GivenSettings {
   readonly goals: readonly string[];
   /** Agent id of the parent, for a sub-agent. */
   readonly parent?: string;
+  /** Its id, for one that is played again; GOALD_CONFLICT when it is taken. Else the slug of its name. */
+  readonly id?: string;
+}
+
+/** A new agent with the past of another. */
+export interface Fork {
+  readonly name: string;
+  /** The last event of the past. */
+  readonly head: number;
+  /** What it goes on with, numbered from `head` + 1. */
+  readonly events: readonly RecordedEvent[];
 }
 
 export interface AgentRow {
@@ -167,6 +178,11 @@ export interface VerifyReport {
 export interface Store {
   /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
+  /**
+   * Idempotent by key. The new agent has the other's events up to `head` with the memories and versions of files that came
+   * with them, under its own id, and then `events`; nothing of the inbox. It wants to run at no time. Throws GOALD_NOT_FOUND.
+   */
+  fork(agent: string, fork: Fork, key: string): Promise<AgentRow>;
   agents(): Promise<readonly AgentRow[]>;
   agent(id: string): Promise<AgentRow | undefined>;
   /** Raises the epoch: every older lease is fenced from now on. Throws GOALD_NOT_FOUND. */

@@ -1,7 +1,7 @@
 /**
  * state.ts -- what is so about an agent, as data: a left fold over its events (evolve.ts).
  *
- * The state stays small for ever: nine messages, the open calls, a few counters.
+ * The state stays small for ever: nine messages (some more where a person asked for that), the open calls, a few counters.
  */
 import type { Annotations, Effect } from "./command.ts";
 import type {
@@ -21,6 +21,9 @@ export const STATE_VERSION = 3;
 
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
+
+/** The most that an agent may be told to carry, so that its state stays small all the same. */
+export const MAX_WINDOW_BATCH = 40;
 
 /** Code of the observation for a call that a crash cut off and of which nobody can tell the end. */
 export const INTERRUPTED = "interrupted";
@@ -151,6 +154,7 @@ export const initialState: AgentState = {
     budgetUsd: null,
     deadline: null,
     model: null,
+    windowBatch: 0,
     background: false,
   },
   turn: 1,

@@ -32,6 +32,8 @@ export interface ForegroundParts extends Omit<RunParts, "wait" | "store"> {
   readonly interrupt: AbortSignal;
   /** By which others speak to the agent meanwhile; without it nobody does. */
   readonly attended?: Attended;
+  /** What the loop gets in place of its parts, when its run is recorded or played. */
+  readonly through?: (parts: RunParts) => RunParts;
 }
 
 export async function runForeground(lease: Lease, given: ForegroundParts): Promise<AgentState> {
@@ -53,7 +55,8 @@ export async function runForeground(lease: Lease, given: ForegroundParts): Promi
   interrupt.addEventListener("abort", onInterrupt, { once: true });
   const wait = createWait({ ...parts, lease, attended, tell, pauseTold: () => pausing });
   try {
-    const state = await run(lease, { ...parts, wait }).catch((thrown: unknown) => {
+    const doors: RunParts = { ...parts, wait };
+    const state = await run(lease, parts.through?.(doors) ?? doors).catch((thrown: unknown) => {
       if (!attended.signal.aborted) throw thrown;
       return undefined;
     });

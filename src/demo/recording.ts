@@ -1,26 +1,27 @@
-/** recording.ts -- the recorded agent of the demo: who it is, what lies in its folder, what its model said. */
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { RecordedReply } from "./replay-server.ts";
+/** recording.ts -- the demo's agent: a recorded run, of which a server plays the model's side again. */
+import { decodeBody } from "#cassette/body.ts";
+import { type ExchangeLine, ofType } from "#cassette/format.ts";
+import { readCassette } from "#cassette/read-cassette.ts";
 
 export interface Recording {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  readonly replies: readonly RecordedReply[];
+  /** Those with the model's server, in their order. */
+  readonly exchanges: readonly ExchangeLine[];
   /** Files that lie in the agent's folder before it starts. */
-  readonly files: readonly { readonly path: string; readonly content: string }[];
+  readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
 }
 
-/** Reads `recording.json` and `reviews/` below `folder`. */
-export async function readRecording(folder: string): Promise<Recording> {
-  const recording = JSON.parse(await readFile(join(folder, "recording.json"), "utf8")) as Omit<Recording, "files">;
-  const names = (await readdir(join(folder, "reviews"))).sort();
-  const files = await Promise.all(
-    names.map(async (name) => ({
-      path: `reviews/${name}`,
-      content: await readFile(join(folder, "reviews", name), "utf8"),
-    })),
-  );
-  return { ...recording, files };
+/** Of a run in one session. Throws as `readCassette` does. */
+export function readRecording(path: string): Recording {
+  const [session] = readCassette(path).sessions;
+  const { name, role, goals, files } = session.start;
+  return {
+    name,
+    role,
+    goals,
+    exchanges: ofType(session, "exchange"),
+    files: files.flatMap((file) => ("gone" in file ? [] : [{ path: file.path, content: decodeBody(file) }])),
+  };
 }

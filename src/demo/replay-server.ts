@@ -1,29 +1,31 @@
 /**
- * replay-server.ts -- the model's side of the demo: recorded replies over real HTTP on loopback.
+ * replay-server.ts -- the servers' side of a recording, over real HTTP on loopback.
  *
- * It speaks chat completions and answers each new request with the next reply of the
- * recording; the same request again gets the same reply. A reply may name what the request must
- * contain, so that a recording which no longer fits the agent says so instead of playing on.
+ * Each new request gets the next answer that was recorded for its path; the same request again gets the same answer. It is
+ * for runs at another time than the recorded one, whose requests are therefore others: an exchange may name what the
+ * request must show, so that a recording which no longer fits the agent says so instead of playing on.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { decodeBody } from "#cassette/body.ts";
+import type { ExchangeLine, ExchangeResponse } from "#cassette/format.ts";
+import { asStream, isCompletion } from "./as-stream.ts";
 
-export interface RecordedReply {
-  /** Texts that the request must show; they are what the model went by. */
-  readonly shown?: readonly string[];
-  /** An object is sent as JSON text; a string as it is, also when it is no JSON at all. */
-  readonly reply: unknown;
-}
 export interface ReplayServer extends AsyncDisposable {
   readonly baseUrl: string;
 }
 
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
-export async function startReplayServer(replies: readonly RecordedReply[]): Promise<ReplayServer> {
-  const answered = new Map<string, RecordedReply>();
+export async function startReplayServer(exchanges: readonly ExchangeLine[]): Promise<ReplayServer> {
+  const answered = new Map<string, ExchangeLine>();
+  const waiting = new Map<string, ExchangeLine[]>();
+  for (const exchange of exchanges) {
+    const path = new URL(exchange.request.url).pathname;
+    waiting.set(path, [...(waiting.get(path) ?? []), exchange]);
+  }
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => send(response, 500, { error: { message: String(error) } }));
+    answer(request, response).catch((error: unknown) => refuse(response, 500, String(error)));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -42,46 +44,48 @@ export async function startReplayServer(replies: readonly RecordedReply[]): Prom
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
-    if (request.method !== "POST" || request.url !== "/v1/chat/completions")
-      return send(response, 404, {
-        error: { message: `The recording has only chat completions, not ${request.url}.` },
-      });
-    const recorded = replyFor(body);
-    if (!recorded)
-      return send(response, 400, { error: { message: `The recording ends after ${replies.length} replies.` } });
-    const missing = (recorded.shown ?? []).filter((text) => !body.includes(JSON.stringify(text).slice(1, -1)));
+    const { method = "", url = "" } = request;
+    const exchange = exchangeFor(method, new URL(url, "http://localhost").pathname, body);
+    if (exchange === "unknown") return refuse(response, 404, `The recording has nothing for ${method} ${url}.`);
+    if (exchange === undefined) return refuse(response, 400, `The recording ends before this request for ${url}.`);
+    const missing = (exchange.shown ?? []).filter((text) => !body.includes(JSON.stringify(text).slice(1, -1)));
     if (missing.length > 0)
-      return send(response, 400, {
-        error: { message: `The recording does not fit: the request does not show ${JSON.stringify(missing)}.` },
-      });
-    const content = typeof recorded.reply === "string" ? recorded.reply : JSON.stringify(recorded.reply, null, 2);
-    const usage = {
-      prompt_tokens: tokens(body),
-      completion_tokens: tokens(content),
-      total_tokens: tokens(body) + tokens(content),
-    };
-    send(response, 200, {
-      id: `recorded-${answered.size}`,
-      object: "chat.completion",
-      created: 0,
-      model: "recorded",
-      choices: [
-        { index: 0, finish_reason: "stop", logprobs: null, message: { role: "assistant", content, refusal: null } },
-      ],
-      usage,
-    });
+      return refuse(response, 400, `The recording does not fit: the request does not show ${JSON.stringify(missing)}.`);
+    if ("status" in exchange.response) send(response, exchange.response, body);
+    else response.destroy();
   }
 
-  function replyFor(body: string): RecordedReply | undefined {
-    const hash = createHash("sha256").update(body).digest("hex");
-    const reply = answered.get(hash) ?? replies[answered.size];
-    if (reply) answered.set(hash, reply);
-    return reply;
+  function exchangeFor(method: string, path: string, body: string): ExchangeLine | "unknown" | undefined {
+    const ahead = waiting.get(path);
+    if (!ahead) return "unknown";
+    const hash = createHash("sha256").update(`${method} ${path}\n${body}`).digest("hex");
+    const exchange = answered.get(hash) ?? ahead.shift();
+    if (exchange) answered.set(hash, exchange);
+    return exchange;
   }
 }
 
-/** The usual rule of thumb; a recording has no tokenizer. */
-const tokens = (text: string): number => Math.ceil(text.length / 4);
+/** As a stream where one is asked for, whatever was asked for when it was recorded. */
+function send(response: ServerResponse, { status, headers, body, error }: ExchangeResponse, request: string): void {
+  const recorded = "json" in body ? body.json : undefined;
+  if (isCompletion(recorded) && asksForStream(request)) {
+    response.writeHead(status, { "content-type": "text/event-stream" });
+    for (const piece of asStream(recorded)) response.write(piece);
+    response.end();
+    return;
+  }
+  response.writeHead(status, headers);
+  if (error === undefined) response.end(decodeBody(body));
+  else response.write(decodeBody(body), () => response.destroy());
+}
+
+function asksForStream(request: string): boolean {
+  try {
+    return (JSON.parse(request) as { readonly stream?: unknown } | null)?.stream === true;
+  } catch {
+    return false;
+  }
+}
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
@@ -94,7 +98,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
+function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
+  response.end(JSON.stringify({ error: { message } }));
 }

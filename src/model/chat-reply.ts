@@ -60,10 +60,16 @@ function textOf({ content, tool_calls: toolCalls, function_call: functionCall }:
 /** What the server counted; null when it did not, or not in numbers. */
 function usageOf(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details: details } = usage;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage;
   if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
-  const cached = isRecord(details) ? details.cached_tokens : 0;
-  return { inputTokens, outputTokens, cachedTokens: isCount(cached) ? cached : 0, estimated: false };
+  return { inputTokens, outputTokens, cachedTokens: Math.min(inputTokens, cachedTokensOf(usage)), estimated: false };
+}
+
+/** As OpenAI says it; else as DeepSeek, as Moonshot, or as a gateway to Anthropic does. */
+function cachedTokensOf(usage: Json): number {
+  const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const { prompt_cache_hit_tokens: hit, cached_tokens: cached, cache_read_input_tokens: read } = usage;
+  return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
 }
 
 const refused = (words: string, { server, model }: Asked): Failure =>

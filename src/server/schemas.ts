@@ -5,6 +5,7 @@
  * closed, so that a slip of the pen is refused and not ignored; those that go out are open: a client
  * must bear members that it does not know.
  */
+import { MAX_WINDOW_BATCH } from "#core/state.ts";
 
 export type Schema = Readonly<Record<string, unknown>>;
 export interface ObjectSchema extends Schema {
@@ -74,6 +75,7 @@ const settingsOf = {
   approve: { type: "string", enum: ["always", "risky", "never"] },
   stepLimit: { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000 },
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
   budgetUsd: { type: ["number", "null"], minimum: 0, maximum: 1_000_000_000 },
   deadline: nullable(time),
   model: { type: ["string", "null"], minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },

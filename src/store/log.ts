@@ -18,7 +18,7 @@ import { blobsIn, type References } from "./references.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime } from "./rows.ts";
 import { sealOf } from "./seal.ts";
-import { folderOf, freeSlug } from "./slug.ts";
+import { folderOf, freeSlug, requireFree } from "./slug.ts";
 
 export interface Log {
   /** The id of the agent that this key made, now or before. It wants to run at once. */
@@ -51,7 +51,8 @@ export function openLog(database: DatabaseSync, references: References): Log {
     if (earlier) return earlier.id;
     const parent = spec.parent === undefined ? null : (byId.get(spec.parent) ?? missing(spec.parent));
     const created = createdEvent(spec, isoTime(at));
-    const id = freeSlug(created.name, (taken) => byId.get(taken) !== undefined);
+    const isTaken = (id: string): boolean => byId.get(id) !== undefined;
+    const id = spec.id === undefined ? freeSlug(created.name, isTaken) : requireFree(spec.id, isTaken);
     const folder = folderOf(id, parent?.folder ?? null);
     const { no, epoch } = next.get() ?? { no: 1, epoch: 0 };
     const start = chainStart(id);
@@ -91,7 +92,7 @@ export function openLog(database: DatabaseSync, references: References): Log {
 }
 
 export function createdEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {
-  const { name: _name, role: _role, goals: _goals, parent: _parent, ...settings } = spec;
+  const { name: _name, role: _role, goals: _goals, parent: _parent, id: _id, ...settings } = spec;
   const name = wellFormed(spec.name);
   const role = wellFormed(spec.role);
   const goals = spec.goals.map(wellFormed);

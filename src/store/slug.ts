@@ -6,6 +6,8 @@
  * told apart on file systems that ignore case, and is no device of Windows.
  */
 
+import { GoaldError } from "#core/errors.ts";
+
 /** In code points: with four bytes each and a number behind, still below the 255 bytes of a file name. */
 const MAX_CHARS = 48;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin|conout|clock|com\d|lpt\d)$/;
@@ -31,6 +33,18 @@ export function freeSlug(name: string, isTaken: (id: string) => boolean): string
   let id = slug;
   for (let number = 2; isTaken(id); number++) id = `${slug}-${number}`;
   return id;
+}
+
+/** The id that was asked for. Throws GOALD_CONFLICT when it is taken or could not have been given. */
+export function requireFree(id: string, isTaken: (id: string) => boolean): string {
+  if (slugOf(id) === id && !isTaken(id)) return id;
+  throw new GoaldError(
+    "GOALD_CONFLICT",
+    `Expected ${JSON.stringify(id)} to be free as an agent's id here; it is not.`,
+    {
+      hint: "Use another home, or remove the agent of that name: goald rm",
+    },
+  );
 }
 
 /** Below `workspace/`; a child lives in its parent's folder. */

@@ -7,7 +7,7 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { AgentRow, AgentSpec, Commit, InboxMessage, Lease, Store, StoreReader } from "#core/ports.ts";
+import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store, StoreReader } from "#core/ports.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
 import { SqliteReader } from "./reader.ts";
@@ -92,6 +92,10 @@ export class SqliteStore extends SqliteReader implements Store {
 
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
     return this.#writer.write("create", spec, key, at);
+  }
+
+  fork(agent: string, fork: Fork, key: string): Promise<AgentRow> {
+    return this.#writer.write("fork", agent, fork, key);
   }
 
   claim(agent: string): Promise<Lease> {

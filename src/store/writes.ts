@@ -6,10 +6,11 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, AgentSpec, Commit, InboxMessage, Lease, Store } from "#core/ports.ts";
+import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports.ts";
 import { openCommits } from "./commit.ts";
 import { prepare, transactions } from "./connection.ts";
 import { guarded, missing } from "./failure.ts";
+import { openForks } from "./fork.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openReferences } from "./references.ts";
@@ -23,6 +24,7 @@ export type Vectors = Parameters<Store["saveVectors"]>[2];
 /** As `Store` has them; only in one transaction or the other, not durable yet. */
 export interface Writes {
   create(spec: AgentSpec, key: string, at: string): AgentRow;
+  fork(agent: string, fork: Fork, key: string): AgentRow;
   claim(agent: string): Lease;
   /** Delivers the message of every timer whose time has come; `now` as `isoTime` gives it. */
   fireTimers(now: string): void;
@@ -70,6 +72,7 @@ export function openWrites(database: DatabaseSync): Writes {
   const references = openReferences(database);
   const log = openLog(database, references);
   const mailbox = openMailbox(database, references);
+  const writeFork = openForks(database, log);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
   const saveVector = prepare(
@@ -80,6 +83,8 @@ export function openWrites(database: DatabaseSync): Writes {
 
   return {
     create: (spec, key, at) => toAgentRow(requireAgent(log.create(spec, key, at))),
+
+    fork: (agent, fork, key) => toAgentRow(requireAgent(writeFork(agent, fork, key))),
 
     claim(agent) {
       const record = requireAgent(agent);

@@ -23,6 +23,8 @@ import { viewWhenHeard } from "./steering.ts";
 export interface BackgroundOptions extends GoOptions {
   readonly detach?: boolean;
   readonly wait?: boolean;
+  /** A file; for agents that run in this process. */
+  readonly record?: string;
 }
 
 /** Resolves to the exit code. `up`: the daemon, when there is one. */

@@ -16,8 +16,8 @@ import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { type GlobalOptions, type House, openHouse } from "./house.ts";
 
 export async function demoVerb(options: GlobalOptions): Promise<number> {
-  const recording = await readRecording(join(ROOT_FOLDER, "config", "demo"));
-  await using server = await startReplayServer(recording.replies);
+  const recording = readRecording(join(ROOT_FOLDER, "config", "demo", "recording.ndjson"));
+  await using server = await startReplayServer(recording.exchanges);
   const { house, own } = await openFreeHouse(options, {
     "openai.baseUrl": server.baseUrl,
     "openai.apiKey": "demo-needs-no-key",

@@ -1,6 +1,7 @@
 /**
  * host-agent.ts -- runs one agent in this process, shows it, and says how it ended.
  */
+import type { Recorder } from "#cassette/recorder.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
@@ -12,6 +13,7 @@ import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { composeAgent, createLiveThoughts, type Host } from "../main.ts";
 import type { House } from "./house.ts";
+import { beginRecording, endRecording } from "./recording.ts";
 import { createPresenter, createShow, exitCodeOf, type Show, sayEnd } from "./result.ts";
 
 export interface Hosted {
@@ -27,6 +29,8 @@ export interface Attendance {
   readonly ask?: ForegroundParts["ask"];
   /** By which others speak to the agent meanwhile. */
   readonly attended?: Attended;
+  /** When the run is recorded. */
+  readonly recorder?: Recorder | undefined;
   /** Told when something of it is under way. */
   onBegun?(): void;
 }
@@ -35,7 +39,7 @@ export async function hostAgent(
   host: Host,
   row: AgentRow,
   house: House,
-  { ask, attended = createAttended(row.id, systemClock), onBegun }: Attendance = {},
+  { ask, attended = createAttended(row.id, systemClock), onBegun, recorder }: Attendance = {},
 ): Promise<Hosted> {
   const { talk } = house;
   const watch = watchSignals(house);
@@ -60,6 +64,7 @@ export async function hostAgent(
       scrub: house.scrub,
       redact: house.redact,
       signal: attended.signal,
+      ...(recorder ? { tape: recorder } : {}),
     });
     const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
     const onOpened = ({ open }: AgentState): void => {
@@ -69,10 +74,12 @@ export async function hostAgent(
     const withdrawn = (verdict?: string): void => talk.say(verdict ? `\nIt was ${verdict} elsewhere.` : "");
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
     if (ask) await showWaiting(host, row, createShow(house, thoughtsOf));
+    if (recorder) await beginRecording(recorder, host, agent);
     const asking = ask ? { ask, withdrawn } : {};
     const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, attended, ...asking });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd({ id: row.id, workspace: agent.folder }, state, exitCode, house);
+    if (recorder) await endRecording(recorder, state, house);
     // Whoever closed the pipe has read enough: that is no failure.
     return { state, exitCode: watch.isUnread() ? EXIT.ok : exitCode };
   } finally {

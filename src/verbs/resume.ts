@@ -5,14 +5,17 @@
  */
 
 import { EXIT } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { Host } from "../main.ts";
 import { type BackgroundOptions, resumeThere } from "./background.ts";
 import { connected } from "./connect.ts";
 import { type Found, findNamedOrLast } from "./find.ts";
 import { again, type House, openHouse } from "./house.ts";
 import { findDaemon } from "./reach.ts";
+import { openRecording, requireHere } from "./recording.ts";
 import { outcomeOf } from "./result.ts";
 import { runHere } from "./run-here.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody, resumedSettings } from "./run-settings.ts";
@@ -35,20 +38,24 @@ export async function resumeVerb(name: string | undefined, options: BackgroundOp
 export async function goOn(found: Found, visited: House, options: BackgroundOptions): Promise<number> {
   const { row, state } = found;
   const daemon = await findDaemon(visited);
+  requireHere(options, daemon !== undefined || state.settings.background);
   if (daemon || options.detach || state.settings.background) return resumeThere(found, visited, options, daemon);
   const now = systemClock.now();
   const settings = resumedSettings(state, row.id, visited, options, now);
   const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
-  const { house } = connection;
+  const recording = openRecording(options, connection.house, row);
+  using recorder = recording?.recorder;
+  const { house } = recording ?? connection;
   const at = now.toISOString();
   const key = `resume/${process.pid}/${at}`;
-  return runHere(house, async ({ store }) => {
+  const ready = async ({ store }: Pick<Host, "store">): Promise<AgentRow> => {
     if (Object.keys(settings).length > 0)
       await store.deliver(row.id, `${key}/settings`, { type: "settings", ...settings }, at);
     await store.deliver(row.id, key, { type: "resume" }, at);
     return row;
-  });
+  };
+  return await runHere(house, ready, recorder);
 }
 
 function alreadyFinished({ row, state }: Found, { talk, home }: House): number {

@@ -5,6 +5,7 @@
  * the run's first model call is under way, is over as soon as the run is, and the run needs it for nothing. Agents of the
  * background that are not done then go on in a daemon.
  */
+import type { Recorder } from "#cassette/recorder.ts";
 import { spawnDaemon } from "#client/spawn-daemon.ts";
 import { socketPathOf } from "#config/socket-path.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -25,7 +26,11 @@ const AFTER_BEGIN_MS = 400;
 const AFTER_START_MS = 800;
 
 /** `agentIn`: makes the agent, or readies it. Resolves to the exit code. Throws as `openHost` does. */
-export async function runHere(house: House, agentIn: (host: Host) => Promise<AgentRow>): Promise<number> {
+export async function runHere(
+  house: House,
+  agentIn: (host: Host) => Promise<AgentRow>,
+  recorder?: Recorder,
+): Promise<number> {
   const log = await openHouseLog(house);
   let left: readonly string[] = [];
   try {
@@ -39,7 +44,7 @@ export async function runHere(house: House, agentIn: (host: Host) => Promise<Age
     const calls = takeCalls(host, socket, attended, house);
     const ask = askInForeground(house);
     try {
-      const present = { attended, onBegun: () => calls.begin(AFTER_BEGIN_MS), ...(ask ? { ask } : {}) };
+      const present = { attended, recorder, onBegun: () => calls.begin(AFTER_BEGIN_MS), ...(ask ? { ask } : {}) };
       return (await hostAgent(host, row, house, present)).exitCode;
     } finally {
       attended.end();

@@ -80,7 +80,15 @@ export async function newSettings(
 ): Promise<GivenSettings> {
   const defaults = unattended || approve === "never" ? await unattendedLimits(house, options) : {};
   const given = givenLimits(options, initialState, now);
-  return { approve, stepLimit: null, ...defaults, ...given, ...modelOf(options) };
+  const { batch } = house.settings.window;
+  return {
+    approve,
+    stepLimit: null,
+    ...defaults,
+    ...given,
+    ...modelOf(options),
+    ...(batch > 0 ? { windowBatch: batch } : {}),
+  };
 }
 
 /**

@@ -17,6 +17,7 @@ import { connected } from "./connect.ts";
 import { type Found, lastAgent } from "./find.ts";
 import { type House, openHouse } from "./house.ts";
 import { findDaemon } from "./reach.ts";
+import { openRecording, requireHere } from "./recording.ts";
 import { goOn } from "./resume.ts";
 import { runHere } from "./run-here.ts";
 import { checkOptions, flagsOf, givenMode, modeOf, newSettings, requireSomebody } from "./run-settings.ts";
@@ -59,17 +60,20 @@ async function createAndRun(
   options: RunOptions,
 ): Promise<number> {
   const daemon = await findDaemon(visited);
+  requireHere(options, daemon !== undefined);
   if (daemon || options.detach || options.wait) return createThere(agent, visited, options, daemon);
   const connection = await connected(visited, options);
   if (connection.kind === "done") return connection.exitCode;
-  const { house } = connection;
+  const recording = openRecording(options, connection.house);
+  using recorder = recording?.recorder;
+  const { house } = recording ?? connection;
   const now = systemClock.now();
   const at = now.toISOString();
   const { scrub } = house;
   const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
   const approve = await modeOf(house, options, false);
   const spec: AgentSpec = { ...draft, ...(await newSettings(house, options, now, { approve, unattended: false })) };
-  return runHere(house, ({ store }) => store.create(spec, `run/${process.pid}/${at}`, at));
+  return await runHere(house, ({ store }) => store.create(spec, `run/${process.pid}/${at}`, at), recorder);
 }
 
 // ---------------------------------------------------------------- what was asked for

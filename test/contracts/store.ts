@@ -8,6 +8,7 @@ import type { Commit, Lease, Store } from "#core/ports.ts";
 import { AT } from "../helpers/events.ts";
 import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
 import { commitContract } from "./store-commits.ts";
+import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
 import { removalContract } from "./store-removal.ts";
 
@@ -15,6 +16,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);
   memoryContract(name, make);
   removalContract(name, make);
+  forkContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));
 }
 
@@ -55,6 +57,18 @@ function generalContract(make: () => Promise<Store>): void {
         ["foo-3", "foo-2/agents/foo-3", "foo-2"],
         ["große-7", "foo-2/agents/foo-3/agents/große-7", "foo-3"],
       ]);
+    });
+
+    it("takes the id that is asked for, and refuses one that is taken or leads elsewhere", async () => {
+      const asked = await store.create({ ...SPEC, id: "foo-7" }, "key-2", AT);
+      expect(asked).toMatchObject({ id: "foo-7", name: "Foo", folder: "foo-7" });
+      expect(await store.read("foo-7", 0, 1)).toEqual([
+        { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC },
+      ]);
+      for (const id of ["foo", "foo-7", "../foo", "Foo 8", ""])
+        await expect(store.create({ ...SPEC, id }, `key of ${id}`, AT)).rejects.toMatchObject({
+          code: "GOALD_CONFLICT",
+        });
     });
 
     it.each<[call: string, make: () => Promise<unknown>]>([

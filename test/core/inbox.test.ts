@@ -125,6 +125,7 @@ describe("receive", () => {
     const { settings } = replay(log(before, ...receive(changed, replay(log(before)))));
     expect(settings).toEqual({
       approve: "never",
+      windowBatch: 0,
       stepLimit: 3,
       tokenLimit: 7,
       budgetUsd: 2,

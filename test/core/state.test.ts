@@ -19,6 +19,17 @@ const NOW = new Date(given.AT);
 const windowOf = (...events: NewEvent[]) => activeFrame(replay(log(...events))).window;
 
 describe("evolve", () => {
+  it("keeps more than nine where a person asked for it, and drops all of these at once, so that the beginning stays", () => {
+    const steps = Array.from({ length: 30 }, (_, index) => given.wholeStep(index + 1)).flat();
+    const events = log(created({ windowBatch: 6 }), ...steps);
+    const windows = events.map((_event, at) => activeFrame(replay(events.slice(0, at + 1))).window);
+    const lengths = windows.map(({ length }) => length);
+    expect(Math.max(...lengths)).toBe(SHORT_TERM_MESSAGES + 6);
+    expect(Math.min(...lengths.slice(lengths.indexOf(SHORT_TERM_MESSAGES)))).toBe(SHORT_TERM_MESSAGES);
+    const beginnings = new Set(windows.slice(lengths.indexOf(SHORT_TERM_MESSAGES)).map(([first]) => first?.seq));
+    expect(beginnings.size).toBe(Math.ceil((60 - SHORT_TERM_MESSAGES - 6) / 7) + 1);
+  });
+
   it("keeps the last nine messages and no more", () => {
     const steps = Array.from({ length: 12 }, (_, index) => given.wholeStep(index + 1)).flat();
     const texts = windowOf(created(), ...steps).map((message) => message.text);

@@ -13,6 +13,7 @@ import type {
   AgentSpec,
   Commit,
   FileVersion,
+  Fork,
   InboxMessage,
   InboxRow,
   Lease,
@@ -27,12 +28,13 @@ import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
 import { placeOf, requireRight, stagedMemory, strayMemory } from "#store/commit.ts";
 import { missing } from "#store/failure.ts";
+import { adopt } from "#store/fork.ts";
 import { createdEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
 import { blobsIn } from "#store/references.ts";
 import { hasChildren } from "#store/remove.ts";
 import { isoTime, memoryId, toEvent } from "#store/rows.ts";
-import { folderOf, freeSlug } from "#store/slug.ts";
+import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
 
 /** Never changed once it is in the state: a unit changes copies. */
 interface Held {
@@ -76,6 +78,10 @@ export class MemoryStore implements Store {
 
   async create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
     return this.#unit((draft) => create(draft, spec, key, at));
+  }
+
+  async fork(agent: string, given: Fork, key: string): Promise<AgentRow> {
+    return this.#unit((draft) => fork(draft, agent, given, key));
   }
 
   async agents(): Promise<readonly AgentRow[]> {
@@ -226,13 +232,55 @@ function create(draft: Draft, spec: AgentSpec, key: string, at: string): AgentRo
   if (earlier) return earlier.row;
   const parent = spec.parent === undefined ? null : touch(draft, spec.parent).row;
   const event = createdEvent(spec, isoTime(at));
-  const id = freeSlug(event.name, (taken) => draft.agents.has(taken));
+  const isTaken = (taken: string): boolean => draft.agents.has(taken);
+  const id = spec.id === undefined ? freeSlug(event.name, isTaken) : requireFree(spec.id, isTaken);
   const folder = folderOf(id, parent?.folder ?? null);
   const times = { createdAt: event.at, updatedAt: event.at, wakeAt: event.at };
   const epoch = draft.highestEpoch;
   const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
   const none = { inbox: [], timers: new Map(), memories: [], files: [], snapshots: [], kept: new Set<string>() };
   draft.agents.set(id, { no: ++draft.highestNo, row, events: [JSON.stringify(event)], ...none });
+  draft.created.set(key, id);
+  return row;
+}
+
+function fork(draft: Draft, source: string, { name, head, events: own }: Fork, key: string): AgentRow {
+  const earlier = draft.agents.get(draft.created.get(key) ?? "");
+  if (earlier) return earlier.row;
+  const { row: from, events, memories, files } = touch(draft, source);
+  const id = freeSlug(name, (taken) => draft.agents.has(taken));
+  const past = events.slice(0, head).map((data) => adopt(JSON.parse(data) as RecordedEvent, source, id, name));
+  const log = [...past, ...own];
+  const epoch = Math.max(draft.highestEpoch, ...log.map((event) => ("epoch" in event ? event.epoch : 0)));
+  const updatedAt = log.at(-1)?.at ?? from.createdAt;
+  const times = { createdAt: from.createdAt, updatedAt, wakeAt: null };
+  const row = {
+    id,
+    name: wellFormed(name),
+    folder: folderOf(id, null),
+    parent: null,
+    head: log.length,
+    epoch,
+    ...times,
+  };
+  const byTime = past.at(-1)?.at ?? "";
+  draft.agents.set(id, {
+    no: ++draft.highestNo,
+    row,
+    events: log.map((event) => JSON.stringify(event)),
+    inbox: [],
+    timers: new Map(),
+    memories: memories
+      .filter(({ seq }) => seq <= head)
+      .map((memory) => ({
+        ...memory,
+        id: id + memory.id.slice(source.length),
+        namespace: memory.namespace === source ? id : memory.namespace,
+      })),
+    files: files.filter(({ at }) => at <= byTime),
+    snapshots: [],
+    kept: new Set(past.flatMap((event) => blobsIn(JSON.stringify(event)))),
+  });
   draft.created.set(key, id);
   return row;
 }

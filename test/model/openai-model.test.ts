@@ -49,6 +49,24 @@ describe("a reply", () => {
       { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 5 } } },
       { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
     ],
+    ...[
+      { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
+      { cached_tokens: 5 },
+      { cache_read_input_tokens: 5, cache_creation_input_tokens: 0 },
+      { prompt_tokens_details: null, cached_tokens: 5 },
+    ].map(
+      (cached) =>
+        [
+          `counts what another maker calls ${Object.keys(cached)}`,
+          { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...cached } },
+          { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 5, estimated: false } },
+        ] as [string, Answer, Partial<Extract<ModelAnswer, { kind: "replied" }>>],
+    ),
+    [
+      "has no more of it from a cache than there was of it",
+      { text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, cached_tokens: 900 } },
+      { usage: { inputTokens: 7, outputTokens: 2, cachedTokens: 7, estimated: false } },
+    ],
     ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
     [
       "has no usage when the server's numbers are none",

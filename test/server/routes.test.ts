@@ -18,6 +18,7 @@ const ALL_SETTINGS: Required<AgentSettings> = {
   budgetUsd: 2.5,
   deadline: "2026-02-01T08:00:00Z",
   model: "gpt-4o",
+  windowBatch: 18,
   background: true,
 };
 const NEW_AGENT: Required<NewAgent> = {

@@ -1,0 +1,129 @@
+/**
+ * prompt-cache.ts -- how much of each prompt a server has seen before, letter for letter, and what that saves.
+ *
+ *   node bench/prompt-cache.ts [steps]
+ *
+ * The real loop, with its words, commands and memory, works 30 steps on fakes; a model reads a long text in parts and takes
+ * notes. The very same prompts are then laid out in AutoGPT's order: rules, time, recalls, the last nine messages, the
+ * request. What counts is the beginning that is the same as in the request before; servers keep it from 1,024 tokens on, in
+ * pieces of 128. Tokens are estimated by goald's own rule; prices are those of config/prices.json.
+ */
+import { readFileSync } from "node:fs";
+import { costOf, type Price } from "#core/limits.ts";
+import type { PromptMessage } from "#core/ports.ts";
+import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { readPrices } from "#model/prices.ts";
+import { estimateTokens } from "#prompt/tokens.ts";
+import { makeLoop } from "../test/helpers/loop.ts";
+import { type Row, showTable } from "./prompt-cache/table.ts";
+
+const STEPS = Number(process.argv[2] ?? 30);
+const MODELS = ["gpt-5", "gpt-4.1", "gpt-4o"] as const;
+/** Characters of a reply's thoughts, of which AutoGPT's have about 300 tokens. */
+const THOUGHT_CHARS = 900;
+const STEP_MS = 20_000;
+
+const source = ["README.md", "src/core/event.ts", "src/core/decide.ts", "src/core/evolve.ts", "src/daemon/run.ts"]
+  .map((file) => readFileSync(file, "utf8"))
+  .join("\n");
+const table = readPrices(JSON.parse(readFileSync("config/prices.json", "utf8")), "config/prices.json");
+const priceOfModel = (model: string): Price => {
+  const price = table.usdPerMillionTokens[model];
+  if (!price) throw new Error(`config/prices.json has no price for ${model}.`);
+  return price;
+};
+
+const nine = await requestsOf(0);
+const rows: Row[] = [
+  measure("AutoGPT's order: rules, time, recalls, nine, request", nine.map(inAutoGptOrder)),
+  measure("goald: rules, nine, time, recalls, request", nine),
+  measure("goald with window.batch 9 (nine to 18)", await requestsOf(9)),
+  measure("goald with window.batch 18 (nine to 27)", await requestsOf(18)),
+];
+showTable(rows, STEPS, MODELS);
+
+type Request = readonly PromptMessage[];
+
+/** What the model is asked in a run, with so many messages more than nine. */
+async function requestsOf(windowBatch: number): Promise<readonly Request[]> {
+  let memory: RecallingMemory | undefined;
+  const loop = await makeLoop({
+    goals: ["Read source.txt to its end", "Note in notes.md what matters", "Finish when that is done"],
+    settings: { windowBatch, stepLimit: null },
+    memory: { remote: false, recall: async (query, signal) => (await memory?.recall(query, signal)) ?? [] },
+    script: async (_request, index) => {
+      await loop.clock.advance(STEP_MS);
+      return replyOf(index + 1);
+    },
+  });
+  memory = openLongTermMemory({ store: loop.store, embedder: openHashEmbedder(), report: console.error });
+  loop.files.set("source.txt", Buffer.from(source));
+  await loop.run();
+  const { requests } = loop.model;
+  if (requests.length !== STEPS) throw new Error(`Expected ${STEPS} requests, counted ${requests.length}.`);
+  return requests.map(({ messages }) => messages);
+}
+
+/** Reads and notes in turn; what it thinks is other text each time, as a model's is. */
+function replyOf(step: number): string {
+  const text = source.slice(step * THOUGHT_CHARS, (step + 1) * THOUGHT_CHARS).replace(/\s+/g, " ");
+  const first = step * 20;
+  const command =
+    step === STEPS
+      ? { name: "task_complete", args: { reason: "All of it is read, and noted." } }
+      : step % 3 === 0
+        ? { name: "append_to_file", args: { file: "notes.md", text: `Part ${step}: ${text.slice(0, 300)}\n` } }
+        : { name: "read_file", args: { file: "source.txt", first_line: first, last_line: first + 18 } };
+  const thoughts = {
+    text: text.slice(0, 300),
+    reasoning: text.slice(300, 600),
+    plan: "- read on\n- note what matters\n- finish",
+    criticism: text.slice(600, 800),
+    speak: text.slice(800),
+  };
+  return JSON.stringify({ thoughts, command });
+}
+
+/** The last message of goald's has the time, the recalls and the request, one block each. */
+function inAutoGptOrder(messages: Request): Request {
+  const [system, last] = [messages[0], messages.at(-1)];
+  if (!system || !last) throw new Error("Expected a system message and a request.");
+  const [time = "", ...blocks] = last.content.split("\n\n");
+  const request = blocks.pop() ?? "";
+  const moved = [time, blocks.join("\n\n")].filter((content) => content !== "");
+  return [
+    system,
+    ...moved.map((content) => ({ role: "system", content }) as const),
+    ...messages.slice(1, -1),
+    { role: "user", content: request },
+  ];
+}
+
+function measure(title: string, requests: readonly Request[]): Row {
+  let [tokens, same, cached] = [0, 0, 0];
+  let before = "";
+  for (const request of requests) {
+    const text = request.map(({ role, content }) => `<${role}>${content}`).join("\n");
+    const identical = estimateTokens(commonStart(before, text));
+    tokens += estimateTokens(text);
+    same += identical;
+    cached += keptOf(identical);
+    before = text;
+  }
+  const output = requests.reduce((sum, _request, index) => sum + estimateTokens(replyOf(index + 1)), 0);
+  const usage = { inputTokens: tokens, cachedTokens: cached, outputTokens: output };
+  const usd = MODELS.map((model) => costOf(usage, priceOfModel(model)));
+  return { title, tokens, same, cached, usd };
+}
+
+function commonStart(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return other.slice(0, length);
+}
+
+/** What a server keeps: nothing below 1,024 tokens, and then in pieces of 128. */
+function keptOf(tokens: number): number {
+  return tokens < 1_024 ? 0 : tokens - (tokens % 128);
+}

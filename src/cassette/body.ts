@@ -1,0 +1,82 @@
+/**
+ * body.ts -- what crosses the wire as it lies in a cassette: bodies, addresses, headers, errors; redacted.
+ */
+import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import type { Body, ErrorChain } from "./format.ts";
+
+type Redact = (text: string) => string;
+
+/** In the form that reads best. What is no UTF-8 is base64. */
+export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return { base64: redact(Buffer.from(bytes).toString("base64")) };
+  const text = redact(decoded);
+  const json = parsed(text);
+  return json !== undefined && JSON.stringify(json) === text ? { json } : { text };
+}
+
+export function decodeBody(body: Body): Uint8Array {
+  if ("json" in body) return Buffer.from(JSON.stringify(body.json));
+  return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
+}
+
+/** Undefined for bytes that would not come back the same. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  if (!/^[[{"]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const SECRET_PARAMETER = /key|token|secret|sig|password|passwd|pwd|auth|session|credential|code/i;
+
+/** Without a name and password, and with the values of parameters that may be secret taken out. */
+export function encodeUrl(address: string, redact: Redact): string {
+  const url = new URL(address);
+  url.username = "";
+  url.password = "";
+  for (const name of new Set(url.searchParams.keys()))
+    if (SECRET_PARAMETER.test(name)) url.searchParams.set(name, "redacted");
+  return redact(url.href);
+}
+
+/** All that goald reads of an answer's headers; what else a server says of its sessions and accounts stays out. */
+const HEADERS = /^(?:content-type|retry-after(?:-ms)?|x-should-retry|x-ratelimit-[\w-]+)$/;
+
+export const encodeHeaders = (headers: Headers, redact: Redact): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => HEADERS.test(name)).map(([name, value]) => [name, redact(value)]));
+
+const MAX_CAUSES = 8;
+
+export function encodeError(thrown: unknown, redact: Redact): ErrorChain {
+  const chain: ErrorChain[number][] = [];
+  for (let next = thrown; next !== undefined && next !== null && chain.length < MAX_CAUSES; ) {
+    const error = toError(next) as Error & { code?: unknown; hint?: unknown; errors?: readonly unknown[] };
+    const code = typeof error.code === "string" ? { code: error.code } : {};
+    const hint = typeof error.hint === "string" && error.hint !== "" ? { hint: redact(error.hint) } : {};
+    chain.push({ name: error.name, message: redact(error.message), ...code, ...hint });
+    next = error.cause ?? error.errors?.[0];
+  }
+  return chain;
+}
+
+/** An error that those who sort errors by name, code and message take for the same. */
+export function decodeError([first, ...causes]: ErrorChain): Error {
+  const cause = causes.length > 0 ? { cause: decodeError(causes) } : {};
+  const { name, message, code, hint } = first ?? { name: "Error", message: "unknown" };
+  if (name === "GoaldError") return new GoaldError(code as ErrorCode, message, { ...(hint ? { hint } : {}), ...cause });
+  const error = new Error(message, cause);
+  Object.defineProperty(error, "name", { value: name, configurable: true });
+  if (code !== undefined) Object.defineProperty(error, "code", { value: code, enumerable: true });
+  return error;
+}

@@ -1,0 +1,70 @@
+/**
+ * folder.ts -- an agent's folder as a recording sees it: what lies there, what somebody else changed, and putting it there again.
+ */
+import { GoaldError } from "#core/errors.ts";
+import type { FileStat, Workspace } from "#core/ports.ts";
+import { sha256 } from "#store/chain.ts";
+import { decodeBody, encodeBody } from "./body.ts";
+import type { FileLine } from "./format.ts";
+
+export type Folder = Pick<Workspace, "list" | "read" | "write" | "remove">;
+type Redact = (text: string) => string;
+
+/** Written at the end of each run, about the very moment. */
+const REPORT = "_goald/report.md";
+/** A recording is a file that people read. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/** Sizes and times by path. */
+export type Seen = ReadonlyMap<string, FileStat>;
+
+export async function look(folder: Folder): Promise<Seen> {
+  const seen = new Map<string, FileStat>();
+  for await (const file of folder.list("")) if (file.path !== REPORT) seen.set(file.path, file);
+  return seen;
+}
+
+/** What is new, other or gone since `before`. */
+export async function changesSince(before: Seen, now: Seen, folder: Folder, redact: Redact): Promise<FileLine[]> {
+  const changes: FileLine[] = [];
+  for (const file of now.values()) {
+    const earlier = before.get(file.path);
+    if (earlier?.bytes === file.bytes && earlier.modifiedAt === file.modifiedAt) continue;
+    changes.push(await readFile(file, folder, redact));
+  }
+  for (const path of before.keys()) if (!now.has(path)) changes.push({ path, gone: true });
+  return changes;
+}
+
+async function readFile({ path, bytes }: FileStat, folder: Folder, redact: Redact): Promise<FileLine> {
+  if (bytes > MAX_FILE_BYTES)
+    throw new GoaldError(
+      "GOALD_FILE_TOO_LARGE",
+      `Expected files of at most ${MAX_FILE_BYTES} bytes in a folder that is recorded, found ${path} with ${bytes}.`,
+      { hint: "Take it out of the agent's folder, or go on without --record." },
+    );
+  const body = encodeBody(await folder.read(path), redact);
+  return { path, sha256: sha256(decodeBody(body)), ...body };
+}
+
+/** Makes these changes. */
+export async function apply(changes: readonly FileLine[], folder: Folder): Promise<void> {
+  for (const file of changes)
+    if ("gone" in file) await folder.remove(file.path);
+    else await folder.write(file.path, decodeBody(file));
+}
+
+/** Makes the folder hold these files and no others. */
+export async function replaceAll(files: readonly FileLine[], folder: Folder): Promise<void> {
+  const wanted = new Set(files.map(({ path }) => path));
+  for (const path of (await look(folder)).keys()) if (!wanted.has(path)) await folder.remove(path);
+  await apply(files, folder);
+}
+
+/** Hash by path, as a recording would hold them. */
+export async function hashAll(folder: Folder, redact: Redact): Promise<Record<string, string>> {
+  const hashes: Record<string, string> = {};
+  for (const { path } of (await look(folder)).values())
+    hashes[path] = sha256(decodeBody(encodeBody(await folder.read(path), redact)));
+  return hashes;
+}

@@ -1,0 +1,73 @@
+/**
+ * play-http.ts -- the seam without a network: each request gets the answer that was recorded for it.
+ *
+ * A request is told by step, attempt and ordinal, and must be the same to the byte.
+ */
+import type { Http } from "#http/http.ts";
+import { decodeBody, decodeError } from "./body.ts";
+import { differenceOf } from "./difference.ts";
+import type { ExchangeKey, ExchangeLine } from "./format.ts";
+import { createOrdinals, type Place } from "./place.ts";
+import { describeRequest } from "./request.ts";
+
+export interface PlayingHttp extends Http {
+  /** How many answers were given. */
+  readonly played: number;
+  /** A request that was recorded and has not come. */
+  left(): string | undefined;
+}
+
+export function playHttp(
+  exchanges: readonly ExchangeLine[],
+  place: () => Place,
+  redact: (text: string) => string,
+  fail: (what: string) => never,
+): PlayingHttp {
+  const waiting = new Map(exchanges.map((exchange) => [keyOf(exchange), exchange]));
+  const nextOrdinal = createOrdinals();
+  let played = 0;
+  return {
+    to: () => async (input, init) => {
+      const at = place();
+      const key = { ...at, ordinal: nextOrdinal(at) };
+      const request = await describeRequest(input, init, redact);
+      const recorded = waiting.get(keyOf(key));
+      if (!recorded)
+        return fail(`it sends ${request.method} ${request.url}, request ${key.ordinal}, which is not in the recording`);
+      if (recorded.request.sha256 !== request.sha256 || recorded.request.url !== request.url)
+        return fail(`request ${key.ordinal} differs: ${differenceOf(recorded.request, request)}`);
+      waiting.delete(keyOf(key));
+      played++;
+      return answerOf(recorded);
+    },
+    get played() {
+      return played;
+    },
+    left: () => {
+      const [first] = waiting.values();
+      return first && `step ${first.step}, ${first.request.method} ${first.request.url}`;
+    },
+  };
+}
+
+const keyOf = ({ step, attempt, ordinal }: ExchangeKey): string => `${step}/${attempt}/${ordinal}`;
+
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** Throws the recorded error when there was no answer. */
+function answerOf({ response }: ExchangeLine): Response {
+  if (!("status" in response)) throw decodeError(response.error);
+  const { status, headers, body, error } = response;
+  if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers });
+  const bytes = decodeBody(body);
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      if (bytes.length > 0) controller.enqueue(bytes);
+      if (error === undefined) controller.close();
+    },
+    pull: (controller) => {
+      if (error !== undefined) controller.error(decodeError(error));
+    },
+  });
+  return new Response(stream, { status, headers });
+}

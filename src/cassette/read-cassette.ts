@@ -1,0 +1,55 @@
+/** read-cassette.ts -- a recording, read from its file. */
+import { readFileSync } from "node:fs";
+import { GoaldError } from "#core/errors.ts";
+import { CASSETTE_VERSION, type Cassette, type EndLine, type Header, type Line, type SessionLine } from "./format.ts";
+
+/** Throws GOALD_FILE_MISSING and GOALD_REPLAY. A line that was cut off by a crash at the end of the file is left out. */
+export function readCassette(path: string): Cassette {
+  const text = textOf(path);
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  const [first, ...rest] = whole
+    .split("\n")
+    .slice(0, -1)
+    .map((line, at) => parse(line, at + 1, path));
+  const header = first as Partial<Header> | undefined;
+  if (typeof header?.cassette !== "number") throw noCassette(path, "Its first line does not say that it is one.");
+  if (header.cassette > CASSETTE_VERSION)
+    throw noCassette(path, `It has version ${header.cassette}; this goald reads up to ${CASSETTE_VERSION}.`);
+  const sessions: { start: SessionLine; lines: Line[]; end: EndLine | undefined }[] = [];
+  for (const line of rest as Line[]) {
+    if (line.type === "session") sessions.push({ start: line, lines: [], end: undefined });
+    else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
+    else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
+  }
+  const [one, ...more] = sessions;
+  if (!one) throw noCassette(path, "Nothing was recorded in it.");
+  return { path, header: header as Header, sessions: [one, ...more], bytes: Buffer.byteLength(whole) };
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new GoaldError("GOALD_FILE_MISSING", `The recording ${path} cannot be read: ${(cause as Error).message}.`, {
+      hint: "Make one with: goald run --record FILE",
+      cause,
+    });
+  }
+}
+
+function parse(line: string, number: number, path: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw noCassette(path, `Line ${number} is no JSON.`);
+  }
+}
+
+const noCassette = (path: string, why: string): GoaldError =>
+  new GoaldError("GOALD_REPLAY", `Expected a recording of goald in ${path}. ${why}`, {
+    hint: "Make one with: goald run --record FILE",
+  });
+
+function strayLine(path: string): never {
+  throw noCassette(path, "It does not begin with a session.");
+}

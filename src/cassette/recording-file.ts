@@ -1,0 +1,90 @@
+/**
+ * recording-file.ts -- the file that is being recorded: made by one process, gone on with by the next, one line a write.
+ *
+ * A killed process loses at most the line that it was writing. Readable by its owner only.
+ */
+import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports.ts";
+import { CASSETTE_VERSION, type Cassette, type Header, headOf, type Line, ofType } from "./format.ts";
+import { readCassette } from "./read-cassette.ts";
+
+export interface RecordingFile {
+  readonly path: string;
+  write(line: Line | Header): void;
+  close(): void;
+}
+
+const PRIVATE = 0o600;
+
+/** Throws GOALD_USAGE when something lies there already. */
+export function createRecordingFile(path: string, version: string): RecordingFile {
+  if (existsSync(path))
+    throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
+      hint: "Name another file. To go on with the agent of a recording: goald resume <agent> --record FILE",
+    });
+  const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
+  const file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
+  file.write({ cassette: CASSETTE_VERSION, goald: version });
+  return file;
+}
+
+/** Throws GOALD_USAGE when the recording is of another agent, or of less than the whole of this one. */
+export function continueRecordingFile(path: string, row: AgentRow): RecordingFile {
+  const cassette = readCassette(path);
+  requireSameAgent(cassette, row);
+  const { O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
+  return opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, cassette.bytes);
+}
+
+function requireSameAgent({ path, sessions }: Cassette, { id, createdAt, head }: AgentRow): void {
+  const { agent } = sessions[0].start;
+  const usage = (message: string): GoaldError =>
+    new GoaldError("GOALD_USAGE", message, {
+      hint: "Go on without --record, or record an agent from its beginning: goald run --record FILE",
+    });
+  if (agent.id !== id || agent.createdAt !== createdAt)
+    throw usage(`${path} is a recording of ${agent.id}, made at ${agent.createdAt}, and not of this ${id}.`);
+  const last = sessions.at(-1) ?? sessions[0];
+  const commit = ofType(last, "commit").at(-1);
+  const heads = [headOf(last), commit ? commit.after + commit.events.length : headOf(last)];
+  if (!heads.includes(head))
+    throw usage(
+      `${path} ends at event ${headOf(last)} of ${id}, and its log at ${head}: it went on without being recorded.`,
+    );
+}
+
+function opened(path: string, flags: number, bytes?: number): RecordingFile {
+  const file = guarded(path, () => openSync(path, flags, PRIVATE));
+  let isOpen = true;
+  guarded(path, () => {
+    fchmodSync(file, PRIVATE);
+    // What a crash cut off is no line.
+    if (bytes !== undefined) ftruncateSync(file, bytes);
+  });
+  return {
+    path,
+    write: (line) => {
+      guarded(path, () => writeAll(file, Buffer.from(`${JSON.stringify(line)}\n`)));
+    },
+    close: () => {
+      if (isOpen) closeSync(file);
+      isOpen = false;
+    },
+  };
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+}
+
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new GoaldError("GOALD_FILE", `The recording ${path} cannot be written: ${(cause as Error).message}.`, {
+      hint: "Name a file in a folder that is there and that you may write to, on a disk with room.",
+      cause,
+    });
+  }
+}

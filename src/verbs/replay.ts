@@ -1,0 +1,215 @@
+/**
+ * replay.ts -- `goald replay`: a recorded run once more, through the real loop, without a network.
+ *
+ * It is played in a home of its own, with the commands and words of the home that one stands in: a temporary one, removed
+ * when all went well, or the one that --home names. Time, requests, messages and files are those of the recording. It ends
+ * with 0 only when the agent comes to the same state, with the same files.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { hashAll, replaceAll } from "#cassette/folder.ts";
+import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
+import { CutOff, openPlayer, type Player } from "#cassette/player.ts";
+import { readCassette } from "#cassette/read-cassette.ts";
+import { loadSettings, type SettingFlags } from "#config/load.ts";
+import type { Settings } from "#config/settings.ts";
+import { SETTINGS } from "#config/settings-table.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentRow, Store } from "#core/ports.ts";
+import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { runForeground } from "#daemon/foreground.ts";
+import { clean } from "#util/clean.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { composeAgent, type Host, openHost } from "../main.ts";
+import { openHouseLog } from "./host-agent.ts";
+import { counted, findHouse, type GlobalOptions, type House, netsFor, openHouse } from "./house.ts";
+import { catalogueHash } from "./recording.ts";
+import { createPresenter } from "./result.ts";
+
+export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
+  const cassette = readCassette(resolve(file));
+  const visited = await openHouse({ ...options, input: false, revives: false });
+  const house = await ownHome(visited, options);
+  const { talk, home } = house;
+  let isSame = false;
+  try {
+    const { name, agent } = cassette.sessions[0].start;
+    talk.say(
+      clean(`${name} (${agent.id}) is played from ${cassette.path}, offline, in a home of its own: ${home.root}`),
+    );
+    const sum = await playAll(cassette, house, visited);
+    isSame = sum.problems.length === 0;
+    say(sum, house);
+    return isSame ? EXIT.ok : EXIT.error;
+  } finally {
+    if (options.home === undefined && isSame) await rm(home.root, { recursive: true, force: true });
+    else if (options.home === undefined) talk.say(`What came of it lies in ${home.root}`);
+    talk.close();
+  }
+}
+
+/** Commands, words and prices stay those of the home that was found; secrets of today have no part in it. */
+async function ownHome(visited: House, options: GlobalOptions): Promise<House> {
+  const nets = netsFor([]);
+  const house = { ...visited, ...nets, scrub: nets.redact };
+  if (options.home !== undefined) return house;
+  const root = await mkdtemp(join(tmpdir(), "goald-replay-"));
+  const { home } = await findHouse({ ...options, input: false, home: root });
+  const { commandsFolder, promptsFolder, configFolder } = visited.home;
+  return { ...house, home: { ...home, commandsFolder, promptsFolder, configFolder } };
+}
+
+interface Sum {
+  readonly state: string;
+  readonly expected: string;
+  readonly step: number;
+  readonly requests: number;
+  readonly sessions: number;
+  readonly events: { readonly same: number; readonly all: number };
+  readonly files: number;
+  readonly problems: readonly string[];
+}
+
+async function playAll(cassette: Cassette, house: House, visited: House): Promise<Sum> {
+  const { sessions } = cassette;
+  let requests = 0;
+  const events = { same: 0, all: 0 };
+  let played: Played | undefined;
+  for (const [index, session] of sessions.entries()) {
+    const cutAfter = session.end ? undefined : (sessions[index + 1]?.start.head ?? headOf(session));
+    const settings = await settingsOf(session, visited);
+    played = await playSession(session, cutAfter, { ...house, settings });
+    requests += played.player.exchanges;
+    events.same += played.player.events.same;
+    events.all += played.player.events.all;
+  }
+  const last = sessions.at(-1) ?? sessions[0];
+  const { state, files } = played as Played;
+  const expected = last.end?.state ?? ofType(last, "committed").at(-1)?.state ?? "";
+  const problems = [
+    ...(stateHash(state) === expected ? [] : ["The state is another one than in the recording."]),
+    ...(last.end ? differentFiles(last.end.files, files) : []),
+  ];
+  const sum = { requests, events, expected, sessions: sessions.length, files: Object.keys(files).length, problems };
+  return { ...sum, state: stateHash(state), step: state.step };
+}
+
+async function settingsOf({ start }: Session, { home }: House): Promise<Settings> {
+  const known = new Set<string>(SETTINGS.map(({ name }) => name));
+  const recorded = Object.entries(start.settings).filter(([name]) => known.has(name));
+  const flags = { ...Object.fromEntries(recorded), ...WITHOUT_A_SERVER } as SettingFlags;
+  return (await loadSettings({ home, env: process.env, flags })).settings;
+}
+
+const WITHOUT_A_SERVER = {
+  "openai.apiKey": "a-replay-needs-no-key",
+  "openai.organization": null,
+  "daemon.requestsPerMinute": null,
+} as const;
+
+interface Played {
+  readonly player: Player;
+  readonly state: AgentState;
+  /** Hash by path. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+async function playSession(session: Session, cutAfter: number | undefined, house: House): Promise<Played> {
+  const { start } = session;
+  const { redact } = house;
+  let host: Host | undefined;
+  const folderOf = (path: string) => openLocalWorkspace(path, undefined, { own: true });
+  let folder = "";
+  const player = openPlayer({
+    session,
+    cutAfter,
+    redact,
+    folder: () => folderOf(folder),
+    deliver: async (key, message, at) => host?.store.deliver(start.agent.id, key, message, at),
+    hint: () => (host && catalogueHash(host) !== start.catalogue ? OTHER_CATALOGUE : OTHER_GOALD),
+  });
+  await using opened = await openHost(house.home, house.settings, await openHouseLog(house), {
+    role: "foreground",
+  });
+  host = opened;
+  const { store } = opened;
+  const row = await agentOf(session, store);
+  await using agent = await composeAgent(opened, row, {
+    onCommitted: (events) => {
+      for (const event of events) show(event);
+    },
+    report: (problem) => house.talk.say(clean(redact(problem))),
+    scrub: house.scrub,
+    redact,
+    signal: new AbortController().signal,
+    tape: player,
+  });
+  folder = agent.folder;
+  await replaceAll(start.files, folderOf(folder));
+  const thoughtsOf = (reply: string, finishReason: string) => opened.catalogue.readReply(reply, finishReason).thoughts;
+  const show = createPresenter(house, thoughtsOf, (await stateOf(store, row)).open);
+  if (cutAfter === undefined || cutAfter > start.head) {
+    try {
+      const interrupt = new AbortController().signal;
+      await runForeground(agent.lease, { ...agent.parts, interrupt });
+      player.finish();
+    } catch (thrown) {
+      if (player.miss) throw player.miss;
+      if (!(Error.isError(thrown) && thrown.name === CutOff.name)) throw thrown;
+    }
+  }
+  return { player, state: await stateOf(store, row), files: await hashAll(folderOf(folder), redact) };
+}
+
+/** With the id that it had, about to be claimed with the epoch that it had. */
+async function agentOf({ start }: Session, store: Store): Promise<AgentRow> {
+  const { agent, name, role, goals, given, epoch } = start;
+  const spec = { ...given, name, role, goals, id: agent.id };
+  const row = await store.create(spec, `replay/${agent.id}/${agent.createdAt}`, agent.createdAt);
+  if (row.head !== start.head || row.epoch >= epoch)
+    throw new GoaldError(
+      "GOALD_REPLAY",
+      `Expected ${agent.id} at event ${start.head} with a lease before ${epoch}, found event ${row.head} and lease ${row.epoch}.`,
+      { hint: "Play it in a home where it was not played before." },
+    );
+  for (let claimed = row.epoch; claimed < epoch - 1; ) claimed = (await store.claim(agent.id)).epoch;
+  return row;
+}
+
+async function stateOf(store: Pick<Store, "load">, { id }: AgentRow): Promise<AgentState> {
+  const { snapshot, events } = await store.load(id, STATE_VERSION);
+  return replay(events, (snapshot?.state as AgentState | undefined) ?? initialState);
+}
+
+const OTHER_CATALOGUE =
+  "The commands or words are not those of the recording. Play it in the home that it was made in, or with the goald that made it.";
+const OTHER_GOALD = "Another goald or other settings ask in another way. Record it again: goald run --record FILE";
+
+function differentFiles(
+  recorded: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): readonly string[] {
+  const paths = [...new Set([...Object.keys(recorded), ...Object.keys(now)])].sort();
+  const word = (path: string): string =>
+    now[path] === undefined ? "is missing" : recorded[path] === undefined ? "is new" : "has another content";
+  return paths.filter((path) => recorded[path] !== now[path]).map((path) => `The file ${path} ${word(path)}.`);
+}
+
+function say(sum: Sum, { talk, redact }: House): void {
+  const { state, expected, step, requests, sessions, events, files, problems } = sum;
+  if (talk.json) {
+    const same = problems.length === 0;
+    talk.data(
+      JSON.stringify({ type: "replay", same, state, expected, step, sessions, requests, events, files, problems }),
+    );
+  } else {
+    const played = `${counted(step, "step")} in ${counted(sessions, "session")}, ${counted(requests, "request")}`;
+    talk.say(
+      `\nPlayed ${played}; ${events.same} of ${counted(events.all, "event")} the same to the letter; ${counted(files, "file")}.`,
+    );
+    talk.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
+    for (const problem of problems) talk.say(clean(redact(problem)));
+  }
+}

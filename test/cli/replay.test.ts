@@ -1,0 +1,296 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
+import { failure } from "../helpers/openai-answers.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", import.meta.url))];
+const KILL = [fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url))];
+const KEY = "sk-planted-8Hq2vX5tLm9";
+const ORGANIZATION = "org-planted-77Rt2";
+const COOKIE = "cookie-planted-41Kz9";
+const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
+const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
+
+/** Its last line says what came of it. */
+const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
+const recorded = (goald: Goald, name = "t.ndjson"): string => join(goald.cwd, name);
+const linesIn = async (file: string): Promise<Record<string, unknown>[]> =>
+  (await readFile(file, "utf8"))
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const eventsIn = (ended: { readonly stdout: string }): readonly Record<string, unknown>[] =>
+  linesOf(ended).slice(0, -1);
+
+describe("a run that is recorded, with secrets all around", () => {
+  let goald: Goald;
+  let server: OpenAIServer;
+  let log: readonly RecordedEvent[];
+  let shown: readonly Record<string, unknown>[];
+  beforeAll(async () => {
+    server = await startOpenAIServer({
+      apiKey: KEY,
+      reply: (request) => {
+        const next = highestTask(request) + 1;
+        // It repeats the key, and a key that nobody told goald about.
+        const call = next <= 3 ? append(`line ${next}: ${KEY} ${FOREIGN}\n`) : undefined;
+        const text = replyWith(call ?? { name: "task_complete", args: { reason: "done" } }, `Task ${next} of 3`);
+        return {
+          status: 200,
+          headers: { "set-cookie": `s=${COOKIE}`, "openai-organization": ORGANIZATION },
+          body: completion(text),
+        };
+      },
+    });
+    goald = await makeGoald({
+      OPENAI_BASE_URL: server.baseUrl,
+      OPENAI_API_KEY: KEY,
+      OPENAI_ORGANIZATION: ORGANIZATION,
+    });
+    const ended = endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
+    shown = eventsIn(ended);
+    ({ log } = await lookInto(goald));
+    await server.close();
+  });
+  afterAll(async () => {
+    await goald[Symbol.asyncDispose]();
+  });
+
+  it("leaves a file that only its owner may read, with no secret in it in any form", async () => {
+    const text = await readFile(recorded(goald), "utf8");
+    expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
+    for (const secret of [KEY, ORGANIZATION, COOKIE, FOREIGN]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(Buffer.from(secret).toString("base64").slice(0, -4));
+    }
+    // The secrets did come by, and what is no secret is readable.
+    expect(server.requests.some(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
+    expect(text).toContain("Task 3 of 3");
+    expect(text).toContain("[redacted]");
+  });
+
+  it("is played without a network: the same events to the letter, the same state, the same files", async () => {
+    const ended = endedWith(0, await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK }));
+    expect(ended.stderr).toContain("in a home of its own: ");
+    expect(ended.stderr).not.toContain("A socket was opened.");
+    expect(resultOf(ended)).toMatchObject({ type: "replay", same: true, step: 4, files: 1, problems: [] });
+    const { state, expected, events } = resultOf(ended) as Record<
+      string,
+      { readonly same: number; readonly all: number }
+    >;
+    expect(state).toBe(expected);
+    expect(events).toEqual({ same: log.length - 1, all: log.length - 1 });
+    expect(eventsIn(ended)).toEqual(shown);
+  });
+
+  it("leaves its home when it is named, and a log that is whole", async () => {
+    const home = join(goald.cwd, "played");
+    endedWith(0, await goald.run(["replay", "t.ndjson", "--home", home], { imports: NO_NETWORK }));
+    const { log: played, problems } = await lookInto({ home });
+    expect(problems).toEqual([]);
+    expect(played).toEqual(log);
+    expect(await readFile(join(home, "workspace/t/ledger.txt"), "utf8")).toBe(
+      await goald.read("workspace/t/ledger.txt"),
+    );
+  });
+
+  it("would show a socket: the same trap ends a run that wants one", async () => {
+    const ended = await goald.run([...RUN, "--max-steps", "1"], {
+      imports: NO_NETWORK,
+      env: { GOALD_MAX_MODEL_FAILURES: "1" },
+    });
+    expect(ended.stderr).toContain("A socket was opened.");
+  });
+
+  it.each([
+    [
+      "an answer that is gone",
+      (lines: Record<string, unknown>[]) => lines.filter(({ type, step }) => type !== "exchange" || step !== 3),
+      /^Step 3 is not as it was recorded: it sends POST \S+\/embeddings, request 1, which is not in the recording\.$/,
+    ],
+    [
+      "an answer that nobody asks for",
+      (lines: Record<string, unknown>[]) =>
+        lines.toSpliced(-1, 0, { ...lines.find(({ type }) => type === "exchange"), step: 9 }),
+      /^Step 4 is not as it was recorded: the recording holds a request that was not made: step 9, POST /,
+    ],
+    [
+      "an answer with other words",
+      (lines: Record<string, unknown>[]) =>
+        lines.map((line) =>
+          line.type === "exchange" && line.step === 2
+            ? JSON.parse(JSON.stringify(line).replaceAll("line 2", "line two"))
+            : line,
+        ),
+      /^Step 2 is not as it was recorded: after event \d+ \([\w-]+\) the agent's state is another one\.$/,
+    ],
+  ])("does not pass over %s", async (_title, change, message) => {
+    const lines = change(await linesIn(recorded(goald)));
+    await writeFile(recorded(goald, "changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    const ended = endedWith(
+      1,
+      await goald.run(["replay", "changed.ndjson", "--json"], { imports: NO_NETWORK, env: { TMPDIR: goald.cwd } }),
+    );
+    const last = ended.stderr.trim().split("\n").at(-1) ?? "";
+    expect(errorOf({ ...ended, stderr: last })).toMatchObject({
+      code: "GOALD_REPLAY",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it("says what differs when the words of a home are others", async () => {
+    await using other = await makeGoald();
+    await other.write("prompts/evaluation.md", "Be quick.\n");
+    const ended = endedWith(
+      1,
+      await other.run(["replay", recorded(goald)], { imports: NO_NETWORK, env: { TMPDIR: other.cwd } }),
+    );
+    expect(ended.stderr).toMatch(
+      /Step 1 is not as it was recorded: request \d differs: body\.messages\[0\]\.content differs from character \d+ on: it was ".+", and is ".*Be quick\./,
+    );
+    expect(ended.stderr).toContain("The commands or words are not those of the recording.");
+  });
+
+  it.each([
+    ["a file that is there", [...RUN, "--record", "t.ndjson"], "There is a file "],
+    ["the background", [...RUN, "-d", "--record", "new.ndjson"], "cannot be recorded yet"],
+  ])("refuses to record into or for %s (exit 2)", async (_title, args, message) => {
+    const ended = endedWith(2, await goald.run(args));
+    expect(ended.stderr + ended.stdout).toContain(message);
+  });
+});
+
+describe("a recorded run that was killed and resumed", () => {
+  const STEPS = 4;
+
+  it.each(["9:after", "12:before"])("is one recording, and one replay, killed at commit %s", async (point) => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const killed = await goald.run([...RUN, "--record", "t.ndjson"], {
+      imports: KILL,
+      env: { KILL_AT_COMMIT: point },
+    });
+    expect(killed.signal).toBe("SIGKILL");
+    endedWith(0, await goald.run(["resume", "t", "--json", "--record", "t.ndjson"]));
+    const { log } = await lookInto(goald);
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(STEPS));
+    const home = join(goald.cwd, "played");
+    const ended = await goald.run(["replay", "t.ndjson", "--json", "--home", home], { imports: NO_NETWORK });
+    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, files: 1 });
+    expect((await lookInto({ home })).log).toEqual(log);
+  });
+
+  it("is refused when it went on without being recorded", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    endedWith(6, await goald.run([...RUN, "--max-steps", "1", "--record", "t.ndjson"]));
+    endedWith(6, await goald.run(["resume", "t", "--max-steps", "1", "--json"]));
+    const ended = endedWith(2, await goald.run(["resume", "t", "--record", "t.ndjson"]));
+    expect(ended.stderr).toContain("it went on without being recorded");
+    const other = (await readFile(recorded(goald), "utf8")).replace('"id":"t"', '"id":"u"');
+    await writeFile(recorded(goald, "other.ndjson"), other);
+    const refused = endedWith(2, await goald.run(["resume", "t", "--record", "other.ndjson"]));
+    expect(refused.stderr).toContain("other.ndjson is a recording of u, made at ");
+    // What there is can be played all the same.
+    expect(resultOf(endedWith(0, await goald.run(["replay", "t.ndjson", "--json"])))).toMatchObject({
+      same: true,
+      step: 1,
+    });
+  });
+});
+
+describe("what a person does while a run is recorded", () => {
+  it("is played too: answers, words, Ctrl-C, and a file of their own", async () => {
+    await using server = await startOpenAIServer({
+      reply: numberedModel([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]),
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const terminal = goald.openTerminal(["run", "--name", "T", "--role", "r", "-g", "g", "--record", "t.ndjson"]);
+    await terminal.see("Run it? ");
+    await goald.write("workspace/t/own.txt", "mine alone\n");
+    terminal.type("y\r");
+    await terminal.see("mine alone");
+    await terminal.answer("Run it? ", "Write it in French please");
+    await terminal.answer("Run it? ", "y");
+    await terminal.answer("Run it? ", "n");
+    expect((await terminal.ended).code).toBe(11);
+    endedWith(0, await goald.run(["resume", "t", "--json", "--continuous", "--record", "t.ndjson"]));
+    const ended = await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK });
+    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, sessions: 2, problems: [] });
+    expect(ended.stdout).toContain("Write it in French please");
+    expect(ended.stdout).toContain("mine alone");
+  });
+});
+
+describe("a run with failures on the way", () => {
+  it("is played with them: refusals, limits, broken replies, and what was learned in an earlier run", async () => {
+    const think = numberedModel(ledger(2));
+    let count = 0;
+    await using server = await startOpenAIServer({
+      embeddings: null,
+      reply: (request) => {
+        // Asked for no more once it was refused.
+        if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
+        count++;
+        if (count === 1) return failure(500, "overloaded");
+        return count === 2 ? { fault: "cut" } : think(request);
+      },
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    for (const name of ["first", "second"]) {
+      count = 0;
+      endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
+      const ended = await goald.run(["replay", `${name}.ndjson`, "--json"], { imports: NO_NETWORK });
+      expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, step: 3, files: 1 });
+      expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
+    }
+  });
+});
+
+describe("a command of one's own that reaches outside by another way than HTTP", () => {
+  const DICE = `import { randomInt } from "node:crypto";
+import { appendFileSync } from "node:fs";
+export default {
+  name: "dice", label: "Dice", summary: "throws dice.", args: { type: "object", properties: {} },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true }, effect: "at-most-once",
+  async run(_args, { workspace }) {
+    appendFileSync(process.env.THROWS, "x");
+    const thrown = randomInt(2 ** 40);
+    await workspace.write("thrown.txt", String(thrown));
+    return { status: "ok", text: "It shows " + thrown + ".", source: "web", artifacts: ["thrown.txt"] };
+  },
+};`;
+
+  it("is not run again: the replay has its result, and the files that it made", async () => {
+    const calls = [
+      { name: "dice", args: {} },
+      { name: "read_file", args: { file: "thrown.txt" } },
+    ];
+    await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    const throws = join(goald.cwd, "throws");
+    await goald.write("commands/dice.ts", DICE);
+    endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"], { env: { THROWS: throws } }));
+    const ended = await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK, env: { THROWS: throws } });
+    expect(resultOf(endedWith(0, ended))).toMatchObject({ same: true, files: 1 });
+    expect(ended.stdout).toContain(`It shows ${await goald.read("workspace/t/thrown.txt")}.`);
+    expect(await readFile(throws, "utf8")).toBe("x");
+  });
+});
+
+const completion = (content: string): object => ({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 0,
+  model: "m",
+  choices: [
+    { index: 0, finish_reason: "stop", logprobs: null, message: { role: "assistant", content, refusal: null } },
+  ],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+});

@@ -1,0 +1,99 @@
+/** The part of the store contract that is about an agent with another's past. See store.ts. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import type { Fork, Lease, Store } from "#core/ports.ts";
+import { AT, asked, finished } from "../helpers/events.ts";
+import { later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
+
+const LONG = "a long text";
+const putAside = { ...said(""), text: { blob: sha256(LONG), bytes: LONG.length, head: "a " } } as ReturnType<
+  typeof said
+>;
+const [end] = stamped(5, said("here it parts"));
+const FORK: Fork = { name: "Foo", head: 4, events: [end as RecordedEvent] };
+
+export function forkContract(name: string, make: () => Promise<Store>): void {
+  describe(`${name} keeps the store contract: forks`, () => {
+    let store: Store;
+    let lease: Lease;
+    beforeEach(async () => {
+      store = await make();
+      await store.create(SPEC, "key-1", AT);
+      await store.claim("foo");
+      lease = await store.claim("foo");
+      await store.deliver("foo", "word", words("hello"), AT);
+      const question = { ...asked(1), epoch: 2, recallIds: ["foo/2", "elsewhere/7"] };
+      await store.commit(lease, 1, {
+        ...NOTHING,
+        events: stamped(2, question, finished(1)),
+        consumed: ["word"],
+        memories: [memoryOf(2), memoryOf(3)],
+        files: [wrote("a.txt", "one")],
+      });
+      await store.commit(lease, 3, {
+        ...NOTHING,
+        events: stamped(4, putAside),
+        blobs: [new TextEncoder().encode(LONG)],
+      });
+      await store.commit(lease, 4, {
+        ...NOTHING,
+        events: stamped(5, finished(2)),
+        memories: [memoryOf(5)],
+        files: [wrote("a.txt", "two", "c2")],
+      });
+    });
+    afterEach(() => store.close());
+
+    it("begins with the other's events, memories and files up to there, under its own id, and has its own after them", async () => {
+      const row = await store.fork("foo", FORK, "fork-1");
+      const times = { createdAt: AT, updatedAt: later(5), wakeAt: null };
+      expect(row).toEqual({ id: "foo-2", name: "Foo", folder: "foo-2", parent: null, head: 5, epoch: 2, ...times });
+      const [first, question, ...others] = (await store.read("foo", 0, 4)) as RecordedEvent[];
+      const own = { ...question, recallIds: ["foo-2/2", "elsewhere/7"] };
+      expect(await store.read("foo-2", 0, 10)).toEqual([first, own, ...others, end]);
+      const memories = await store.memories("foo-2", 0, 10);
+      expect(memories.map(({ id, text, namespace }) => [id, text, namespace])).toEqual([
+        ["foo-2/2", "memory 2", "foo-2"],
+        ["foo-2/3", "memory 3", "foo-2"],
+      ]);
+      expect(await store.files("foo-2")).toEqual((await store.files("foo")).slice(0, 1));
+      expect(await store.inbox("foo-2")).toEqual([]);
+      expect(await store.due(later(1_000))).not.toContain("foo-2");
+    });
+
+    it("is sound, leaves the other as it was, and stands alone when the other is gone", async () => {
+      const before = await store.read("foo", 0, 10);
+      await store.fork("foo", FORK, "fork-1");
+      expect(await store.read("foo", 0, 10)).toEqual(before);
+      expect(await store.verify()).toMatchObject({ agents: 2, problems: [] });
+      await store.remove("foo");
+      expect(await store.verify()).toMatchObject({ agents: 1, problems: [] });
+      expect(await store.blob(sha256(LONG))).toBeDefined();
+      expect(await store.blob(sha256("one"))).toBeDefined();
+    });
+
+    it("takes part in everything: it is claimed with a higher epoch, appended to, and forked again", async () => {
+      await store.fork("foo", { ...FORK, name: "Bar" }, "fork-1");
+      const own = await store.claim("bar");
+      expect(own.epoch).toBe(3);
+      await store.commit(own, 5, {
+        ...NOTHING,
+        events: stamped(6, said("on")),
+        memories: [{ ...memoryOf(6), namespace: "bar" }],
+      });
+      await store.fork("bar", { name: "Bar", head: 6, events: [] }, "fork-2");
+      expect((await store.read("bar-2", 0, 10)).map(({ type }) => type)).toEqual(
+        (await store.read("bar", 0, 10)).map(({ type }) => type),
+      );
+      expect(await store.read("bar", 0, 1)).toMatchObject([{ name: "Bar" }]);
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it("is made once per key, and of an agent that is there", async () => {
+      await store.fork("foo", FORK, "fork-1");
+      expect((await store.fork("foo", FORK, "fork-1")).id).toBe("foo-2");
+      expect(await store.agents()).toHaveLength(2);
+      await expect(store.fork("nobody", FORK, "fork-2")).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    });
+  });
+}
