@@ -19,6 +19,8 @@ const GROUPS: readonly (readonly [heading: string, verbs: Readonly<Record<string
     {
       run: "a new agent, here or in the background (-d)",
       resume: "go on after a pause, a limit or a crash",
+      replay: "play a recorded run again, offline",
+      fork: "a new agent from a past step of another",
       demo: "a recorded agent at work: no key, no network",
     },
   ],

@@ -1,12 +1,5 @@
 /** fold.ts -- the small steps that every fold of an event is made of. Pure. */
-import {
-  type AgentState,
-  type Frame,
-  MAX_WINDOW_BATCH,
-  type Message,
-  type Phase,
-  SHORT_TERM_MESSAGES,
-} from "./state.ts";
+import { type AgentState, type Frame, longestWindow, type Message, type Phase, SHORT_TERM_MESSAGES } from "./state.ts";
 
 /** Where an event stands. */
 export type At = { readonly seq: number; readonly frame: number };
@@ -21,7 +14,7 @@ export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq"
 
 /** The last nine; or, of an agent with a batch, up to so many more, which then go all at once: the prompt's beginning stays. */
 export function withMessage(state: AgentState, at: At, message: Omit<Message, "seq">): AgentState {
-  const most = SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
+  const most = longestWindow(state);
   return inFrame(state, at.frame, (frame) => {
     const window = [...frame.window, { seq: at.seq, ...message }];
     return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };

@@ -189,3 +189,7 @@ export const isFinished = (state: AgentState): boolean => activeFrame(state).pha
 
 /** It finished, or is paused for whatever reason: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);
+
+/** How many messages short-term memory may hold before it is cut back to nine: nine, or so many more as a batch has. */
+export const longestWindow = ({ settings }: AgentState): number =>
+  SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, settings.windowBatch ?? 0);

@@ -14,6 +14,7 @@ import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { Embedder, LongTermMemory, Recall, RecallQuery, Store, VectorIndex } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
+import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
 import { ExactIndex } from "./exact-index.ts";
 import { type AgentMemory, findAllByWords, findNear } from "./find.ts";
@@ -79,7 +80,11 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     if (agents.get(agent)?.vectors.embedder !== embedder.id) await discard(agent);
     const memory = agents.get(agent) ?? begin(agent);
     try {
-      for await (const arrivals of memory.rows.readNew(store)) await memory.vectors.take(arrivals);
+      const turn = createTurns();
+      for await (const arrivals of memory.rows.readNew(store)) {
+        await memory.vectors.take(arrivals);
+        await turn();
+      }
       reading.ends();
     } catch (error) {
       reading.begins(`Memory goes on with what it has read so far: ${toError(error).message}`);
@@ -128,10 +133,14 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   /** One at a time for each agent, in the order asked. */
   function inTurn<T>(agent: string, work: () => Promise<T>): Promise<T> {
     const turn = (turns.get(agent) ?? Promise.resolve()).then(work);
-    turns.set(
-      agent,
-      turn.catch(() => undefined),
+    const over = turn.then(
+      () => undefined,
+      () => undefined,
     );
+    turns.set(agent, over);
+    void over.then(() => {
+      if (turns.get(agent) === over) turns.delete(agent);
+    });
     return turn;
   }
 

@@ -14,7 +14,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { PromptMessage, Recall } from "#core/ports.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type Fitted, fitPrompt } from "./fit.ts";
 import { minimalMessage } from "./messages.ts";
 import { MAX_RECALLS, recallsBlock, renderRows } from "./recalls.ts";
@@ -52,7 +52,7 @@ export interface Prompt {
 /** Throws GOALD_PROMPT_TOO_LONG when what must be said leaves too little room. */
 export function buildPrompt(input: PromptInput): Prompt {
   const { state, words, contextTokens, replyTokens } = input;
-  const { window } = activeFrame(state);
+  const window = activeFrame(state).window.slice(-longestWindow(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = systemMessage(input);
   const request = requestWith(input, window.length === 0, renderRows(recalls));

@@ -42,8 +42,9 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   handshake({ ready: { pid: process.pid, socket } });
   log.info({ socket }, "The daemon is ready.");
   if (options.foreground) house.talk.say(`The daemon is ready (pid ${process.pid}, ${socket}). Ctrl-C ends it.`);
-  await daemon.start();
-  const graceMs = await ending;
+  // Asked to go down while many agents are still set going, it does not set the others going first.
+  const starting = daemon.start();
+  const graceMs = await Promise.race([ending, starting.then(() => ending)]);
   await daemon.close(graceMs);
   log.info("The daemon has gone down.");
   return EXIT.ok;

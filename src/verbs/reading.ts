@@ -79,7 +79,7 @@ const mayBeRun = ({ state }: AgentView): boolean =>
 /** Which of them the host really runs, and which stall, only the host knows; one that does not answer is not waited for. */
 async function withLive(views: readonly AgentView[], { home }: House): Promise<readonly AgentView[]> {
   try {
-    const client = await findHost(home, { tell: () => {} });
+    const client = await findHost(home, { tell: () => {}, patienceMs: 2_000 });
     const live = new Map((await client?.agents())?.map((view) => [view.id, view]));
     return views.map((view) => {
       const seen = live.get(view.id);
