@@ -8,7 +8,7 @@ import { statSync } from "node:fs";
 import type { Home } from "#config/home.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { DaemonStatus } from "#daemon/control.ts";
-import { type HostInfo, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Client, connectHost } from "./client.ts";
 import { ANSWER_MS } from "./socket.ts";
@@ -86,13 +86,4 @@ function requireOwn(socket: string): void {
       hint: "Nothing was sent to it. See: goald doctor",
     },
   );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it lives, and is somebody else's.
-    return Error.isError(error) && "code" in error && error.code === "EPERM";
-  }
 }

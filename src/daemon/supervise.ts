@@ -11,6 +11,7 @@ import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { createLife, type Life, type LifeParts } from "./life.ts";
+import { createLogWatch } from "./log-watch.ts";
 
 export interface SupervisorParts extends Omit<LifeParts, "draining"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
@@ -43,7 +44,7 @@ const LOOK_EVERY_MS = 15_000;
 export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { store, clock } = parts;
   const lives = new Map<string, Life>();
-  const watchers = new Map<string, Set<() => void>>();
+  const watch = createLogWatch(store);
   /** Agents that are a terminal's, or whose log cannot be read, with its end: looked at again when that has moved. */
   const passedOver = new Map<string, number>();
   const draining = new AbortController();
@@ -52,7 +53,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     draining: draining.signal,
     onCommitted: (id, events, state) => {
       parts.onCommitted(id, events, state);
-      tellWatchers(id);
+      watch.tell(id);
     },
   };
   let looking: NodeJS.Timeout | undefined;
@@ -139,26 +140,6 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     await life.park(code, reason);
   }
 
-  function tellWatchers(id: string): void {
-    for (const tell of watchers.get(id) ?? []) tell();
-  }
-
-  async function whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const told = (): void => resolve();
-    const watching = watchers.get(id) ?? new Set();
-    watchers.set(id, watching.add(told));
-    signal.addEventListener("abort", told, { once: true });
-    try {
-      const row = await store.agent(id);
-      if (row !== undefined && row.head <= after && !signal.aborted) await promise;
-    } finally {
-      signal.removeEventListener("abort", told);
-      watching.delete(told);
-      if (watching.size === 0 && watchers.get(id) === watching) watchers.delete(id);
-    }
-  }
-
   async function drain(graceMs: number): Promise<void> {
     draining.abort();
     clearInterval(looking);
@@ -192,9 +173,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       passedOver.delete(id);
       lives.get(id)?.abort("The agent was removed.");
       if (lives.has(id)) letGo(id);
-      tellWatchers(id);
+      watch.tell(id);
     },
-    whenLonger,
+    whenLonger: watch.whenLonger,
     drain,
     abortAll,
   };

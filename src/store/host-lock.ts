@@ -103,7 +103,8 @@ function alreadyRunning(path: string): GoaldError {
   });
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process of that number is there, anybody's. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -16,11 +16,11 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { SETTINGS } from "#config/settings-table.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { replay } from "#core/evolve.ts";
 import type { AgentRow, Store } from "#core/ports.ts";
-import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import { runForeground } from "#daemon/foreground.ts";
 import { clean } from "#util/clean.ts";
+import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { composeAgent, type Host, openHost } from "../main.ts";
 import { openHouseLog } from "./host-agent.ts";
@@ -176,11 +176,6 @@ async function agentOf({ start }: Session, store: Store): Promise<AgentRow> {
     );
   for (let claimed = row.epoch; claimed < epoch - 1; ) claimed = (await store.claim(agent.id)).epoch;
   return row;
-}
-
-async function stateOf(store: Pick<Store, "load">, { id }: AgentRow): Promise<AgentState> {
-  const { snapshot, events } = await store.load(id, STATE_VERSION);
-  return replay(events, (snapshot?.state as AgentState | undefined) ?? initialState);
 }
 
 const OTHER_CATALOGUE =
