@@ -5,12 +5,12 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeForReadme } from "#commands/describe.ts";
-import { loadRegistry } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry } from "#commands/registry.ts";
 import { envTemplate } from "#config/env-template.ts";
 import { describeSettings } from "#config/settings.ts";
 
 export async function generateTables(): Promise<Readonly<Record<string, string>>> {
-  const registry = await loadRegistry(["commands"]);
+  const registry = await loadRegistry(["commands"], ALL_READY);
   const settings = describeSettings().map(
     (row) =>
       `| \`${row.name}\` | ${row.environment.map((name) => `\`${name}\``).join(", ")} | ${row.default} | ${row.meaning} |`,

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
-import { loadRegistry, type Registry } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/read-text-file.ts";
 import type { Settings } from "#config/settings.ts";
@@ -29,9 +29,9 @@ export interface Catalogue {
   readonly replySchema: object;
 }
 
-/** Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
-export async function loadCatalogue(home: Home): Promise<Catalogue> {
-  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder));
+/** `services`: what its commands find set up. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
+export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
+  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder), services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = await readShippedJson("config/aliases.json");
   return {
@@ -44,6 +44,9 @@ export async function loadCatalogue(home: Home): Promise<Catalogue> {
     replySchema: replySchemaOf(registry.all),
   };
 }
+
+/** The catalogue for reading what was said earlier, whatever is set up now. */
+export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalogue(home, ALL_READY);
 
 /** How long a request to this model may be, in tokens. */
 export function roomOf(model: string, settings: Settings, windows: ContextWindows) {

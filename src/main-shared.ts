@@ -4,6 +4,7 @@ import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
 import type { Embedder, LanguageModel, Store } from "#core/ports.ts";
+import type { Services } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
@@ -13,12 +14,15 @@ import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Catalogue } from "./main-catalogue.ts";
+import { openServices } from "./main-services.ts";
 
 export interface Shared {
   readonly http: Http;
   readonly model: LanguageModel;
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
+  /** Those that need not know whose command asks. */
+  readonly services: Partial<Services>;
 }
 
 /** With a `tape` they are one agent's own, whose run is recorded or played. */
@@ -37,7 +41,7 @@ export function openShared(
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...asking }));
   const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
-  return { http, gate, model, memory };
+  return { http, gate, model, memory, services: openServices({ home, settings, http }) };
 }
 
 /** What was known of the servers at the time has a say in what is asked of them. */

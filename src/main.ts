@@ -1,5 +1,5 @@
 /**
- * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-shared.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-services.ts, main-shared.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.
@@ -29,6 +29,7 @@ import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
+import { serviceStates } from "./main-services.ts";
 import { openShared, type Shared } from "./main-shared.ts";
 import { readVersion } from "./shipped.ts";
 
@@ -63,7 +64,7 @@ export async function openHost(
   options: HostOptions = { role: "foreground" },
 ): Promise<Host> {
   await openHome(home, process.getuid?.());
-  const catalogue = await loadCatalogue(home);
+  const catalogue = await loadCatalogue(home, serviceStates(settings));
   const startedAt = systemClock.now().toISOString();
   const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt, ...options });
   try {
@@ -100,7 +101,7 @@ function hostOf(
       return shared;
     },
     reload: async (newSettings) => {
-      catalogue = await loadCatalogue(home);
+      catalogue = await loadCatalogue(home, serviceStates(newSettings));
       settings = newSettings;
       await shared?.memory.flush();
       shared = undefined;
@@ -141,7 +142,9 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const { home, settings, store } = host;
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
   const { report: tell, tape } = options;
-  const { model, memory } = tape ? openShared(home, settings, host.catalogue, store, tell, tape) : host.shared(tell);
+  const { model, memory, services } = tape
+    ? openShared(home, settings, host.catalogue, store, tell, tape)
+    : host.shared(tell);
   const known: Tape["value"] = tape?.value ?? ((_name, compute) => compute());
   const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
   const folder = join(home.workspaceFolder, row.folder);
@@ -168,6 +171,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
+    services,
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: tape?.clock ?? systemClock,
     signal: options.signal,

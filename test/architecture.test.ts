@@ -135,6 +135,7 @@ describe("the import table", () => {
       "src/main-daemon.ts",
       "src/main-foreground.ts",
       "src/main-serve.ts",
+      "src/main-services.ts",
       "src/main-shared.ts",
       "src/main.ts",
     ]);

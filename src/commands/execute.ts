@@ -8,6 +8,7 @@ import { type CommandContext, fail, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { Observation } from "#core/event.ts";
 import type { FileChange, OpenWorkspace, StagedWrite, Workspace } from "#core/ports.ts";
+import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
 import { checkWrite, readResult } from "./call-result.ts";
 import type { RegisteredCommand } from "./registry.ts";
@@ -27,6 +28,8 @@ export interface CallFrame {
   readonly openWorkspace: OpenWorkspace;
   /** Writes below `_goald/`, which commands themselves may not. */
   readonly openOwnWorkspace: OpenWorkspace;
+  /** Those that are set up. */
+  readonly services: Partial<Services>;
   readonly signal: AbortSignal;
 }
 
@@ -116,9 +119,19 @@ async function within<T>(
       checkWrite(command.name, write);
       staged.push(write);
     },
+    use: (name) => serviceOf(call, name),
   };
   // Copies: what a command that was left behind still adds must not reach a commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
+}
+
+function serviceOf<N extends ServiceName>({ command, services }: CallFrame, name: N): Services[N] {
+  const service = command.needs.includes(name) ? services[name] : undefined;
+  if (service !== undefined) return service as Services[N];
+  const problem = command.needs.includes(name) ? "is not set up here" : "is not among what it says it needs";
+  throw new GoaldError("GOALD_NOT_CONFIGURED", `${command.name} asked for the service ${name}, which ${problem}.`, {
+    hint: "See what to set: goald commands",
+  });
 }
 
 /** The workspace, as long as `check` does not throw: a command whose time is over has left it. */

@@ -9,6 +9,7 @@ import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { pathToFileURL } from "node:url";
 import { GoaldError, toError } from "#core/errors.ts";
+import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
 import { type RegisteredCommand, readCommand } from "./validate.ts";
 
 export type { RegisteredCommand };
@@ -18,7 +19,21 @@ export interface Registry {
   get(name: string): RegisteredCommand | undefined;
   /** In the order of the prompt's list: `names` has the same. */
   readonly all: readonly RegisteredCommand[];
+  /** Those whose needs are not met: known to people, not to models, and nobody can call them. */
+  readonly unavailable: readonly UnavailableCommand[];
 }
+
+export interface UnavailableCommand {
+  readonly command: RegisteredCommand;
+  /** What makes it available, a sentence each. */
+  readonly toDo: readonly string[];
+}
+
+/** What is set up; a service that is not named is not part of this host. */
+export type ServiceStates = Readonly<Partial<Record<ServiceName, ServiceState>>>;
+
+/** For reading what was said earlier, and for documents: as if everything were set up. */
+export const ALL_READY: ServiceStates = Object.fromEntries(SERVICES.map((name) => [name, { ready: true }]));
 
 /** AutoGPT's order. What it does not name comes behind it, and the last two come last. */
 const ORDER = [
@@ -48,7 +63,7 @@ const LAST = ["do_nothing", "task_complete"];
  * Reads the folders in order; a later one overrides by name, a missing one is empty.
  * Files whose names begin with "_" or "." are not commands. Throws GOALD_COMMAND_INVALID.
  */
-export async function loadRegistry(folders: readonly string[]): Promise<Registry> {
+export async function loadRegistry(folders: readonly string[], services: ServiceStates = {}): Promise<Registry> {
   const commands = new Map<string, RegisteredCommand>();
   for (const folder of folders)
     for (const [name, file] of await commandFiles(folder))
@@ -57,13 +72,23 @@ export async function loadRegistry(folders: readonly string[]): Promise<Registry
     throw new GoaldError("GOALD_COMMAND_INVALID", `Expected commands, found none in ${folders.join(", ")}.`, {
       hint: "Each command is one file, such as write_to_file.ts.",
     });
-  const all = [...commands.values()].sort((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1));
+  const sorted = [...commands.values()].sort((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1));
+  const judged = sorted.map((command) => ({ command, toDo: unmet(command, services) }));
+  const all = judged.flatMap(({ command, toDo }) => (toDo.length === 0 ? [command] : []));
+  const byName = new Map(all.map((command) => [command.name, command]));
   return Object.freeze({
-    names: Object.freeze(all.map((command) => command.name)),
-    get: (name: string) => commands.get(name),
+    names: Object.freeze([...byName.keys()]),
+    get: (name: string) => byName.get(name),
     all: Object.freeze(all),
+    unavailable: Object.freeze(judged.filter(({ toDo }) => toDo.length > 0)),
   });
 }
+
+const unmet = ({ needs }: RegisteredCommand, services: ServiceStates): readonly string[] =>
+  needs.flatMap((name) => {
+    const state = services[name] ?? { ready: false, toDo: `There is no ${name} in this goald yet.` };
+    return state.ready ? [] : [state.toDo];
+  });
 
 function rank(name: string): number {
   const last = LAST.indexOf(name);

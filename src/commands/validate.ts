@@ -7,11 +7,13 @@
  */
 import type { Annotations, Command, Effect } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
+import { SERVICES, type ServiceName } from "#core/services.ts";
 
 /** A checked command: nothing in it is left to a default. */
 export interface RegisteredCommand extends Command {
   readonly effect: Effect;
   readonly timeoutMs: number;
+  readonly needs: readonly ServiceName[];
 }
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
@@ -24,7 +26,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Which fields a command may have, and which of them are functions. */
-const WORDS = ["name", "label", "summary", "args", "annotations", "effect", "timeoutMs", "closesTurn"];
+const WORDS = ["name", "label", "summary", "args", "annotations", "effect", "timeoutMs", "needs", "closesTurn"];
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /** Throws GOALD_COMMAND_INVALID with everything that is wrong. `name` is the file's name without its ending. */
@@ -36,6 +38,7 @@ export function readCommand(name: string, file: string, exported: unknown): Regi
     ...argsProblems(exported.args ?? NO_ARGS),
     ...annotationProblems(exported),
     ...effectProblems(exported),
+    ...needProblems(exported),
   ];
   if (problems.length > 0) throw invalid(file, problems);
   const command = exported as unknown as Given;
@@ -46,6 +49,7 @@ export function readCommand(name: string, file: string, exported: unknown): Regi
     annotations: worstByDefault(command.annotations ?? {}),
     effect: command.effect ?? "at-most-once",
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    needs: [...(command.needs ?? [])],
   });
 }
 
@@ -113,6 +117,13 @@ function effectProblems({ effect, probe, prepare, timeoutMs }: Fields): string[]
   if (timeoutMs !== undefined && !isTime)
     problems.push(expected(`timeoutMs: a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`, timeoutMs));
   return problems;
+}
+
+function needProblems({ needs = [] }: Fields): string[] {
+  if (!Array.isArray(needs)) return [expected("needs: a list of services", needs)];
+  return needs
+    .filter((name) => !SERVICES.includes(name))
+    .map((name) => expected(`needs: services that there are (${SERVICES.join(", ")})`, name));
 }
 
 // ---------------------------------------------------------------- the arguments' schema

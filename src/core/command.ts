@@ -8,6 +8,7 @@
  */
 import type { Observation, WaitFor } from "./event.ts";
 import type { InboxMessage, StagedWrite, Workspace } from "./ports.ts";
+import type { ServiceName, Services } from "./services.ts";
 
 /** JSON Schema of one argument. `hint` stands in the prompt's command list as `"name": "<hint>"`. */
 export type PropertySchema =
@@ -102,6 +103,8 @@ export interface CommandContext {
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
   /** Writes to goald's own store that become durable together with the result, or not at all. Throws for one that cannot be kept. */
   stage(write: CommandWrite): void;
+  /** A service that the command says it needs. Throws GOALD_NOT_CONFIGURED for one that it does not, or that is not there. */
+  use<N extends ServiceName>(name: N): Services[N];
 }
 
 type Answer = { readonly message: Extract<InboxMessage, { readonly type: "answer" }> };
@@ -131,6 +134,8 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly effect?: Effect;
   /** Default: 60 seconds. */
   readonly timeoutMs?: number;
+  /** What it asks of the world beyond the folder. Where one of these is not set up, the command is not advertised. */
+  readonly needs?: readonly ServiceName[];
   /** The call says that the goals are reached: its success finishes the turn. Only task_complete. */
   readonly closesTurn?: boolean;
   /**

@@ -45,6 +45,17 @@ const EXIT_OF = {
   GOALD_FILE_MISSING: EXIT.error,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
+  /** What a command asked of a service could not be had; the model reads why. */
+  GOALD_SEARCH: EXIT.error,
+  GOALD_WEB: EXIT.error,
+  GOALD_GIT: EXIT.error,
+  GOALD_MODEL: EXIT.error,
+  GOALD_MEDIA: EXIT.error,
+  GOALD_POST: EXIT.error,
+  /** An agent may not spend so much. */
+  GOALD_LIMIT: EXIT.limit,
+  /** A service that nothing is set up for. */
+  GOALD_NOT_CONFIGURED: EXIT.usage,
   /** A recording that cannot be played, or a replay that did not go as it was recorded. */
   GOALD_REPLAY: EXIT.error,
   GOALD_INTERNAL: EXIT.error,

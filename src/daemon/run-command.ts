@@ -6,6 +6,7 @@ import type { RegisteredCommand, Registry } from "#commands/registry.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock, OpenWorkspace } from "#core/ports.ts";
+import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Journal, Outcome } from "./journal.ts";
@@ -19,6 +20,8 @@ export interface CommandParts {
   readonly openWorkspace: OpenWorkspace;
   /** Writes below `_goald/` too, where commands may not. */
   readonly openOwnWorkspace: OpenWorkspace;
+  /** What commands may ask of the world beyond the folder. */
+  readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
@@ -131,7 +134,7 @@ async function callFrame(
   const open = openCommand(state, callId);
   const args: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
-  const { folder, openWorkspace, openOwnWorkspace, signal } = parts;
+  const { folder, openWorkspace, openOwnWorkspace, services, signal } = parts;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
     command,
@@ -142,6 +145,7 @@ async function callFrame(
     folder,
     openWorkspace,
     openOwnWorkspace,
+    services,
     signal,
   };
 }

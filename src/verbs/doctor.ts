@@ -13,7 +13,7 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
-import { loadCatalogue } from "../main-catalogue.ts";
+import { loadWholeCatalogue } from "../main-catalogue.ts";
 import { readVersion } from "../shipped.ts";
 import { checkDaemon, checkService } from "./doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "./doctor-home.ts";
@@ -99,7 +99,7 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
 /** Nothing runs an agent while one of the home's own commands, words or prices cannot be used. */
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
-    const { registry } = await loadCatalogue(home);
+    const { registry } = await loadWholeCatalogue(home);
     return fine("commands", `${counted(registry.all.length, "command")}, the words and the prices can be read`);
   } catch (thrown) {
     return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");

@@ -4,7 +4,7 @@
 import type { Client } from "#client/client.ts";
 import { EXIT } from "#core/errors.ts";
 import { type AgentState, isOver } from "#core/state.ts";
-import { loadCatalogue } from "../main-catalogue.ts";
+import { loadWholeCatalogue } from "../main-catalogue.ts";
 import { type AskPerson, createAskPerson } from "./ask-person.ts";
 import { followAgent } from "./follow-agent.ts";
 import { again, type House } from "./house.ts";
@@ -30,7 +30,7 @@ export async function openScreen(house: House, begun: AgentState["open"]): Promi
   // Read from the start, so that what is typed before a question does not answer it.
   if (ask) talk.input();
   if (talk.json) return { show: createPresenter(house, () => null, begun), ask };
-  const { readReply } = await loadCatalogue(home);
+  const { readReply } = await loadWholeCatalogue(home);
   return {
     show: createPresenter(house, (reply, finishReason) => readReply(reply, finishReason).thoughts, begun),
     ask,

@@ -3,7 +3,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { tellFile } from "#views/file-story.ts";
 import { describeFileStory, type FileStory } from "#views/file-story-text.ts";
-import { loadCatalogue } from "../main-catalogue.ts";
+import { loadWholeCatalogue } from "../main-catalogue.ts";
 import { findFile } from "./find-file.ts";
 import type { GlobalOptions } from "./house.ts";
 import { allEvents, folderOf, reading } from "./reading.ts";
@@ -21,7 +21,7 @@ export async function why(file: string, path: string | undefined, options: Globa
           hint: `If it is there, somebody else put it there. What ${row.id} wrote: goald files ${row.id}`,
         },
       );
-    const { readReply } = await loadCatalogue(house.home);
+    const { readReply } = await loadWholeCatalogue(house.home);
     const told = await tellFile(versions, allEvents(reader, row.id));
     const story: FileStory = {
       agent: row.id,

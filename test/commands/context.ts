@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Args, ArgsSchema, Command, CommandContext } from "#core/command.ts";
 import type { Observation } from "#core/event.ts";
 import type { FileChange, Workspace } from "#core/ports.ts";
+import type { Services } from "#core/services.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
 export interface Desk extends AsyncDisposable {
@@ -25,13 +26,19 @@ export async function makeDesk(): Promise<Desk> {
   return { home, folder, workspace, changes, context, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) };
 }
 
-export const contextOf = (workspace: Workspace): CommandContext => ({
+/** `services`: those that the command may use. */
+export const contextOf = (workspace: Workspace, services: Partial<Services> = {}): CommandContext => ({
   workspace,
   signal: new AbortController().signal,
   callId: "c1",
   step: 1,
   agent: { id: "foo", name: "Foo", goals: ["write"] },
   stage: () => undefined,
+  use: (name) => {
+    const service = services[name];
+    if (service === undefined) throw new Error(`the test gave no ${name}`);
+    return service as never;
+  },
 });
 
 /** Prepares and runs; throws what the command throws. */

@@ -17,6 +17,7 @@ const command = (part: Partial<Command>): RegisteredCommand => ({
   ...defineCommand({ ...base, run: async () => succeed("done"), ...part }),
   effect: "at-most-once",
   timeoutMs: part.timeoutMs ?? 5_000,
+  needs: part.needs ?? [],
 });
 
 function frame(of: RegisteredCommand, signal = new AbortController().signal): CallFrame & { readonly files: Files } {
@@ -30,6 +31,7 @@ function frame(of: RegisteredCommand, signal = new AbortController().signal): Ca
     folder: "/nowhere",
     openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange }),
     openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true }),
+    services: {},
     signal,
     files,
   };

@@ -102,6 +102,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
+      services: {},
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
       signal: new AbortController().signal,
@@ -141,9 +142,14 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
 }
 
 export function withCommands(shipped: Registry, added: readonly Command[]): Registry {
-  const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, ...command }));
+  const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, needs: [], ...command }));
   const all = [...shipped.all.filter(({ name }) => !more.some((own) => own.name === name)), ...more] as Registry["all"];
-  return { all, names: all.map(({ name }) => name), get: (name) => all.find((command) => command.name === name) };
+  return {
+    all,
+    unavailable: [],
+    names: all.map(({ name }) => name),
+    get: (name) => all.find((command) => command.name === name),
+  };
 }
 
 /** A reply as a good model writes it. */
