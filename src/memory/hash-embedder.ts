@@ -10,7 +10,7 @@
  * together weigh `PIECES_WEIGHT`, however long it is; a longer word weighs more, as it is rarer.
  */
 import type { Embedder } from "#core/ports.ts";
-import { hashOf, stemOf, wordsOf } from "./words.ts";
+import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
 /** Changes with every change of the features: vectors of another version are not comparable. */
 const VERSION = "hash-v1";

@@ -7,7 +7,7 @@
  */
 import { hash } from "node:crypto";
 import type { MemoryRow, Store } from "#core/ports.ts";
-import { hashOf, stemOf, wordsOf } from "./words.ts";
+import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
 const PAGE_ROWS = 256;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { wordsOf } from "#memory/words.ts";
+import { wordsOf } from "#util/words.ts";
 import { embedderContract } from "../contracts/embedder.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";
 

@@ -1,7 +1,7 @@
 /**
- * words.ts -- a text as the words that memory compares: folded, split, and stemmed.
+ * words.ts -- a text as the words that are compared without a model: folded, split, and stemmed.
  *
- * One reading of words for everything that is done without a model: the offline embedder,
+ * One reading of words for all of it: the offline embedder, the search in a page,
  * the search for near-duplicates, the ranking when no embedder answers. Accents and case
  * are folded, identifiers are given whole and in parts (`readFile` is also `read`, `file`),
  * scripts that put no space between words are given as single characters and pairs.
