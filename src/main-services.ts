@@ -11,7 +11,8 @@ import type { Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 
 export function serviceStates(_settings: Settings): ServiceStates {
-  return {};
+  // Whoever runs an agent has a model for it.
+  return { advisor: { ready: true } };
 }
 
 export interface ServiceParts {

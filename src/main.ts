@@ -157,6 +157,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     folder,
     model,
     modelName: settings.models.smart,
+    fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
     memory,
     recallCount: settings.recall.count,

@@ -2,6 +2,7 @@
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inPhase, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged } from "./limits.ts";
+import { spend } from "./spending.ts";
 import type { AgentState, OpenCall } from "./state.ts";
 
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
@@ -56,15 +57,8 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
   const { callId, text, finishReason, usage, step, costUsd } = event;
   const open = state.open[callId];
   const { model, mode } = open?.kind === "model" ? open : ASKED_UNKNOWN;
-  const spent: AgentState["usage"] = {
-    modelCalls: state.usage.modelCalls + 1,
-    inputTokens: state.usage.inputTokens + usage.inputTokens,
-    outputTokens: state.usage.outputTokens + usage.outputTokens,
-    cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
-    estimated: state.usage.estimated || usage.estimated,
-  };
   const fallback = model === state.fallback?.model ? state.fallback : null;
-  const paid = { ...answeredBy(state, fallback), usage: spent, costUsd: state.costUsd + (costUsd ?? 0) };
+  const paid = spend(answeredBy(state, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
   const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,

@@ -8,6 +8,7 @@ import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import { type At, closeCall, inPhase, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
+import { loseReserved, spend } from "./spending.ts";
 import { type AgentState, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import { headOf } from "./text.ts";
 
@@ -137,9 +138,10 @@ function commandStarted(
 ): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
-  const { attempt, epoch, effect, annotations, prepared, at } = event;
-  const started: OpenCall = { ...open, intent: { attempt, epoch, at, effect, annotations, prepared } };
-  const executing = inPhase(state, event, { kind: "executing", callId: event.callId });
+  const { attempt, epoch, effect, annotations, prepared, at, reserved } = event;
+  const intent = { attempt, epoch, at, effect, annotations, prepared, ...(reserved ? { reserved } : {}) };
+  const started: OpenCall = { ...open, intent };
+  const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
   return { ...executing, open: { ...state.open, [event.callId]: started } };
 }
 
@@ -160,13 +162,15 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
 }
 
 function commandFinished(state: AgentState, event: EventOf<"command-finished"> & At): AgentState {
-  const { step, callId, observation, closesTurn, reconciled } = event;
+  const { step, callId, observation, closesTurn, reconciled, spent } = event;
   const { status, source, text, code } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
   const tainted = state.tainted || source === "web" || source === "agent";
   // The end that recovery gives to a call that was cut off says nothing of whether such calls can be survived.
-  const deaths = code === INTERRUPTED || reconciled === true ? state.deaths : 0;
-  const closed = closeCall({ ...state, tainted, deaths }, callId);
+  const isUnseen = code === INTERRUPTED || reconciled === true;
+  const deaths = isUnseen ? state.deaths : 0;
+  const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
+  const closed = closeCall({ ...counted, tainted, deaths }, callId);
   const finished = thinking(closed, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inPhase(finished, event, { kind: "closing", reason: headOf(text) });

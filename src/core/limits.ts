@@ -34,9 +34,10 @@ export function spentOf(state: AgentState): { readonly tokens: number; readonly 
   let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens;
   let usd = state.costUsd + state.lost.usd;
   for (const open of Object.values(state.open)) {
-    if (open.kind !== "model") continue;
-    tokens += open.reservedTokens;
-    usd += open.reservedUsd ?? 0;
+    const reserved =
+      open.kind === "model" ? { tokens: open.reservedTokens, usd: open.reservedUsd } : open.intent?.reserved;
+    tokens += reserved?.tokens ?? 0;
+    usd += reserved?.usd ?? 0;
   }
   return { tokens, usd };
 }

@@ -251,6 +251,8 @@ export interface ModelRequest {
   readonly messages: readonly PromptMessage[];
   /** Absent: plain. */
   readonly mode?: OutputMode;
+  /** What the reply must be, in mode `json_schema`; absent: thoughts and one command. */
+  readonly schema?: object;
 }
 /** `failed` covers everything but a bug: no server, refused, cut off, no finish_reason. */
 export type ModelAnswer =

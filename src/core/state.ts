@@ -17,7 +17,7 @@ import type {
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
-export const STATE_VERSION = 3;
+export const STATE_VERSION = 4;
 
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -98,6 +98,8 @@ export type OpenCall =
         readonly prepared: unknown;
         /** The newest lease that found it cut off: one death is counted once. */
         readonly seenInterruptedAt?: number;
+        /** What it may spend on models and is counted nowhere else. */
+        readonly reserved?: { readonly tokens: number; readonly usd: number | null };
       };
     };
 

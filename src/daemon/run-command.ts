@@ -9,10 +9,12 @@ import type { Clock, OpenWorkspace } from "#core/ports.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
+import { type Advice, type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { effectless, type Work } from "./work.ts";
 
-export interface CommandParts {
+/** With what the advisor is made of, which each call has to itself. */
+export interface CommandParts extends AdviceParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
@@ -50,10 +52,24 @@ export async function execute(
   const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
   const { annotations } = command;
   const { epoch } = journal.lease;
-  const started: NewEvent = { type: "command-started", ...of, attempt, epoch, effect, annotations, prepared };
+  const reserved = command.needs.includes("advisor") ? allowanceFor(journal.state, parts) : undefined;
+  const started: NewEvent = {
+    type: "command-started",
+    ...of,
+    attempt,
+    epoch,
+    effect,
+    annotations,
+    prepared,
+    ...(reserved ? { reserved } : {}),
+  };
   return {
     intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
-    act: () => act(call, prepared, of, parts),
+    act: () => {
+      if (!reserved) return act(call, prepared, of, parts);
+      const advice = openAdvice(journal.state, reserved, parts);
+      return act({ ...call, services: { ...call.services, advisor: advice.advisor } }, prepared, of, parts, advice);
+    },
   };
 }
 
@@ -62,11 +78,14 @@ async function act(
   prepared: unknown,
   of: { readonly step: number; readonly callId: string },
   parts: CommandParts,
+  advice?: Advice,
 ): Promise<Outcome> {
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
   const durationMs = parts.clock.now().getTime() - startedAt.getTime();
   const { result } = execution;
+  const spent = advice?.spent();
+  const ended = { ...of, durationMs, ...(spent ? { spent } : {}) };
   const extras = { files: execution.files.map((file) => ({ ...file, ...of })), staged: execution.staged };
   if (result.status === "waiting") {
     const { waitFor, until } = result;
@@ -76,10 +95,10 @@ async function act(
   if (strangers.length > 0) {
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
     const observation = { status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] } as const;
-    return { events: [{ type: "command-finished", ...of, observation, durationMs }], files: extras.files };
+    return { events: [{ type: "command-finished", ...ended, observation }], files: extras.files };
   }
   const closesTurn = call.command.closesTurn === true ? { closesTurn: true } : {};
-  return { events: [{ type: "command-finished", ...of, observation: result, durationMs, ...closesTurn }], ...extras };
+  return { events: [{ type: "command-finished", ...ended, observation: result, ...closesTurn }], ...extras };
 }
 
 async function unknownReceivers(

@@ -103,12 +103,16 @@ function sentOf({ mode = "plain" }: ModelRequest, { without, turns }: Terms, set
   return { mode, stream, streamOptions, temperature, turns, isBare: mode === "plain" && !stream && !temperature };
 }
 
-function bodyOf({ model, messages }: ModelRequest, sent: Sent, { temperature, replySchema }: OpenAIModelSettings) {
+function bodyOf(
+  { model, messages, schema }: ModelRequest,
+  sent: Sent,
+  { temperature, replySchema }: OpenAIModelSettings,
+) {
   return {
     model,
     messages: sent.turns ? inTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
-    ...formatOf(sent.mode, replySchema),
+    ...formatOf(sent.mode, schema ?? replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };

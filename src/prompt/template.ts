@@ -37,9 +37,15 @@ const PROMPT_FILES = {
   problem: { required: ["data"], optional: ["step"] },
   "spilled-text": { required: ["bytes"], optional: [] },
   "empty-text": { required: [], optional: [] },
+  advice: { required: ["task", "schema"], optional: [] },
+  "advice-material": { required: ["label", "data"], optional: [] },
+  "advice-again": { required: [], optional: [] },
+  "evaluate-code": { required: [], optional: [] },
+  "improve-code": { required: [], optional: [] },
+  "write-tests": { required: [], optional: [] },
 } as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;
 
-type PromptFile = keyof typeof PROMPT_FILES;
+export type PromptFile = keyof typeof PROMPT_FILES;
 /** One object per set of folders: renderings are remembered by it. */
 export type Words = Readonly<Record<PromptFile, Template>>;
 
@@ -143,7 +149,7 @@ function checkTemplate(name: PromptFile, { file, text }: Template): void {
         hint: "Add it where its text belongs, or delete the file to get the shipped words.",
       });
   // Servers refuse JSON mode unless the request mentions it.
-  if (name === "response-format" && !text.includes("JSON"))
+  if ((name === "response-format" || name === "advice") && !text.includes("JSON"))
     throw new GoaldError("GOALD_TEMPLATE", `${file} must contain the word JSON: model servers ask for it.`);
 }
 

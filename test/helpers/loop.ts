@@ -4,7 +4,7 @@
  * The world outlives the process: `store` and `files` stay, `run` may be called again after a crash.
  */
 import { describeForPrompt } from "#commands/describe.ts";
-import { loadRegistry, type Registry } from "#commands/registry.ts";
+import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
 import type { AgentRow, LanguageModel, LongTermMemory, Store } from "#core/ports.ts";
@@ -33,6 +33,8 @@ export interface LoopOptions {
   readonly model?: LanguageModel;
   readonly fallbackModel?: string;
   readonly maxModelFailures?: number;
+  /** What the shipped commands find set up; nothing by default. */
+  readonly services?: ServiceStates;
 }
 export interface RunChange {
   /** Around the store that the loop sees: where crashes happen. */
@@ -63,7 +65,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const files: Files = new Map();
   const model = scriptedModel(options.script);
   const clock = fakeClock({ auto: true });
-  const registry = withCommands(await loadRegistry(["commands"]), options.commands ?? []);
+  const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
   const words = await loadWords(["prompts"]);
   const shown: RecordedEvent[] = [];
   const spec = {

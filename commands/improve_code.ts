@@ -1,0 +1,59 @@
+/** improve_code -- code rewritten by the smart model along a list of suggestions. It writes no file: the result is text. */
+import { defineCommand, succeed } from "#core/command.ts";
+
+interface Improvement {
+  readonly code: string;
+  readonly changes: readonly string[];
+  readonly notFollowed: readonly string[];
+}
+
+const list = { type: "array", items: { type: "string" } } as const;
+const IMPROVEMENT = {
+  type: "object",
+  properties: { code: { type: "string" }, changes: list, notFollowed: list },
+  required: ["code", "changes", "notFollowed"],
+  additionalProperties: false,
+} as const;
+
+export default defineCommand({
+  name: "improve_code",
+  label: "Get Improved Code",
+  summary: "has a model rewrite code along suggestions; save the result with write_to_file.",
+  args: {
+    type: "object",
+    properties: {
+      suggestions: {
+        type: "array",
+        description: "What to change, one suggestion an item",
+        hint: "list_of_suggestions",
+        items: { type: "string", minLength: 1 },
+        minItems: 1,
+        maxItems: 50,
+      },
+      code: { type: "string", description: "The whole code", hint: "full_code_string", minLength: 1 },
+    },
+    required: ["suggestions", "code"],
+  },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  timeoutMs: 600_000,
+  needs: ["advisor"],
+
+  async run({ suggestions, code }, { use, signal }) {
+    const material = [
+      { label: "The suggestions", text: suggestions.map((each, index) => `${index + 1}. ${each}`).join("\n") },
+      { label: "The code", text: code },
+    ];
+    const question = { role: "smart", words: "improve-code", values: {}, material, schema: IMPROVEMENT } as const;
+    const { value } = await use("advisor").ask(question, signal);
+    return succeed(asText(value as Improvement), { source: "model" });
+  },
+});
+
+function asText({ code, changes, notFollowed }: Improvement): string {
+  const listed = (title: string, items: readonly string[]) =>
+    items.length === 0 ? [] : [`${title}:`, ...items.map((item) => `- ${item}`)];
+  return [code.trimEnd(), "", ...listed("Changed", changes), ...listed("Not followed", notFollowed)]
+    .join("\n")
+    .trimEnd();
+}

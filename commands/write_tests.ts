@@ -1,0 +1,56 @@
+/** write_tests -- tests for code, written by the smart model. It writes no file: the result is text. */
+import { defineCommand, succeed } from "#core/command.ts";
+
+interface Tests {
+  readonly tests: string;
+  readonly runWith: string;
+  readonly notCovered: readonly string[];
+}
+
+const TESTS = {
+  type: "object",
+  properties: {
+    tests: { type: "string" },
+    runWith: { type: "string" },
+    notCovered: { type: "array", items: { type: "string" } },
+  },
+  required: ["tests", "runWith", "notCovered"],
+  additionalProperties: false,
+} as const;
+
+export default defineCommand({
+  name: "write_tests",
+  label: "Write Tests",
+  summary: "has a model write tests for code; save the result with write_to_file.",
+  args: {
+    type: "object",
+    properties: {
+      code: { type: "string", description: "The whole code to be tested", hint: "full_code_string", minLength: 1 },
+      focus: {
+        type: "array",
+        description: "What the tests should look at first, one area an item",
+        hint: "list_of_focus_areas",
+        items: { type: "string", minLength: 1 },
+        maxItems: 50,
+      },
+    },
+    required: ["code"],
+  },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  timeoutMs: 600_000,
+  needs: ["advisor"],
+
+  async run({ code, focus = [] }, { use, signal }) {
+    const areas = focus.length === 0 ? [] : [{ label: "The focus", text: focus.map((area) => `- ${area}`).join("\n") }];
+    const material = [...areas, { label: "The code", text: code }];
+    const question = { role: "smart", words: "write-tests", values: {}, material, schema: TESTS } as const;
+    const { value } = await use("advisor").ask(question, signal);
+    return succeed(asText(value as Tests), { source: "model" });
+  },
+});
+
+function asText({ tests, runWith, notCovered }: Tests): string {
+  const missing = notCovered.length === 0 ? [] : ["Not covered:", ...notCovered.map((item) => `- ${item}`)];
+  return [tests.trimEnd(), "", `Run with: ${runWith}`, ...missing].join("\n");
+}

@@ -1,0 +1,27 @@
+/** spending.ts -- the fold of what was spent: by replies, by calls that asked models, and by what ended unseen. Pure. */
+import type { EventOf } from "./event.ts";
+import { type AgentState, openCommand } from "./state.ts";
+
+type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
+
+export function spend(state: AgentState, { usage, costUsd, modelCalls }: Spent): AgentState {
+  return {
+    ...state,
+    usage: {
+      modelCalls: state.usage.modelCalls + modelCalls,
+      inputTokens: state.usage.inputTokens + usage.inputTokens,
+      outputTokens: state.usage.outputTokens + usage.outputTokens,
+      cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
+      estimated: state.usage.estimated || usage.estimated,
+    },
+    costUsd: state.costUsd + (costUsd ?? 0),
+  };
+}
+
+/** What was reserved for the running attempt of a command, and whose end nobody saw, may have been charged. */
+export function loseReserved(state: AgentState, callId: string): AgentState {
+  const reserved = openCommand(state, callId)?.intent?.reserved;
+  if (!reserved) return state;
+  const { tokens, usd } = state.lost;
+  return { ...state, lost: { tokens: tokens + reserved.tokens, usd: usd + (reserved.usd ?? 0) } };
+}

@@ -1,0 +1,191 @@
+/**
+ * advise.ts -- what a command may ask a model: one question with its material, one answer of a given form.
+ *
+ * It spends the agent's money, so it is counted like the loop's own questions: what a call may spend is reserved in
+ * `command-started`, no request leaves that would go beyond it, and what was really spent rides in `command-finished`. It
+ * never sleeps longer than a command may: a server that names a later time is a failure that the model reads.
+ */
+import { GoaldError } from "#core/errors.ts";
+import type { EventOf, Usage } from "#core/event.ts";
+import { costOf, mayHaveBeenCharged, type Price, spentOf } from "#core/limits.ts";
+import type { ModelAnswer, PromptMessage } from "#core/ports.ts";
+import type { Advisor, Question } from "#core/services.ts";
+import type { AgentState } from "#core/state.ts";
+import { delimit } from "#prompt/delimit.ts";
+import { nameLine } from "#prompt/messages.ts";
+import { fill, type PromptFile, type Words } from "#prompt/template.ts";
+import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
+import { readValue } from "#reply/read-value.ts";
+import { clean } from "#util/clean.ts";
+import type { AskParts } from "./ask-model.ts";
+
+export type AdviceParts = Pick<
+  AskParts,
+  "model" | "modelName" | "priceOf" | "words" | "roomOf" | "contextTokens" | "replyTokens" | "clock"
+> & {
+  /** Of small tasks; absent: the agent's own. */
+  readonly fastModel?: string;
+};
+
+/** The most that the advice for one call may cost; null dollars for a model without a known price. */
+export interface Allowance {
+  readonly tokens: number;
+  readonly usd: number | null;
+}
+export type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
+
+export interface Advice {
+  readonly advisor: Advisor;
+  /** undefined when no request was sent. */
+  spent(): Spent | undefined;
+}
+
+/** A question and one more in which the problem is told. */
+const ASKS = 2;
+const MAX_TRIES = 3;
+const MAX_WAIT_MS = 10_000;
+
+/** No more than the agent's limits leave. */
+export function allowanceFor(state: AgentState, parts: AdviceParts): Allowance {
+  const { tokenLimit, budgetUsd } = state.settings;
+  const model = modelOf("smart", state, parts);
+  const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
+  const price = parts.priceOf?.(model);
+  const spent = spentOf(state);
+  const tokens = ASKS * contextTokens;
+  const most = { inputTokens: ASKS * (contextTokens - replyTokens), cachedTokens: 0, outputTokens: ASKS * replyTokens };
+  const usd = price ? costOf(most, price) : null;
+  return {
+    tokens: tokenLimit === null ? tokens : Math.max(0, Math.min(tokens, tokenLimit - spent.tokens)),
+    usd: usd === null || budgetUsd === null ? usd : Math.max(0, Math.min(usd, budgetUsd - spent.usd)),
+  };
+}
+
+export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
+  const tally = createTally();
+
+  async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
+    const model = modelOf(question.role, state, parts);
+    let messages = messagesOf(question, parts.words);
+    for (let asks = 1; ; asks++) {
+      const answer = await complete(model, messages, question.schema, signal);
+      const reading = readValue(answer.text, answer.finishReason, question.schema);
+      await parts.model.noteReply?.(model, answer.mode, reading.kind === "value");
+      if (reading.kind === "value") return { value: reading.value, usage: tally.usage };
+      if (asks === ASKS)
+        throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);
+      const again = `${reading.problems.join("\n")}\n${fill(parts.words["advice-again"], {})}`;
+      messages = [...messages, { role: "assistant", content: answer.text }, { role: "user", content: again }];
+    }
+  }
+
+  async function complete(model: string, messages: readonly PromptMessage[], schema: object, signal: AbortSignal) {
+    for (let tries = 1; ; tries++) {
+      const terms = await parts.model.terms?.(model);
+      const mode = terms?.mode ?? "plain";
+      const inputTokens = fitting(model, messages, terms?.contextTokens ?? null);
+      const answer = await parts.model.complete({ model, messages, mode, schema }, signal);
+      tally.add(answer, inputTokens, parts.priceOf?.(model));
+      if (answer.kind === "replied") return { ...answer, mode };
+      const { retry, message } = answer;
+      const waitMs = retry?.isChanged ? 0 : (retry?.afterMs ?? 1_000 * 2 ** (tries - 1));
+      if (!retry || tries >= MAX_TRIES || waitMs > MAX_WAIT_MS) throw failed(message);
+      await parts.clock.sleep(waitMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** How many tokens the request has. Throws for one that has no room, in the model's window or in the agent's limits. */
+  function fitting(model: string, messages: readonly PromptMessage[], knownTokens: number | null): number {
+    const room = parts.roomOf?.(model) ?? parts;
+    const contextTokens = Math.min(room.contextTokens, knownTokens ?? room.contextTokens);
+    const tokens = messages.reduce((sum, { content }) => sum + estimateMessage(content), TOKENS_PER_REQUEST);
+    const most = contextTokens - room.replyTokens;
+    if (tokens > most)
+      throw failed(
+        `The material has about ${tokens} tokens, and ${model} takes ${most} at once.`,
+        "Give it less of it.",
+      );
+    tally.check({ tokens: tokens + room.replyTokens, input: tokens, output: room.replyTokens }, allowance, {
+      model,
+      price: parts.priceOf?.(model),
+      hasBudget: state.settings.budgetUsd !== null,
+    });
+    return tokens;
+  }
+
+  return { advisor: { ask }, spent: tally.spent };
+}
+
+function modelOf(role: Question["role"], { settings }: AgentState, { modelName, fastModel }: AdviceParts): string {
+  const own = settings.model ?? modelName;
+  return role === "fast" ? (fastModel ?? own) : own;
+}
+
+/** What is to be done in the system message, and the material behind it: data, whatever it says. */
+function messagesOf({ words: name, values, material, schema }: Question, words: Words): readonly PromptMessage[] {
+  const task = words[name as PromptFile];
+  if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);
+  const content = fill(words.advice, { task: fill(task, values), schema: JSON.stringify(schema) });
+  const given = material.map(({ label, text }): PromptMessage => {
+    const data = delimit("data", clean(text).toWellFormed());
+    return { role: "user", content: fill(words["advice-material"], { label: nameLine(label), data }) };
+  });
+  return [{ role: "system", content }, ...given];
+}
+
+function createTally() {
+  let usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
+  let modelCalls = 0;
+  let costUsd: number | null = 0;
+  return {
+    get usage() {
+      return usage;
+    },
+    spent: (): Spent | undefined => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
+    add,
+    check,
+  };
+
+  function add(answer: ModelAnswer, inputTokens: number, price: Price | undefined): void {
+    if (answer.kind === "failed" && !mayHaveBeenCharged(answer.code)) return;
+    const estimate = (text: string) => ({
+      inputTokens,
+      outputTokens: estimateTokens(text),
+      cachedTokens: 0,
+      estimated: true,
+    });
+    const counted = answer.kind === "replied" ? (answer.usage ?? estimate(answer.text)) : estimate("");
+    modelCalls++;
+    usage = {
+      inputTokens: usage.inputTokens + counted.inputTokens,
+      outputTokens: usage.outputTokens + counted.outputTokens,
+      cachedTokens: usage.cachedTokens + counted.cachedTokens,
+      estimated: usage.estimated || counted.estimated,
+    };
+    costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;
+  }
+
+  function check(
+    next: { readonly tokens: number; readonly input: number; readonly output: number },
+    allowance: Allowance,
+    of: { readonly model: string; readonly price: Price | undefined; readonly hasBudget: boolean },
+  ): void {
+    const left = allowance.tokens - usage.inputTokens - usage.outputTokens;
+    if (next.tokens > left)
+      throw tooDear(`It may take ${next.tokens} tokens, and ${Math.max(0, left)} are left for it.`);
+    if (!of.hasBudget) return;
+    if (!of.price) throw tooDear(`The price of ${of.model} is not known, and the agent has a budget.`);
+    const usd = costOf({ inputTokens: next.input, cachedTokens: 0, outputTokens: next.output }, of.price);
+    const leftUsd = (allowance.usd ?? 0) - (costUsd ?? 0);
+    if (usd > leftUsd)
+      throw tooDear(`It may cost ${usd.toFixed(4)} USD, and ${Math.max(0, leftUsd).toFixed(4)} are left for it.`);
+  }
+}
+
+const failed = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_MODEL", message, { hint });
+
+const tooDear = (why: string): GoaldError =>
+  new GoaldError("GOALD_LIMIT", `The question was not asked: ${why}`, {
+    hint: "Do it without, or with less material.",
+  });

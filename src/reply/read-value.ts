@@ -1,0 +1,59 @@
+/**
+ * read-value.ts -- a model's answer read as one JSON value of a given form, or as problems in words.
+ *
+ * For answers that are data and run nothing. The same way into the reply as for commands: reasoning left out, spelling
+ * mended, nothing guessed; what was cut off is no answer.
+ */
+import { Ajv, type ValidateFunction } from "ajv";
+import { conflictingKey } from "./duplicates.ts";
+import { dropReasoning, endOfLeadingReasoning, splitReply } from "./extract-json.ts";
+import { isSame } from "./json.ts";
+import { newRepairBudget, type ParsedObject, parseObject } from "./repair.ts";
+import { unwrapReply } from "./unwrap.ts";
+
+export type ValueReading =
+  | { readonly kind: "value"; readonly value: unknown }
+  /** For the model: what was wrong. */
+  | { readonly kind: "problem"; readonly problems: readonly string[] };
+
+const MAX_CHARS = 2_000_000;
+const MAX_PROBLEMS = 5;
+
+/** `schema`: JSON Schema of an object. The same object is compiled once. */
+export function readValue(text: string, finishReason: string, schema: object): ValueReading {
+  if (finishReason === "length") return problem("The answer was cut off at its end: give a shorter one.");
+  const reply = unwrapReply(text, MAX_CHARS);
+  if (reply.length > MAX_CHARS) return problem("The answer is too long.");
+  const { pieces, fault } = splitReply(reply, endOfLeadingReasoning(reply));
+  if (fault) return problem("The answer nests too deep, or has too many objects.");
+  const budget = newRepairBudget();
+  const parsed = dropReasoning(reply, pieces)
+    .objects.map(({ start, end }) => parseObject(reply.slice(start, end), budget))
+    .filter((one): one is ParsedObject => one.kind === "parsed" && one.trust !== "guessed" && one.ending === "whole");
+  const validate = validatorOf(schema);
+  const fitting = parsed.filter(({ value, json }) => conflictingKey(json) === null && validate(value));
+  const [first, ...others] = fitting;
+  if (first && others.every(({ value }) => isSame(value, first.value))) return { kind: "value", value: first.value };
+  if (first) return problem("Several different answers were given: give one.");
+  const [wrong] = parsed;
+  if (!wrong)
+    return problem("No JSON object could be read: answer with exactly one, in double quotes, and nothing else.");
+  validate(wrong.value);
+  const words = (validate.errors ?? []).map(
+    ({ instancePath, message }) => `${instancePath || "The object"} ${message}.`,
+  );
+  return { kind: "problem", problems: [...new Set(words)].slice(0, MAX_PROBLEMS) };
+}
+
+const problem = (...problems: readonly string[]): ValueReading => ({ kind: "problem", problems });
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+function validatorOf(schema: object): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known) return known;
+  const ajv = new Ajv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true });
+  const validate = ajv.compile(schema);
+  compiled.set(schema, validate);
+  return validate;
+}
