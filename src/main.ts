@@ -107,7 +107,7 @@ function hostOf(
       shared = undefined;
     },
     [Symbol.asyncDispose]: async () => {
-      await shared?.memory.flush().catch((thrown) => log.warn(toError(thrown).message));
+      await shared?.memory.close().catch((thrown) => log.warn(toError(thrown).message));
       await store.close();
       lock.release();
     },

@@ -297,14 +297,23 @@ export interface Embedder {
   /** Unit vectors, one per text, in order. Rejects when the server cannot be had. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
-/** Vectors by slot number; the caller keeps what a slot means. Exact today; HNSW and Pinecone come behind it. */
+/** Vectors by slot number; the caller keeps what a slot means. */
 export interface VectorIndex {
   readonly size: number;
   add(slot: number, vector: Float32Array): Promise<void>;
   remove(slot: number): Promise<void>;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
   search(query: Float32Array, count: number): Promise<readonly { readonly slot: number; readonly score: number }[]>;
+  /** Gives back all that it holds, and keeps on disk what would be dear to make again. It is not used afterwards. */
+  close(): Promise<void>;
 }
+/** What an index is of. Vectors of two embedders never lie in one. */
+export interface IndexScope {
+  readonly namespace: string;
+  readonly embedder: string;
+  readonly dimensions: number;
+}
+export type OpenIndex = (scope: IndexScope) => VectorIndex;
 export interface Recall {
   readonly id: string;
   readonly step: number;

@@ -7,7 +7,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { Embedder } from "#core/ports.ts";
-import { dot } from "./exact-index.ts";
+import { dot } from "./unit-vector.ts";
 
 /** One vector per text, null where it is unusable; undefined when the embedder cannot be had now. */
 export type AskEmbedder = (

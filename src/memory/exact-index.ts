@@ -8,10 +8,11 @@
  * Rows lie in blocks that never move. A removed row is replaced by the last one, so there
  * are no gaps to skip and nothing to compact; a block that becomes empty is given back.
  */
-import { GoaldError } from "#core/errors.ts";
-import type { VectorIndex } from "#core/ports.ts";
+import type { OpenIndex, VectorIndex } from "#core/ports.ts";
+import { createTurns } from "#util/turns.ts";
 import { BestOf } from "./best-of.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
+import { dot, factorToUnit, quantise, toUnit } from "./unit-vector.ts";
 
 /**
  * Candidates beyond the asked number that are compared exactly. The 8-bit product is off by a
@@ -27,6 +28,15 @@ interface Block {
   readonly scales: Float32Array;
 }
 
+/** Opens exact indexes that share one memory. */
+export function exactIndexes(): OpenIndex {
+  let memory: ScanMemory | undefined;
+  return ({ dimensions }) => {
+    memory ??= openScanMemory();
+    return new ExactIndex(dimensions, memory);
+  };
+}
+
 export class ExactIndex implements VectorIndex {
   readonly #dimensions: number;
   readonly #stride: number;
@@ -36,6 +46,9 @@ export class ExactIndex implements VectorIndex {
   /** Position -> slot, and back. */
   readonly #slots: number[] = [];
   readonly #positions = new Map<number, number>();
+  readonly #turn = createTurns();
+  /** Counts additions and removals: a search that others interrupted sees by it that rows have moved. */
+  #changes = 0;
 
   /** Throws GOALD_CONFIG when vectors are longer than the scan can add up. */
   constructor(dimensions: number, memory: ScanMemory = openScanMemory()) {
@@ -49,13 +62,29 @@ export class ExactIndex implements VectorIndex {
     return this.#slots.length;
   }
 
+  /** Slots in the order in which they lie. */
+  slots(): IterableIterator<number> {
+    return this.#slots.values();
+  }
+
+  has(slot: number): boolean {
+    return this.#positions.has(slot);
+  }
+
+  /** The unit vector of a slot, until the next change: not a copy. */
+  vectorOf(slot: number): Float32Array | undefined {
+    const position = this.#positions.get(slot);
+    return position === undefined ? undefined : this.#original(position);
+  }
+
   /** A slot that is taken gets the new vector. Rejects a vector that has no direction: wrong length, not finite, zero. */
   async add(slot: number, vector: Float32Array): Promise<void> {
-    const unit = toUnit(vector, this.#dimensions);
+    const factor = factorToUnit(vector, this.#dimensions);
     const position = this.#positions.get(slot) ?? this.#slots.length;
-    this.#write(position, unit);
+    this.#write(position, vector, factor);
     this.#slots[position] = slot;
     this.#positions.set(slot, position);
+    this.#changes++;
   }
 
   async remove(slot: number): Promise<void> {
@@ -64,12 +93,13 @@ export class ExactIndex implements VectorIndex {
     const last = this.#slots.length - 1;
     const moved = this.#slots[last] as number;
     if (position !== last) {
-      this.#write(position, this.#original(last));
+      this.#write(position, this.#original(last), 1);
       this.#slots[position] = moved;
       this.#positions.set(moved, position);
     }
     this.#positions.delete(slot);
     this.#slots.length = last;
+    this.#changes++;
     if (last % this.#rowsPerBlock === 0) this.#shrink();
   }
 
@@ -79,23 +109,34 @@ export class ExactIndex implements VectorIndex {
   ): Promise<readonly { readonly slot: number; readonly score: number }[]> {
     const unit = toUnit(query, this.#dimensions);
     if (count < 1) return [];
-    const found = this.#scan(unit, count + SPARE_CANDIDATES).map((position) => ({
+    const nearest =
+      (await this.#scanInTurns(unit, count + SPARE_CANDIDATES)) ?? this.#scan(unit, count + SPARE_CANDIDATES);
+    const found = nearest.map((position) => ({
       slot: this.#slots[position] as number,
-      score: this.#score(unit, position),
+      score: dot(unit, this.#original(position)),
     }));
     return found.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
   }
 
-  #write(position: number, unit: Float32Array): void {
+  async close(): Promise<void> {
+    for (const { address } of this.#blocks.splice(0)) this.#memory.free(address);
+    this.#slots.length = 0;
+    this.#positions.clear();
+    this.#changes++;
+  }
+
+  /** Straight to where the row lies: a copy in between would cost more than all else. */
+  #write(position: number, vector: Float32Array, factor: number): void {
     const row = position % this.#rowsPerBlock;
     const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] ?? this.#grow();
-    const from = block.address + row * this.#stride;
-    const bytes = this.#memory
-      .bytes()
-      .subarray(from, from + this.#stride)
-      .fill(0);
-    block.originals.set(unit, row * this.#dimensions);
-    block.scales[row] = quantise(unit, ROW_LIMIT, bytes);
+    const from = row * this.#dimensions;
+    const { originals } = block;
+    if (factor === 1) originals.set(vector, from);
+    else for (let at = 0; at < vector.length; at++) originals[from + at] = (vector[at] as number) * factor;
+    const bytes = this.#memory.bytes();
+    const start = block.address + row * this.#stride;
+    bytes.fill(0, start + this.#dimensions, start + this.#stride);
+    block.scales[row] = quantise(originals, from, this.#dimensions, ROW_LIMIT, bytes, start);
   }
 
   #grow(): Block {
@@ -114,31 +155,49 @@ export class ExactIndex implements VectorIndex {
     if (block) this.#memory.free(block.address);
   }
 
-  #score(unit: Float32Array, position: number): number {
-    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as Block;
-    return dot(unit, block.originals, (position % this.#rowsPerBlock) * this.#dimensions);
-  }
-
   #original(position: number): Float32Array {
     const from = (position % this.#rowsPerBlock) * this.#dimensions;
     const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as Block;
     return block.originals.subarray(from, from + this.#dimensions);
   }
 
-  /** Positions of the best rows by their 8-bit products, in no order. */
-  #scan(unit: Float32Array, count: number): number[] {
-    const query = new Int16Array(this.#stride);
-    quantise(unit, QUERY_LIMIT, query);
-    this.#memory.setQuery(query);
+  /** As `#scan`, with a turn for everybody else now and then; undefined when rows were changed meanwhile. */
+  async #scanInTurns(unit: Float32Array, count: number): Promise<number[] | undefined> {
     const best = new BestOf(Math.min(count, this.size));
-    let first = 0;
-    for (const { address, scales } of this.#blocks) {
-      const rows = Math.min(this.#rowsPerBlock, this.size - first);
-      if (rows <= 0) break;
-      offerAll(best, this.#memory.scan(address, this.#stride, rows), scales, first);
-      first += rows;
+    const changes = this.#changes;
+    const query = this.#quantised(unit);
+    this.#memory.setQuery(query);
+    for (let block = 0; block < this.#blocks.length; block++) {
+      const pause = this.#turn();
+      if (pause) {
+        await pause;
+        if (this.#changes !== changes) return undefined;
+        this.#memory.setQuery(query);
+      }
+      this.#scanBlock(block, best);
     }
     return best.kept();
+  }
+
+  /** Positions of the best rows by their 8-bit products, in no order. */
+  #scan(unit: Float32Array, count: number): number[] {
+    const best = new BestOf(Math.min(count, this.size));
+    this.#memory.setQuery(this.#quantised(unit));
+    for (let block = 0; block < this.#blocks.length; block++) this.#scanBlock(block, best);
+    return best.kept();
+  }
+
+  #quantised(unit: Float32Array): Int16Array {
+    const query = new Int16Array(this.#stride);
+    quantise(unit, 0, unit.length, QUERY_LIMIT, query, 0);
+    return query;
+  }
+
+  #scanBlock(number: number, best: BestOf): void {
+    const { address, scales } = this.#blocks[number] as Block;
+    const first = number * this.#rowsPerBlock;
+    const rows = Math.min(this.#rowsPerBlock, this.size - first);
+    if (rows > 0) offerAll(best, this.#memory.scan(address, this.#stride, rows), scales, first);
   }
 }
 
@@ -151,41 +210,4 @@ function offerAll(best: BestOf, products: Int32Array, scales: Float32Array, firs
     best.offer(score, first + row);
     floor = best.floor;
   }
-}
-
-/** Spreads the components over ±`limit`; returns the largest magnitude. */
-function quantise(unit: Float32Array, limit: number, into: Int8Array | Int16Array): number {
-  let largest = 0;
-  for (let at = 0; at < unit.length; at++) largest = Math.max(largest, Math.abs(unit[at] as number));
-  const factor = limit / largest;
-  for (let at = 0; at < unit.length; at++) into[at] = Math.round((unit[at] as number) * factor);
-  return largest;
-}
-
-/** Four sums side by side: one alone would wait for each addition to end. */
-export function dot(a: Float32Array, b: Float32Array, from = 0): number {
-  let first = 0;
-  let second = 0;
-  let third = 0;
-  let fourth = 0;
-  const whole = a.length - (a.length % 4);
-  for (let at = 0; at < whole; at += 4) {
-    first += (a[at] as number) * (b[from + at] as number);
-    second += (a[at + 1] as number) * (b[from + at + 1] as number);
-    third += (a[at + 2] as number) * (b[from + at + 2] as number);
-    fourth += (a[at + 3] as number) * (b[from + at + 3] as number);
-  }
-  for (let at = whole; at < a.length; at++) first += (a[at] as number) * (b[from + at] as number);
-  return first + second + third + fourth;
-}
-
-function toUnit(vector: Float32Array, dimensions: number): Float32Array {
-  const norm = vector.length === dimensions ? Math.sqrt(dot(vector, vector)) : Number.NaN;
-  if (!(norm > 0 && norm < Number.POSITIVE_INFINITY))
-    throw new GoaldError(
-      "GOALD_INTERNAL",
-      `Expected ${dimensions} finite numbers, not all zero; got ${vector.length} with a length of ${norm}.`,
-      { hint: "The embedder does not keep its contract." },
-    );
-  return Math.abs(norm - 1) < 1e-6 ? vector : vector.map((component) => component / norm);
 }

@@ -12,13 +12,12 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
-import type { Embedder, LongTermMemory, Recall, RecallQuery, Store, VectorIndex } from "#core/ports.ts";
+import type { Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery, Store } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
-import { ExactIndex } from "./exact-index.ts";
+import { exactIndexes } from "./exact-index.ts";
 import { type AgentMemory, findAllByWords, findNear } from "./find.ts";
-import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
 import { queryTexts } from "./query.ts";
 import { AgentRows } from "./rows.ts";
 import { AgentVectors } from "./vectors.ts";
@@ -29,14 +28,16 @@ export interface LongTermMemoryParts {
   /** Told in words, once, when memory has to do without its embedder or its store. */
   readonly report: (problem: string) => void;
   /** Default: exact search. */
-  readonly openIndex?: (dimensions: number) => VectorIndex;
+  readonly openIndex?: OpenIndex;
   /** After which an embedder that asks a server counts as failed. Default: 20 seconds. */
   readonly embedTimeoutMs?: number;
 }
 
 export interface RecallingMemory extends LongTermMemory {
-  /** Makes every vector durable that was made so far. Before the process ends. */
+  /** Makes every vector durable that was made so far. */
   flush(): Promise<void>;
+  /** Flushes, and gives back all that is held for any agent. Before the process ends. */
+  close(): Promise<void>;
   /** Forgets what is held in main memory for this agent; its rows stay, and the next recall reads them again. */
   release(agent: string): Promise<void>;
 }
@@ -54,7 +55,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   const ask = askEmbedder(embedder, parts.embedTimeoutMs ?? 20_000, parts.report);
   const agents = new Map<string, AgentMemory>();
   const turns = new Map<string, Promise<unknown>>();
-  let scanMemory: ScanMemory | undefined;
+  const openIndex = parts.openIndex ?? exactIndexes();
 
   async function recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const texts = queryTexts(query.texts);
@@ -93,16 +94,12 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   }
 
   function begin(agent: string): AgentMemory {
-    const index = parts.openIndex?.(embedder.dimensions) ?? openExact(embedder.dimensions);
+    // A server's embedder has no dimensions before its first answer; until then nothing is added.
+    const dimensions = Math.max(1, embedder.dimensions);
+    const index = openIndex({ namespace: agent, embedder: embedder.id, dimensions });
     const memory = { rows: new AgentRows(agent), vectors: new AgentVectors(agent, embedder.id, index) };
     agents.set(agent, memory);
     return memory;
-  }
-
-  /** A server's embedder has no dimensions before its first answer; until then nothing is added. */
-  function openExact(dimensions: number): VectorIndex {
-    scanMemory ??= openScanMemory();
-    return new ExactIndex(Math.max(1, dimensions), scanMemory);
   }
 
   async function embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {
@@ -127,7 +124,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     if (!memory) return;
     agents.delete(agent);
     await save(memory, true);
-    await memory.vectors.clear(memory.rows.size);
+    await memory.vectors.close();
   }
 
   /** One at a time for each agent, in the order asked. */
@@ -151,6 +148,9 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     recall: (query, signal) => inTurn(query.agent, () => recall(query, signal)),
     flush: async () => {
       for (const memory of agents.values()) await save(memory, true);
+    },
+    close: async () => {
+      for (const agent of [...agents.keys()]) await inTurn(agent, () => discard(agent));
     },
     release: (agent) => inTurn(agent, () => discard(agent)),
   };

@@ -6,8 +6,8 @@
  * loses is made again with the next request.
  */
 import type { Store, VectorIndex } from "#core/ports.ts";
-import { dot } from "./exact-index.ts";
 import type { AgentRows, Arrival } from "./rows.ts";
+import { dot } from "./unit-vector.ts";
 
 const SAVE_EVERY_ROWS = 16;
 /** When saving keeps failing, more than this is not held on to. */
@@ -149,8 +149,8 @@ export class AgentVectors {
     }
   }
 
-  async clear(slots: number): Promise<void> {
-    for (let slot = slots - 1; slot >= 0; slot--) await this.#index.remove(slot);
+  close(): Promise<void> {
+    return this.#index.close();
   }
 
   /** False for a vector that the index refuses. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { VectorIndex } from "#core/ports.ts";
+import type { OpenIndex } from "#core/ports.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openLongTermMemory } from "#memory/recall.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../helpers/fixed-embedder.ts";
@@ -218,7 +218,7 @@ describe("a store in trouble never makes recall fail", () => {
 });
 
 describe("another index behind the same port", () => {
-  const withIndex = (openIndex: (dimensions: number) => VectorIndex) => {
+  const withIndex = (openIndex: OpenIndex) => {
     const reports: string[] = [];
     const parts = {
       store: filled(),
@@ -231,12 +231,12 @@ describe("another index behind the same port", () => {
 
   it("gives the same recalls", async () => {
     const expected = await open(filled()).memory.recall(asking(), live);
-    const found = await withIndex(plainIndex).memory.recall(asking(), live);
+    const found = await withIndex(({ dimensions }) => plainIndex(dimensions)).memory.recall(asking(), live);
     expect(found.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
   });
 
   it("may fail: words find the rows, and it is said once", async () => {
-    const { memory, reports } = withIndex((dimensions) => ({
+    const { memory, reports } = withIndex(({ dimensions }) => ({
       ...plainIndex(dimensions),
       search: async () => Promise.reject(new Error("no route to index")),
     }));
