@@ -32,6 +32,7 @@ else handOver();
 
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
+  keepQuietAboutExperiments();
   // Young objects stay in the 2 MB that they begin with, instead of 32: a daemon of days is to be small (peak 200 to 240 MB instead of 320 at 1,500 steps).
   v8.setFlagsFromString("--semi-space-growth-factor=1");
   module.enableCompileCache(compileCacheFolder());
@@ -99,6 +100,14 @@ function ownNode() {
   } catch {
     return undefined;
   }
+}
+
+/** Which of Node's parts may still change is our business, not that of the person who reads standard error. */
+function keepQuietAboutExperiments() {
+  const [print] = process.listeners("warning");
+  if (print === undefined) return;
+  process.removeAllListeners("warning");
+  process.on("warning", (warning) => warning.name === "ExperimentalWarning" || print(warning));
 }
 
 /** kill -9 of the process that a person knows must not leave another one behind that holds the home. */

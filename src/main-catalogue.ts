@@ -31,7 +31,7 @@ export interface Catalogue {
 
 /** `services`: what its commands find set up. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
-  const registry = await loadRegistry(shippedAndOwn("commands", home.commandsFolder), services);
+  const registry = await loadRegistryOf(home, services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = await readShippedJson("config/aliases.json");
   return {
@@ -44,6 +44,10 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
     replySchema: replySchemaOf(registry.all),
   };
 }
+
+/** Throws GOALD_COMMAND_INVALID. */
+export const loadRegistryOf = ({ commandsFolder }: Home, services: ServiceStates): Promise<Registry> =>
+  loadRegistry(shippedAndOwn("commands", commandsFolder), services);
 
 /** The catalogue for reading what was said earlier, whatever is set up now. */
 export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalogue(home, ALL_READY);

@@ -72,6 +72,8 @@ const GROUPS: readonly (readonly [heading: string, verbs: Readonly<Record<string
     "This home:",
     {
       init: "make a home: folders, .env, an example agent",
+      commands: "what agents can do, and what to set for more",
+      new: "begin a command of your own",
       config: "show and change settings",
       doctor: "check everything, and say what to do",
       verify: "check the hash chain of the store",
@@ -131,7 +133,6 @@ const FOREIGN: Readonly<Record<string, string>> = {
   feedback: "say",
   continue: "resume",
   unpause: "resume",
-  new: "run",
   create: "run",
   remove: "rm",
   delete: "rm",

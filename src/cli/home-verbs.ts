@@ -1,4 +1,4 @@
-/** home-verbs.ts -- the verbs about a home itself: init and config. */
+/** home-verbs.ts -- the verbs about a home itself: init, commands, new, config. */
 import type { Command } from "commander";
 import type { Bind } from "./bind.ts";
 
@@ -9,6 +9,23 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
     .description("make a home: its folders, a .env to fill in, an example agent")
     .addHelpText("before", INIT_EXAMPLES)
     .action(bind(async ([folder], options) => (await import("../verbs/init.ts")).init(folder, options)));
+
+  program
+    .command("commands")
+    .argument("[name]", "one of them, in full")
+    .description("what agents can do: state, arguments, effect, risk, and what to set for the rest")
+    .addHelpText("before", COMMANDS_EXAMPLES)
+    .action(bind(async ([name], options) => (await import("../verbs/commands.ts")).commands(name, options)));
+
+  program
+    .command("new")
+    .description("begin something of your own")
+    .addHelpText("before", NEW_EXAMPLES)
+    .command("command")
+    .argument("<name>", "small letters, digits and underscores")
+    .description("a command for your agents: a file that works as it stands, and its test")
+    .addHelpText("before", NEW_EXAMPLES)
+    .action(bind(async ([name = ""], options) => (await import("../verbs/new-command.ts")).newCommand(name, options)));
 
   const config = program
     .command("config")
@@ -50,6 +67,16 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
 const INIT_EXAMPLES = `Examples:
   goald init
   goald init ~/agents
+`;
+
+const COMMANDS_EXAMPLES = `Examples:
+  goald commands
+  goald commands google
+  goald commands --json
+`;
+
+const NEW_EXAMPLES = `Examples:
+  goald new command count_words
 `;
 
 const CONFIG_EXAMPLES = `Examples:

@@ -57,7 +57,7 @@ const argumentList = ({ args }: RegisteredCommand): string =>
     .join(", ");
 
 /** In the words of the policy's `risky` mode. */
-function riskOf({ annotations }: RegisteredCommand): string {
+export function riskOf({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";
   return annotations.destructive ? "restorable" : "adds only";

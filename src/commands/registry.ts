@@ -7,9 +7,9 @@
  */
 import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { pathToFileURL } from "node:url";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
+import { loadFile } from "./load-file.ts";
 import { type RegisteredCommand, readCommand } from "./validate.ts";
 
 export type { RegisteredCommand };
@@ -21,6 +21,8 @@ export interface Registry {
   readonly all: readonly RegisteredCommand[];
   /** Those whose needs are not met: known to people, not to models, and nobody can call them. */
   readonly unavailable: readonly UnavailableCommand[];
+  /** Absolute path of the file that defines it, available or not. */
+  fileOf(name: string): string | undefined;
 }
 
 export interface UnavailableCommand {
@@ -61,13 +63,17 @@ const LAST = ["do_nothing", "task_complete"];
 
 /**
  * Reads the folders in order; a later one overrides by name, a missing one is empty.
- * Files whose names begin with "_" or "." are not commands. Throws GOALD_COMMAND_INVALID.
+ * Files whose names begin with "_" or "." and tests are not commands. Throws GOALD_COMMAND_INVALID.
  */
 export async function loadRegistry(folders: readonly string[], services: ServiceStates = {}): Promise<Registry> {
   const commands = new Map<string, RegisteredCommand>();
+  const files = new Map<string, string>();
   for (const folder of folders)
-    for (const [name, file] of await commandFiles(folder))
-      commands.set(name, readCommand(name, file, await load(file)));
+    for (const [name, file] of await commandFiles(folder)) {
+      const { exported, source } = await loadFile(file);
+      commands.set(name, readCommand(name, file, exported, source));
+      files.set(name, file);
+    }
   if (commands.size === 0)
     throw new GoaldError("GOALD_COMMAND_INVALID", `Expected commands, found none in ${folders.join(", ")}.`, {
       hint: "Each command is one file, such as write_to_file.ts.",
@@ -80,6 +86,7 @@ export async function loadRegistry(folders: readonly string[], services: Service
     names: Object.freeze([...byName.keys()]),
     get: (name: string) => byName.get(name),
     all: Object.freeze(all),
+    fileOf: (name: string) => files.get(name),
     unavailable: Object.freeze(judged.filter(({ toDo }) => toDo.length > 0)),
   });
 }
@@ -102,7 +109,7 @@ async function commandFiles(folder: string): Promise<ReadonlyMap<string, string>
   const files = new Map<string, string>();
   for (const entry of (await entriesOf(folder)).sort()) {
     const { name, ext } = parse(entry);
-    if (/^[._]/.test(entry) || !/^\.m?[jt]s$/.test(ext) || name.endsWith(".d")) continue;
+    if (/^[._]/.test(entry) || !/^\.m?[jt]s$/.test(ext) || /\.(?:d|test)$/.test(name)) continue;
     const file = join(folder, entry);
     const twin = files.get(name);
     if (twin)
@@ -124,17 +131,5 @@ async function entriesOf(folder: string): Promise<string[]> {
         cause: error,
       },
     );
-  }
-}
-
-async function load(file: string): Promise<unknown> {
-  try {
-    const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
-    return module.default;
-  } catch (error) {
-    throw new GoaldError("GOALD_COMMAND_INVALID", `${file} could not be loaded: ${toError(error).message}`, {
-      hint: "A command of your own is a plain object, exported as default; types need `import type`.",
-      cause: error,
-    });
   }
 }

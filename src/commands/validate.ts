@@ -8,6 +8,7 @@
 import type { Annotations, Command, Effect } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
+import { lineOfProblem } from "./load-file.ts";
 
 /** A checked command: nothing in it is left to a default. */
 export interface RegisteredCommand extends Command {
@@ -16,7 +17,7 @@ export interface RegisteredCommand extends Command {
   readonly needs: readonly ServiceName[];
 }
 
-const NAME = /^[a-z][a-z0-9_]{0,63}$/;
+export const COMMAND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const ARGUMENT = /^[a-z][A-Za-z0-9_]{0,63}$/;
 const EFFECTS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
 /** setTimeout takes no more. */
@@ -29,9 +30,13 @@ type Fields = Readonly<Record<string, unknown>>;
 const WORDS = ["name", "label", "summary", "args", "annotations", "effect", "timeoutMs", "needs", "closesTurn"];
 const FUNCTIONS = ["prepare", "run", "probe"];
 
-/** Throws GOALD_COMMAND_INVALID with everything that is wrong. `name` is the file's name without its ending. */
-export function readCommand(name: string, file: string, exported: unknown): RegisteredCommand {
-  if (!isFields(exported)) throw invalid(file, [expected("a command as default export, a plain object", exported)]);
+/**
+ * Throws GOALD_COMMAND_INVALID with everything that is wrong. `name` is the file's name without its ending; with its
+ * `source`, problems come with their lines.
+ */
+export function readCommand(name: string, file: string, exported: unknown, source = ""): RegisteredCommand {
+  if (!isFields(exported))
+    throw invalid(file, source, [expected("a command as default export, a plain object", exported)]);
   const problems = [
     ...nameProblems(name, exported),
     ...wordProblems(exported),
@@ -40,7 +45,7 @@ export function readCommand(name: string, file: string, exported: unknown): Regi
     ...effectProblems(exported),
     ...needProblems(exported),
   ];
-  if (problems.length > 0) throw invalid(file, problems);
+  if (problems.length > 0) throw invalid(file, source, problems);
   const command = exported as unknown as Given;
   return deepFreeze({
     ...command,
@@ -63,7 +68,7 @@ const NO_ARGS = { type: "object", properties: {} } as const;
 const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 function nameProblems(name: string, { name: own, closesTurn }: Fields): string[] {
-  if (!NAME.test(name)) return [expected("a file name of small letters, digits and underscores", name)];
+  if (!COMMAND_NAME.test(name)) return [expected("a file name of small letters, digits and underscores", name)];
   if (own !== name) return [expected(`name: ${show(name)}, as the file is called`, own)];
   const closes = name === "task_complete";
   if (closes && closesTurn !== true)
@@ -219,10 +224,15 @@ function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
-const invalid = (file: string, problems: readonly string[]): GoaldError =>
-  new GoaldError("GOALD_COMMAND_INVALID", `${file} is no command: ${problems.join("; ")}.`, {
+function invalid(file: string, source: string, problems: readonly string[]): GoaldError {
+  const located = problems.map((problem) => {
+    const line = lineOfProblem(problem, source);
+    return line === undefined ? problem : `line ${line}: ${problem}`;
+  });
+  return new GoaldError("GOALD_COMMAND_INVALID", `${file} is no command: ${located.join("; ")}.`, {
     hint: "Mend the file, or take it out of the folder.",
   });
+}
 
 function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null) {

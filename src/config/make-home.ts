@@ -38,7 +38,7 @@ export async function makeHome(home: Home, exampleAgent: string, uid: number | u
 }
 
 /** False when something is there already, whatever it is. */
-async function makeFile(path: string, text: string, mode: number): Promise<boolean> {
+export async function makeFile(path: string, text: string, mode: number): Promise<boolean> {
   try {
     await using file = await open(path, "wx", mode);
     await file.writeFile(text);

@@ -129,6 +129,16 @@ export interface Speech {
   transcribe(file: string, bytes: Uint8Array, signal: AbortSignal): Promise<string>;
 }
 
+/** A program in a file of the workspace, run where it can reach nothing else. */
+export interface Sandbox {
+  /** Throws GOALD_FILE for a file that it cannot run. */
+  runPythonFile(
+    file: string,
+    args: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ readonly exitCode: number; readonly output: string; readonly changed: readonly string[] }>;
+}
+
 // ---------------------------------------------------------------- people and agents
 
 export interface Posts {
@@ -168,6 +178,7 @@ export interface Services {
   readonly speech: Speech;
   readonly posts: Posts;
   readonly agents: AgentDirectory;
+  readonly sandbox: Sandbox;
 }
 export type ServiceName = keyof Services;
 export const SERVICES: readonly ServiceName[] = [
@@ -180,6 +191,7 @@ export const SERVICES: readonly ServiceName[] = [
   "speech",
   "posts",
   "agents",
+  "sandbox",
 ];
 
 /** What a host has to say of each service: it is there, or what is to be done so that it is. */

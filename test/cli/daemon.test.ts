@@ -8,6 +8,7 @@ import { holdHostLock } from "#store/host-lock.ts";
 import { sendJson, startUnixServer } from "../client/unix-server.ts";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
 import { endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
+import { done, reply } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { createWaiting, playRounds } from "./daemon-rounds.ts";
@@ -284,6 +285,31 @@ describe("goald reload", () => {
     await goald.write("config/goald.json", '{"temperature": "hot"}');
     expect(errorOf(endedWith(2, await goald.run(["reload", "--json"]))).code).toBe("GOALD_CONFIG");
     expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
+  });
+
+  it("takes a command of one's own as it is now, and keeps the last good one while it is wrong", async () => {
+    const own = (says: string) => `export default { name: "greet", summary: "Greets.", run: async () => "${says}" };`;
+    await using server = await startOpenAIServer({
+      reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using _daemon = daemonOf(goald);
+    await goald.write("commands/greet.ts", own("hello one"));
+    const greet = async (): Promise<string> => {
+      endedWith(
+        0,
+        await goald.run(["run", "--wait", "--name", "G", "--role", "r", "--goal", "g", "--approve", "never"]),
+      );
+      return JSON.stringify(server.chats.at(-1));
+    };
+    expect(await greet()).toContain("hello one");
+    await goald.write("commands/greet.ts", own("hello two"));
+    endedWith(0, await goald.run(["reload"]));
+    expect(await greet()).toContain("hello two");
+    await goald.write("commands/greet.ts", "export default {");
+    expect(endedWith(2, await goald.run(["reload"])).stderr).toContain("greet.ts:1 could not be loaded");
+    expect(await greet()).toContain("hello two");
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -88,9 +88,23 @@ describe("the registry", () => {
   });
 
   it.each<[string, string, string, string]>([
-    ["broken.js", "export default {", "broken.js could not be loaded", "plain object"],
+    ["broken.js", "export default {\n  name: 1,\n", "could not be loaded", "plain object"],
+    ["broken.ts", "export default {\n  run( {\n};", "could not be loaded", "plain object"],
+    ["enumeration.ts", "const a = 1;\nenum B { c }\nexport default {};", "could not be loaded", "plain object"],
     ["throws.js", "throw new Error('at import')", "at import", "plain object"],
     ["imports.ts", "import '#core/command.ts'; export default {};", "could not be loaded", "import type"],
+    [
+      "wrong.js",
+      "export default {\n  name: 'wrong',\n  effct: 1,\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
+      'line 3: there is no field "effct"',
+      "Mend the file",
+    ],
+    [
+      "worse.js",
+      "export default {\n  name: 'worse',\n  summary: 's',\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
+      "line 5: expected args.properties.file.type",
+      "Mend the file",
+    ],
     ["nothing.js", "export const command = 1;", "got undefined", "Mend the file"],
     ["Bad-Name.js", source("Bad-Name"), "small letters", "Mend the file"],
     ["other.js", source("another"), 'expected name: "other", as the file is called; got "another"', "Mend the file"],
@@ -109,6 +123,25 @@ describe("the registry", () => {
     await put("mine.ts", source("mine"));
     await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
     await expect(loadRegistry([join(home, "mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
+  });
+
+  it("takes commands from an installed package, and leaves tests alone", async () => {
+    await mkdir(join(home, "node_modules", "goald-weather"), { recursive: true });
+    await put("node_modules/goald-weather/index.mjs", source("weather"));
+    await put("weather.js", 'export { default } from "./node_modules/goald-weather/index.mjs";');
+    await put("weather.test.ts", "throw new Error('a test');");
+    expect((await loadRegistry([home])).names).toEqual(["weather"]);
+  });
+
+  it("keeps from models what is not set up, and says what to do", async () => {
+    await put("mine.js", source("mine", "needs: ['search', 'posts']"));
+    const states = { search: { ready: true }, posts: { ready: false, toDo: "Set TW_ACCESS_TOKEN." } } as const;
+    await put("other.js", source("other", "needs: ['search']"));
+    const { names, get, unavailable, fileOf } = await loadRegistry([home], states);
+    expect([names, get("mine")]).toEqual([["other"], undefined]);
+    expect(unavailable).toMatchObject([{ command: { name: "mine" }, toDo: ["Set TW_ACCESS_TOKEN."] }]);
+    expect(fileOf("mine")).toBe(join(home, "mine.js"));
+    expect((await loadRegistry([home], {}).catch(String)) as unknown).toMatchObject({ names: [] });
   });
 });
 

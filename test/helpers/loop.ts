@@ -147,6 +147,7 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
   const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, needs: [], ...command }));
   const all = [...shipped.all.filter(({ name }) => !more.some((own) => own.name === name)), ...more] as Registry["all"];
   return {
+    ...shipped,
     all,
     unavailable: [],
     names: all.map(({ name }) => name),

@@ -1,0 +1,90 @@
+/** list.ts -- the whole catalogue for people and programs: state, arguments, effect, risk, origin of each command. */
+import { dirname } from "node:path";
+import type { Effect, PropertySchema } from "#core/command.ts";
+import type { ServiceName } from "#core/services.ts";
+import { riskOf } from "./describe.ts";
+import type { RegisteredCommand, Registry } from "./registry.ts";
+
+/** Plain JSON: what `goald commands --json` prints. */
+export interface CommandLine {
+  readonly name: string;
+  readonly label: string;
+  readonly summary: string;
+  readonly state: "ready" | "not-set-up";
+  /** What makes it ready, a sentence each; empty when it is. */
+  readonly toDo: readonly string[];
+  readonly args: readonly {
+    readonly name: string;
+    readonly type: PropertySchema["type"];
+    readonly required: boolean;
+    readonly description: string | null;
+  }[];
+  /** What follows when a crash cut it off. */
+  readonly effect: Effect;
+  /** In the words of the policy's `risky` mode. */
+  readonly risk: string;
+  readonly needs: readonly ServiceName[];
+  readonly timeoutMs: number;
+  readonly origin: "shipped" | "home";
+  readonly file: string;
+}
+
+export function listCommands(registry: Registry, ownFolder: string): readonly CommandLine[] {
+  const ready = registry.all.map((command) => ({ command, toDo: [] }));
+  return [...ready, ...registry.unavailable].map(({ command, toDo }) => {
+    const file = registry.fileOf(command.name) ?? "";
+    return lineOf(command, toDo, file, dirname(file) === ownFolder ? "home" : "shipped");
+  });
+}
+
+function lineOf(
+  command: RegisteredCommand,
+  toDo: readonly string[],
+  file: string,
+  origin: CommandLine["origin"],
+): CommandLine {
+  const { name, label, summary, args, effect, needs, timeoutMs } = command;
+  return {
+    name,
+    label,
+    summary,
+    state: toDo.length === 0 ? "ready" : "not-set-up",
+    toDo,
+    args: Object.entries(args.properties).map(([argument, { type, description }]) => ({
+      name: argument,
+      type,
+      required: (args.required ?? []).includes(argument),
+      description: description ?? null,
+    })),
+    effect,
+    risk: riskOf(command),
+    needs,
+    timeoutMs,
+    origin,
+    file,
+  };
+}
+
+/** Everything about one, in words. */
+export function describeCommand(line: CommandLine): string {
+  const args = line.args.map(
+    ({ name, type, required, description }) =>
+      `  ${name}: ${type}${required ? "" : ", may be left out"}${description === null ? "" : `. ${description}`}`,
+  );
+  return [
+    `${line.name} (${line.label}): ${line.summary}`,
+    ...(line.toDo.length > 0 ? [`Not set up, and not told to models. ${line.toDo.join(" ")}`] : []),
+    args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
+    `After a crash: ${AFTER_CRASH[line.effect]}`,
+    `Risk: ${line.risk}. It may take ${Math.round(line.timeoutMs / 1000)} s.`,
+    `From: ${line.file}`,
+  ].join("\n");
+}
+
+const AFTER_CRASH: Readonly<Record<Effect, string>> = {
+  pure: "it is run again, since it changes nothing.",
+  idempotent: "it is run again, since twice equals once.",
+  transactional: "it is run again, since it acts only with its result.",
+  reconcilable: "it looks whether it had happened, and is run again only if not.",
+  "at-most-once": "it is never run again; the agent is told that the outcome is unknown.",
+};

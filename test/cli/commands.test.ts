@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { endedWith, errorOf, makeGoald } from "../helpers/goald.ts";
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly toDo: readonly string[];
+  readonly origin: string;
+}
+
+describe("goald commands", () => {
+  it("lists what agents can do, and of the rest what to set", async () => {
+    await using goald = await makeGoald();
+    const { stdout } = endedWith(0, await goald.run(["commands", "--json"]));
+    const lines = (JSON.parse(stdout) as { readonly commands: readonly Line[] }).commands;
+    expect(lines.find(({ name }) => name === "write_to_file")).toMatchObject({ state: "ready", toDo: [] });
+    const waiting = lines.find(({ name }) => name === "execute_python_file");
+    expect(waiting).toMatchObject({
+      state: "not-set-up",
+      toDo: [expect.stringContaining("sandbox")],
+      origin: "shipped",
+    });
+
+    const table = endedWith(0, await goald.run(["commands"])).stdout;
+    expect(table).toMatch(/^execute_python_file +not set up +file /m);
+    expect(table).toContain("  execute_python_file: There is no sandbox");
+  });
+
+  it("says everything about one, and names the others when there is none of that name (exit 3)", async () => {
+    await using goald = await makeGoald();
+    const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
+    expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
+    expect(stdout).toContain("After a crash: it looks whether it had happened");
+    const { stderr } = endedWith(3, await goald.run(["commands", "googel"]));
+    expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
+  });
+
+  it("says file, line and reason of one's own that is wrong (exit 2)", async () => {
+    await using goald = await makeGoald();
+    await goald.write(
+      "commands/post_note.ts",
+      "export default {\n  name: 'post_note',\n  summary: 3,\n  run() {},\n};",
+    );
+    expect(errorOf(endedWith(2, await goald.run(["commands", "--json"])))).toMatchObject({
+      code: "GOALD_COMMAND_INVALID",
+      message: expect.stringMatching(
+        /post_note\.ts is no command: line 3: expected summary: one line of text.*got 3\.$/,
+      ),
+    });
+  });
+
+  it.each([
+    ["a.ts", "export default {\n  run( {\n};", 3],
+    ["a.js", "export default {\n  run( {\n};", 3],
+    ["a.ts", "const a = 1;\nenum B { c }\nexport default {};", 2],
+    ["a.mjs", "const a = undefined;\n\na.b();\nexport default {};", 3],
+  ])("says where a file that cannot be loaded is wrong, and nothing else: %s %j", async (file, text, line) => {
+    await using goald = await makeGoald();
+    await goald.write(`commands/${file}`, text);
+    const { stderr } = endedWith(2, await goald.run(["commands"]));
+    expect(stderr).toContain(`${file}:${line} could not be loaded`);
+    expect(stderr).not.toContain("Warning");
+  });
+});
+
+describe("goald new command", () => {
+  it("writes a command that works as it stands, with a test that passes", async () => {
+    await using goald = await makeGoald();
+    const made = JSON.parse(endedWith(0, await goald.run(["new", "command", "count_words", "--json"])).stdout) as {
+      readonly test: string;
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
+    expect(stdout).toMatch(/# pass 2\n# fail 0/);
+    expect(endedWith(0, await goald.run(["commands", "count_words"])).stdout).toMatch(/Risk: none/);
+  });
+
+  it("overwrites nothing (exit 7), and takes only names that a command can have (exit 2)", async () => {
+    await using goald = await makeGoald();
+    await goald.write("commands/mine.test.ts", "// mine");
+    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("stays as it is");
+    expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
+    expect(endedWith(0, await goald.run(["commands", "--json"])).stdout).not.toContain('"mine"');
+    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("small letters");
+    expect(endedWith(2, await goald.run(["new", "agent"])).stderr).toContain("unknown command");
+  });
+});
