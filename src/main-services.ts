@@ -7,21 +7,44 @@
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import type { Services } from "#core/services.ts";
+import type { Clock } from "#core/ports.ts";
+import type { ServiceState, Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
+import type { OAuthKeys } from "./social/oauth.ts";
+import { createXPosts } from "./social/x-posts.ts";
 
-export function serviceStates(_settings: Settings): ServiceStates {
-  // Whoever runs an agent has a model for it.
-  return { advisor: { ready: true } };
+export function serviceStates(settings: Settings): ServiceStates {
+  return {
+    // Whoever runs an agent has a model for it.
+    advisor: { ready: true },
+    posts: stateOf(
+      xKeysOf(settings),
+      "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
+    ),
+  };
 }
+
+const stateOf = (isReady: unknown, toDo: string): ServiceState => (isReady ? { ready: true } : { ready: false, toDo });
 
 export interface ServiceParts {
   readonly home: Home;
   readonly settings: Settings;
   readonly http: Http;
+  readonly clock: Clock;
 }
 
 /** The services that are shared by all agents of a host. Nothing is reached before the first call. */
-export function openServices(_parts: ServiceParts): Partial<Services> {
-  return {};
+export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
+  const xKeys = xKeysOf(settings);
+  return {
+    ...(xKeys ? { posts: createXPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
+  };
+}
+
+/** All four, or none. */
+function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = twitter;
+  return consumerKey && consumerSecret && accessToken && accessTokenSecret
+    ? { consumerKey, consumerSecret, accessToken, accessTokenSecret }
+    : undefined;
 }

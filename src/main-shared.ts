@@ -41,7 +41,7 @@ export function openShared(
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...asking }));
   const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
-  return { http, gate, model, memory, services: openServices({ home, settings, http }) };
+  return { http, gate, model, memory, services: openServices({ home, settings, http, clock: asking.clock }) };
 }
 
 /** What was known of the servers at the time has a say in what is asked of them. */

@@ -32,6 +32,8 @@ const ROOMS: readonly Room[] = [
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL),
+  // Posts for people to read: by the seam that it is handed.
+  room("src/social/*.ts", CORE, UTIL, "node:crypto"),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
   withTypes(
     room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "node:fs"),

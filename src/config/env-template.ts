@@ -15,14 +15,14 @@ export function envTemplate(): string {
     return [
       ...(heading ? [`\n# ---- ${heading}`] : []),
       `# ${row.meaning}${row.schema.enum ? ` ${row.expected[0]?.toUpperCase()}${row.expected.slice(1)}.` : ""}`,
-      row.secret ? `${variable}=${PLACEHOLDER}` : `# ${variable}=${value}`,
+      row.secret ? `${variable}=${placeholderOf(variable)}` : `# ${variable}=${value}`,
     ].join("\n");
   });
   return `${HEAD}${blocks.join("\n")}\n`;
 }
 
 /** Counts as unset wherever it is read. */
-const PLACEHOLDER = "your-openai-api-key";
+const placeholderOf = (variable: string): string => `your-${variable.toLowerCase().replaceAll("_", "-")}`;
 
 const HEAD = `# Settings of goald, one NAME=value a line. Keep this file to yourself (chmod 600): the environment
 # beats it, it beats config/goald.json. Names are AutoGPT's where it had one. A line "# NAME=value"
@@ -35,5 +35,6 @@ const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   embedder: "memory",
   approve: "what runs by itself, and how far",
   "daemon.concurrency": "the daemon",
+  "twitter.consumerKey": "services that some commands need",
   "keys.yes": "the terminal",
 };

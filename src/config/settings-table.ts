@@ -6,6 +6,8 @@
  * had one, GOALD_ otherwise; of several the first that is set wins.
  */
 
+import { SERVICE_SETTINGS } from "./service-settings.ts";
+
 /** What a value may be, as JSON Schema says it. */
 export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
@@ -205,6 +207,7 @@ const TABLE = [
     ...wholeNumber(0, 3_600),
     meaning: "How long a step may take to finish when the daemon goes down, in seconds.",
   },
+  ...SERVICE_SETTINGS,
   { name: "keys.yes", environment: ["AUTHORISE_COMMAND_KEY"], ...key, meaning: "Answer that lets a command run." },
   { name: "keys.no", environment: ["EXIT_KEY"], ...key, meaning: "Answer that stops the agent." },
   {

@@ -43,6 +43,13 @@ export interface Settings {
     readonly requestsPerMinute: number | null;
     readonly graceSeconds: number;
   };
+  readonly twitter: {
+    readonly consumerKey: string | null;
+    readonly consumerSecret: string | null;
+    readonly accessToken: string | null;
+    readonly accessTokenSecret: string | null;
+    readonly baseUrl: string;
+  };
   readonly keys: { readonly yes: string; readonly no: string };
   readonly agentFile: string | null;
   readonly plainOutput: boolean;

@@ -6,10 +6,11 @@
  * tables (status-failure.ts, thrown-failure.ts), the first match counts. No key stands in a message: the server's
  * own words pass `quote`, and what it says of a refused key is not repeated at all.
  */
+import { causes } from "#util/causes.ts";
 import type { Asked, Failure } from "./asked.ts";
 import type { StatusError } from "./openai-client.ts";
 import { explainStatus } from "./status-failure.ts";
-import { causes, explainThrown } from "./thrown-failure.ts";
+import { explainThrown } from "./thrown-failure.ts";
 
 /** Any error on the way to an answer. */
 export function explainFailure(thrown: unknown, asked: Asked): Failure {

@@ -9,10 +9,10 @@
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Embedder } from "#core/ports.ts";
+import { quoteWithout } from "#util/quote.ts";
 import { type Asked, failed } from "./asked.ts";
 import { explainFailure } from "./failure.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
-import { quoteWithout } from "./quote.ts";
 import { readVectors, VectorProblem } from "./vectors.ts";
 
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {

@@ -8,13 +8,13 @@
 import type { OutputMode } from "#core/event.ts";
 import type { Clock, LanguageModel, ModelRequest } from "#core/ports.ts";
 import { systemClock } from "#util/clock.ts";
+import { quoteWithout } from "#util/quote.ts";
 import type { Asked, Failure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, statusErrorIn } from "./failure.ts";
 import { inTurns } from "./in-turns.ts";
 import { listModels } from "./model-list.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
-import { quoteWithout } from "./quote.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { Sent } from "./step-down.ts";
 import { createTermsKeeper, type Terms, type TermsFile } from "./terms.ts";

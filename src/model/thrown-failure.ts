@@ -1,5 +1,5 @@
 /** thrown-failure.ts -- no answer at all, or half of one: in a code and in words. */
-import { toError } from "#core/errors.ts";
+import type { ChainError } from "#util/causes.ts";
 import { type Asked, type Failure, failed } from "./asked.ts";
 
 interface ThrownRule {
@@ -80,17 +80,4 @@ export function explainThrown(chain: readonly ChainError[], asked: Asked): Failu
   const reason = asked.quote(`${innermost?.message || innermost?.name} ${innermost?.hint ?? ""}`.trim(), 400);
   const message = `No usable answer from the model server at ${asked.server} for model ${asked.model}. ${rule.advice} (${reason})`;
   return failed(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
-}
-
-type ChainError = Error & { readonly code?: unknown; readonly hint?: string };
-
-/** The error and what caused it, outermost first; of several at once (one per address tried), the first. */
-export function causes(thrown: unknown): readonly ChainError[] {
-  const chain: ChainError[] = [];
-  for (let next = thrown; next !== undefined && next !== null && chain.length < 8; ) {
-    const error: ChainError = toError(next);
-    chain.push(error);
-    next = error.cause ?? (error as { errors?: readonly unknown[] }).errors?.[0];
-  }
-  return chain;
 }

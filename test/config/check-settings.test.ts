@@ -89,6 +89,8 @@ function valuesFor({ schema, name }: NamedRow): fc.Arbitrary<unknown> {
       weight: 2,
     },
     { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 },
+    // Of yes and no too few would come by chance.
+    ...(schema.type === "boolean" ? [{ arbitrary: fc.boolean(), weight: 2 }] : []),
   );
 }
 

@@ -6,8 +6,8 @@
  * character nor a cut can carry part of a key past the search.
  */
 import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { createRedactor } from "#util/redact.ts";
+import { clean } from "./clean.ts";
+import { createRedactor } from "./redact.ts";
 
 /** Text of a server made fit for a person's eyes: one line of at most `limit` characters. */
 export type Quote = (text: unknown, limit?: number) => string;

@@ -1,0 +1,35 @@
+/**
+ * send_tweet -- a post on X, sent at most once.
+ *
+ * What people have read cannot be unsaid: after a crash or a silence nothing is sent again, the model is told to look.
+ */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "send_tweet",
+  label: "Send tweet",
+  summary: "posts this text publicly on X (Twitter), 280 characters at most; it cannot be taken back.",
+  args: {
+    type: "object",
+    properties: {
+      text: { type: "string", description: "The whole text of the post", hint: "text", minLength: 1, maxLength: 4_000 },
+    },
+    required: ["text"],
+  },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  effect: "at-most-once",
+  needs: ["posts"],
+  timeoutMs: 60_000,
+
+  async run({ text }, { signal, use }) {
+    const posted = await use("posts").post(text, signal);
+    if (posted.kind === "posted") return succeed(`Posted as ${posted.id}: ${posted.url}`);
+    return {
+      status: "unknown",
+      code: "outcome-unknown",
+      text: `Nobody can tell whether it was posted: ${posted.reason}. Look at the account's posts before you repeat it.`,
+      source: "web",
+      artifacts: [],
+    };
+  },
+});

@@ -1,0 +1,45 @@
+/** service-settings.ts -- the settings of services that some commands need: posts on X, and others beside it. Rows of the one table. */
+import type { SettingRow } from "./settings-table.ts";
+
+/** Of a header or a signature: no blanks, no line breaks. */
+const secret = {
+  schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,1000}$" },
+  expected: "a key of printable ASCII characters without blanks",
+  secret: true,
+} as const;
+// Credentials, queries and fragments have no place in it: keys would end up in logs.
+const ADDRESS = "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$";
+
+export const SERVICE_SETTINGS = [
+  {
+    name: "twitter.consumerKey",
+    environment: ["TW_CONSUMER_KEY"],
+    ...secret,
+    meaning: "Key of the app that posts on X; with the next three, send_tweet is there.",
+  },
+  {
+    name: "twitter.consumerSecret",
+    environment: ["TW_CONSUMER_SECRET"],
+    ...secret,
+    meaning: "Secret of the app that posts on X.",
+  },
+  {
+    name: "twitter.accessToken",
+    environment: ["TW_ACCESS_TOKEN"],
+    ...secret,
+    meaning: "Token of the account in whose name is posted.",
+  },
+  {
+    name: "twitter.accessTokenSecret",
+    environment: ["TW_ACCESS_TOKEN_SECRET"],
+    ...secret,
+    meaning: "Secret of that token.",
+  },
+  {
+    name: "twitter.baseUrl",
+    environment: ["GOALD_TWITTER_BASE_URL"],
+    schema: { type: "string", maxLength: 2000, pattern: ADDRESS },
+    expected: "an http or https address without credentials, query or fragment",
+    meaning: "Where the API of X is.",
+  },
+] as const satisfies readonly SettingRow[];
