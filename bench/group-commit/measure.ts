@@ -72,7 +72,8 @@ async function measure(): Promise<Report> {
 /** The intent, then what came back, with its memory. */
 async function work(store: Store, name: string): Promise<void> {
   const spec = { name, role: "a tester", goals: ["One"], approve: "never", stepLimit: null } as const;
-  const lease = await store.claim((await store.create(spec, name, AT)).id);
+  const { id } = await store.create(spec, name, AT);
+  const lease = await store.claim(id);
   for (let head = 1; !over.signal.aborted; head += 4) {
     const intent = [event(head + 1, 200), event(head + 2, 300)];
     const result = [event(head + 3, 800), event(head + 4, 600)];
@@ -80,7 +81,7 @@ async function work(store: Store, name: string): Promise<void> {
     await store.commit(lease, head, { ...NOTHING, events: intent });
     commits++;
     await setImmediate();
-    await store.commit(lease, head + 2, { ...NOTHING, events: result, memories: [memory(head + 3)] });
+    await store.commit(lease, head + 2, { ...NOTHING, events: result, memories: [memory(head + 3, id)] });
     commits++;
   }
 }
@@ -90,7 +91,7 @@ function event(seq: number, chars: number): RecordedEvent {
   return { v: EVENT_VERSION, seq, at: AT, frame: 0, type: "message-received", from: "ada", text };
 }
 
-function memory(seq: number): Commit["memories"][number] {
+function memory(seq: number, namespace: string): Commit["memories"][number] {
   const text = "what came of the step ".repeat(10);
-  return { seq, step: seq, namespace: "a", kind: "step", text, importance: 0.4, trust: "agent" };
+  return { seq, step: seq, namespace, kind: "step", text, importance: 0.4, trust: "agent" };
 }

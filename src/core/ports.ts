@@ -83,26 +83,68 @@ export interface InboxRow {
   readonly message: InboxMessage;
 }
 
-export type Trust = "person" | "agent" | "goald" | "web";
+/** `file`: what a person handed over to be read; `web`: what anybody may have written. */
+export type Trust = "person" | "agent" | "goald" | "file" | "web";
+export type MemoryKind = "step" | "fact" | "note" | "file_chunk" | "reflection";
 
-export interface NewMemory {
-  /** The event that it was made from, one of the same commit. */
-  readonly seq: number;
-  readonly step: number;
-  readonly namespace: string;
-  readonly kind: "step" | "fact" | "note" | "file_chunk";
+interface MemoryContent {
+  readonly kind: MemoryKind;
   readonly text: string;
   /** 0..1, by rule, never by a model. */
   readonly importance: number;
   readonly trust: Trust;
+  /** `MemoryRow.id` of a row of the same namespace that this one takes the place of: that one is never recalled again. */
+  readonly supersedes?: string;
+  /** What it is known by, such as a hash of where it was read and what it says. */
+  readonly key?: string;
+  /** The file or page that it was read from. */
+  readonly source?: string;
 }
-export interface MemoryRow extends NewMemory {
-  /** `<agent>/<seq>`; for those that were staged with the event `<agent>/<seq>.<n>`, n from 1. */
+export interface NewMemory extends MemoryContent {
+  /** The event that it was made from, one of the same commit. */
+  readonly seq: number;
+  readonly step: number;
+  /** The agent's id. */
+  readonly namespace: string;
+}
+export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source">> {
+  /**
+   * `<agent>/<seq>`; for those that were staged with the event `<agent>/<seq>.<n>`, n from 1; for those that a person
+   * put there `<namespace>/+<n>`. `seq` is then the last event before it, 0 in the shared memory.
+   */
   readonly id: string;
+  /** Null for what no step left. */
+  readonly step: number | null;
   readonly at: string;
+  /** Counted within the namespace, never given twice; a row that changes gets the next one, all but its vector. */
+  readonly change: number;
+  readonly supersedes: string | null;
+  /** The row that took its place: this one is not to be recalled. */
+  readonly supersededBy: string | null;
+  readonly key: string | null;
+  readonly source: string | null;
+  /** A person wants it recalled whatever the question. */
+  readonly pinned: boolean;
+  /** Not to be recalled, and its text and vector are gone: a person said so, or its source says it no more. */
+  readonly forgotten: "person" | "source" | null;
   /** Which embedder made the vector; null while it is pending. */
   readonly embedder: string | null;
   readonly vector: Float32Array | null;
+}
+
+/**
+ * What a person, or the reading of files, changes in a namespace. A row that is known by a key is added once: while one with
+ * this key lives, and for ever when a person forgot or corrected one.
+ */
+export type MemoryChange =
+  | ({ readonly op: "add" } & MemoryContent)
+  | { readonly op: "pin" | "unpin"; readonly id: string }
+  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" };
+
+/** Of one `MemoryChange`: the row that it is about, and whether that row is other than before. */
+export interface MemoryChanged {
+  readonly id: string;
+  readonly isNew: boolean;
 }
 
 /**
@@ -138,7 +180,8 @@ export type StagedWrite =
       readonly kind: "memory";
       readonly text: string;
       readonly importance: number;
-      readonly memoryKind: NewMemory["kind"];
+      readonly memoryKind: MemoryKind;
+      readonly supersedes?: string;
     }
   | { readonly kind: "send"; readonly to: string; readonly key: string; readonly message: InboxMessage }
   | { readonly kind: "spawn"; readonly key: string; readonly spec: AgentSpec }
@@ -207,8 +250,24 @@ export interface Store {
   remove(agent: string): Promise<void>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
   blob(sha256: string): Promise<Uint8Array | undefined>;
-  /** A page of memory rows with seq > `after`, oldest first. */
-  memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
+  /**
+   * A page of a namespace's rows (an agent's, or `shared`) whose `change` is > `after`, in the order of their last change;
+   * fewer than `limit` means the end. A row that was read before comes again when it was pinned, forgotten or superseded.
+   */
+  memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
+  /** One row by its id; undefined when there is none. */
+  memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
+  /**
+   * From whoever holds the host's lock, at any time, whoever has the lease. All or nothing, idempotent by key: the same key
+   * returns what it returned before. Throws GOALD_NOT_FOUND for an id that is not there or was forgotten, GOALD_CONFLICT when
+   * a row that is to be superseded already is.
+   */
+  curate(
+    namespace: string,
+    changes: readonly MemoryChange[],
+    key: string,
+    at: string,
+  ): Promise<readonly MemoryChanged[]>;
   /** Vectors for rows that have none, or one of another embedder, by `MemoryRow.id`. Durable when resolved. */
   saveVectors(
     agent: string,
@@ -234,6 +293,7 @@ export type StoreReader = Pick<
   | "inbox"
   | "blob"
   | "memories"
+  | "memory"
   | "files"
   | "lastFileVersion"
   | "verify"
@@ -316,9 +376,10 @@ export interface IndexScope {
 export type OpenIndex = (scope: IndexScope) => VectorIndex;
 export interface Recall {
   readonly id: string;
-  readonly step: number;
+  /** Null for what no step left. */
+  readonly step: number | null;
   readonly at: string;
-  readonly kind: NewMemory["kind"];
+  readonly kind: MemoryKind;
   readonly trust: Trust;
   readonly text: string;
   /** Higher is nearer; comparable only within one answer. */

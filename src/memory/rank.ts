@@ -46,7 +46,7 @@ export function choose(candidates: readonly Candidate[], count: number, lastStep
 
 /** A negative similarity is left alone: a boost would push it down. */
 function boost({ importance, step }: Remembered, similarity: number, lastStep: number): number {
-  const recency = 2 ** (-Math.max(0, lastStep - step) / HALF_LIFE_STEPS);
+  const recency = 2 ** (-Math.max(0, lastStep - (step ?? lastStep)) / HALF_LIFE_STEPS);
   return similarity <= 0 ? similarity : similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency);
 }
 

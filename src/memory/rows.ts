@@ -6,6 +6,7 @@
  * vector is therefore never made twice. Slots are numbered from 0 and never reused.
  */
 import { hash } from "node:crypto";
+import { isLive } from "#core/memory.ts";
 import type { MemoryRow, Store } from "#core/ports.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
@@ -27,8 +28,11 @@ export class AgentRows {
   readonly #agent: string;
   readonly #bySlot: Remembered[] = [];
   readonly #slotOfText = new Map<string, number>();
+  readonly #slotOfId = new Map<string, number>();
   readonly #slotsOfStep = new Map<number, number[]>();
-  #lastSeq = 0;
+  /** Slots whose row was forgotten or superseded. */
+  readonly #dead = new Set<number>();
+  #lastChange = 0;
   #lastStep = 0;
 
   constructor(agent: string) {
@@ -50,9 +54,9 @@ export class AgentRows {
     return row;
   }
 
-  /** Slots of these steps, those included whose text an older or newer step shares. */
+  /** What is not to be recalled: slots of these steps, those included whose text another step shares, and dead ones. */
   slotsOf(steps: ReadonlySet<number>): Set<number> {
-    const slots = new Set<number>();
+    const slots = new Set(this.#dead);
     for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
     return slots;
   }
@@ -65,25 +69,35 @@ export class AgentRows {
   /** Reads what is new, a page at a time, handing over each page's newly filled slots. */
   async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly Arrival[]> {
     for (;;) {
-      const page = await store.memories(this.#agent, this.#lastSeq, PAGE_ROWS);
+      const page = await store.memories(this.#agent, this.#lastChange, PAGE_ROWS);
       yield page.flatMap((row) => this.#take(row));
       if (page.length < PAGE_ROWS) return;
     }
   }
 
   #take({ vector, embedder, ...row }: MemoryRow): Arrival[] {
-    this.#lastSeq = Math.max(this.#lastSeq, row.seq);
-    this.#lastStep = Math.max(this.#lastStep, row.step);
+    this.#lastChange = row.change;
+    if (!isLive(row)) return this.#bury(row);
+    this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
     const text = row.text.toLowerCase().replace(/\s+/g, " ").trim();
     const key = hash("sha1", text, "base64");
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
     this.#bySlot[slot] = { ...row, words: known === undefined ? wordSetOf(row.text) : this.at(known).words };
     this.#slotOfText.set(key, slot);
+    this.#slotOfId.set(row.id, slot);
+    this.#dead.delete(slot);
+    if (row.step === null) return known === undefined ? [{ slot, embedder, vector }] : [];
     const ofStep = this.#slotsOfStep.get(row.step);
     if (ofStep) ofStep.push(slot);
     else this.#slotsOfStep.set(row.step, [slot]);
     return known === undefined ? [{ slot, embedder, vector }] : [];
+  }
+
+  #bury({ id }: Pick<MemoryRow, "id">): Arrival[] {
+    const slot = this.#slotOfId.get(id);
+    if (slot !== undefined && this.at(slot).id === id) this.#dead.add(slot);
+    return [];
   }
 }
 

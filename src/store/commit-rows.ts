@@ -7,6 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare, type Query } from "./connection.ts";
+import { DIGESTED, memoryTable } from "./memory-rows.ts";
 
 type Value = string | number | null;
 /** The values of one row, the number of its event first. */
@@ -19,11 +20,7 @@ export interface CommitRows {
   readonly consumed: readonly string[];
 }
 
-const MEMORY_COLUMNS = "seq, ordinal, step, namespace, kind, text, importance, trust, at";
 const FILE_COLUMNS = "seq, path, operation, bytes, sha, step, call_id, at";
-
-export const prepareMemoryInsert = (database: DatabaseSync): Query =>
-  prepare(database, `INSERT INTO memory (agent_no, ${MEMORY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
 export const prepareFileInsert = (database: DatabaseSync): Query =>
   prepare(database, `INSERT INTO file_version (agent_no, ${FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -40,8 +37,16 @@ const inOrder = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].
 export type TakeRows = (seq: number) => readonly RowValues[];
 
 /** Rows of events after `head` are left out: they were written after the reading began. */
-export const readMemories = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeUpTo(pages(database, "memory", MEMORY_COLUMNS, "ordinal", agentNo, head));
+export function readMemories(database: DatabaseSync, agentNo: number, head: number): TakeRows {
+  const columns = `${DIGESTED.replace("text_sha", "coalesce(text_sha, text) AS said")}, text_sha IS NULL AS isOld`;
+  const table = `(SELECT * FROM ${memoryTable(database)} WHERE ordinal IS NOT NULL)`;
+  return takeUpTo(pages(database, table, columns, "ordinal", agentNo, head).map(asWritten));
+}
+
+/** A row of version 2 was hashed with its text, and had no more columns. */
+function asWritten(values: RowValues): RowValues {
+  return values.slice(0, values.at(-1) === 1 ? 9 : -1) as unknown as RowValues;
+}
 
 export const readFileVersions = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
   takeUpTo(pages(database, "file_version", FILE_COLUMNS, "no", agentNo, head));
@@ -74,7 +79,7 @@ function* pages(
   }
 }
 
-function takeUpTo(rows: Generator<RowValues>): TakeRows {
+function takeUpTo(rows: Iterator<RowValues>): TakeRows {
   let next = rows.next();
   return (seq) => {
     const taken: RowValues[] = [];

@@ -8,14 +8,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Commit, Lease, NewMemory, StagedWrite } from "#core/ports.ts";
-import { wellFormed } from "#core/text.ts";
+import type { Commit, Lease, StagedWrite } from "#core/ports.ts";
 import { sha256 } from "./chain.ts";
-import { type CommitRows, digestOf, prepareFileInsert, prepareMemoryInsert, type RowValues } from "./commit-rows.ts";
+import { type CommitRows, digestOf, prepareFileInsert, type RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
+import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert } from "./memory-rows.ts";
 import type { References } from "./references.ts";
 import { isoTime } from "./rows.ts";
 
@@ -41,14 +41,16 @@ interface Parts {
 
 export function openCommits(database: DatabaseSync, { log, mailbox, references }: Parts): WriteCommit {
   const queries = writingQueries(database);
+  const remember = openMemoryInsert(database);
 
   return (lease, expectedHead, commit) => {
     const writer = queries.writer.get(lease.agent) ?? missing(lease.agent);
     requireRight(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);
     const { no } = writer;
+    const memories = memoriesOf(commit, lease.agent, place.result);
     const rows: CommitRows = {
-      memories: memoriesOf(commit, lease.agent, place),
+      memories: memories.map(digestedValues),
       files: filesOf(commit, place),
       consumed: commit.consumed,
     };
@@ -59,7 +61,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references }
     for (const bytes of commit.blobs) keepBlob(no, bytes);
     for (const { content, sha256: sha } of commit.files) if (content !== null) queries.keepBlob.run(sha, content);
     for (const values of rows.files) queries.recordFile.run(no, ...values);
-    for (const values of rows.memories) queries.remember.run(no, ...values);
+    for (const memory of memories) remember(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
@@ -110,21 +112,6 @@ function filesOf({ files, events }: Commit, place: Place): readonly RowValues[] 
   });
 }
 
-/** An event's own memory has the ordinal 0; those that were staged with it come after. */
-function memoriesOf({ memories, staged, events }: Commit, agent: string, place: Place): readonly RowValues[] {
-  const valuesOf = (memory: NewMemory, ordinal: number): RowValues => {
-    const { seq, step, namespace, kind, text, importance, trust } = memory;
-    const event = events.find((each) => each.seq === seq) ?? strayMemory(seq);
-    return [seq, ordinal, step, namespace, kind, wellFormed(text), importance, trust, event.at];
-  };
-  return [
-    ...memories.map((memory) => valuesOf(memory, 0)),
-    ...staged
-      .filter((write) => write.kind === "memory")
-      .map((write, index) => valuesOf(stagedMemory(write, agent, place.result), index + 1)),
-  ];
-}
-
 const wakeTime = (at: string | null): string | null => (at === null ? null : isoTime(at));
 
 function writingQueries(database: DatabaseSync) {
@@ -140,7 +127,6 @@ function writingQueries(database: DatabaseSync) {
     ),
     keepBlob: prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING"),
     recordFile: prepareFileInsert(database),
-    remember: prepareMemoryInsert(database),
     keepSnapshot: prepare(
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",
@@ -178,7 +164,6 @@ export function requireRight(
     );
 }
 
-type EventPlace = { readonly seq: number; readonly at: string; readonly step: number };
 /** Where in the log, and when, a commit's parts belong. */
 interface Place {
   /** After the commit. */
@@ -200,14 +185,6 @@ export function placeOf({ events }: Commit, before: { readonly head: number; rea
   return { head: last.seq, at: last.at, last, result: result ? toPlace(result) : last };
 }
 
-export function stagedMemory(
-  { text, importance, memoryKind }: Extract<StagedWrite, { kind: "memory" }>,
-  agent: string,
-  { seq, step }: EventPlace,
-): NewMemory {
-  return { seq, step, namespace: agent, kind: memoryKind, text, importance, trust: "agent" };
-}
-
 const wrongHash = (path: string): GoaldError =>
   new GoaldError(
     "GOALD_INTERNAL",
@@ -216,7 +193,3 @@ const wrongHash = (path: string): GoaldError =>
 
 const strayFile = (path: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with an event, got none.`);
-
-export function strayMemory(seq: number): never {
-  throw new GoaldError("GOALD_INTERNAL", `Expected a memory of an event of its own commit, got one of event ${seq}.`);
-}

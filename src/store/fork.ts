@@ -2,8 +2,8 @@
  * fork.ts -- a new agent that begins with another's past.
  *
  * Called inside a transaction. Its log is the other's up to an event, in the same words but for its own id, on a hash chain of
- * its own; the memories and versions of files that came with these events come along, all covered by the last of them. Blobs
- * are shared. Its epoch is as high as any that its log names, so that whatever the past left open counts as interrupted.
+ * its own; the memories and versions of files that came with these events come along, all covered by the last of them, and
+ * what people put into its memory or changed there, whenever it was. Blobs are shared. Its epoch is as high as any that its log names, so that whatever the past left open counts as interrupted.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
@@ -13,6 +13,7 @@ import { chainStart } from "./chain.ts";
 import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
+import { openForkMemories } from "./fork-memories.ts";
 import type { Log } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
@@ -24,6 +25,7 @@ export type WriteFork = (source: string, fork: Fork, key: string) => string;
 
 export function openForks(database: DatabaseSync, log: Log): WriteFork {
   const queries = forkQueries(database);
+  const copyMemories = openForkMemories(database);
 
   return (source, fork, key) => {
     const earlier = queries.byKey.get(key);
@@ -52,7 +54,7 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
       epoch,
       sealOf({ ...row, createdAt }),
     );
-    queries.copyMemories.run(no, source, id, sourceNo, fork.head);
+    copyMemories({ no, id, sourceNo, head: fork.head }, `fork ${key}`, createdAt);
     queries.copyFiles.run(no, sourceNo, fork.head);
     appendAll(no, id, past, fork);
     return id;
@@ -80,7 +82,6 @@ export function adopt(event: RecordedEvent, source: string, id: string, name: st
 }
 
 function forkQueries(database: DatabaseSync) {
-  const memory = "seq, ordinal, step, kind, text, importance, trust, at, embedder, vector";
   const file = "seq, path, operation, bytes, sha, step, call_id, at";
   return {
     byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
@@ -97,12 +98,6 @@ function forkQueries(database: DatabaseSync) {
        VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6, ?6, 1, ?7, ?8, ?9, NULL)`,
     ),
     setHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
-    copyMemories: prepare(
-      database,
-      `INSERT INTO memory (agent_no, namespace, ${memory})
-       SELECT ?1, CASE namespace WHEN ?2 THEN ?3 ELSE namespace END, ${memory}
-       FROM memory WHERE agent_no = ?4 AND seq <= ?5 ORDER BY seq, ordinal`,
-    ),
     copyFiles: prepare(
       database,
       `INSERT INTO file_version (agent_no, ${file})

@@ -3,6 +3,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { prepare } from "./connection.ts";
+import { MEMORY_TABLES } from "./memory-rows.ts";
 import { blobsIn, openReferences } from "./references.ts";
 
 export const REFERENCE_TABLE = `
@@ -16,7 +17,10 @@ CREATE INDEX file_version_sha ON file_version (sha, agent_no) WHERE sha IS NOT N
 `;
 
 /** By the version that they begin with. */
-export const MIGRATIONS: Readonly<Record<number, (database: DatabaseSync) => void>> = { 1: addReferences };
+export const MIGRATIONS: Readonly<Record<number, (database: DatabaseSync) => void>> = {
+  1: addReferences,
+  2: renewMemories,
+};
 
 const PAGE = 500;
 
@@ -40,4 +44,14 @@ function addReferences(database: DatabaseSync): void {
     "SELECT agent_no AS agentNo, message AS text FROM timer",
   );
   for (const { agentNo, text } of timers.all()) note(agentNo, blobsIn(text));
+}
+
+/** Rows keep what their commits' digests cover. Their changes are numbered in the order in which they came. */
+function renewMemories(database: DatabaseSync): void {
+  const columns = "agent_no, seq, ordinal, step, namespace, kind, text, importance, trust, at, embedder, vector";
+  database.exec(`ALTER TABLE memory RENAME TO memory_2;
+    ${MEMORY_TABLES}
+    INSERT INTO memory (change, ${columns})
+      SELECT row_number() OVER (PARTITION BY agent_no ORDER BY seq, ordinal), ${columns} FROM memory_2;
+    DROP TABLE memory_2;`);
 }

@@ -12,6 +12,7 @@ import type { AgentRow, FileVersion, InboxRow, Loaded, MemoryRow, StoreReader, V
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { guarded, guardedAsync, missing } from "./failure.ts";
+import { memoryTable, openNamespaces } from "./memory-rows.ts";
 import { Pace } from "./pace.ts";
 import {
   AGENT_COLUMNS,
@@ -19,7 +20,9 @@ import {
   type EventRecord,
   type FileRecord,
   type InboxRecord,
+  MEMORY_COLUMNS,
   type MemoryRecord,
+  nameOf,
   parseJson,
   type SnapshotRecord,
   toAgentRow,
@@ -53,14 +56,13 @@ function readingQueries(database: DatabaseSync) {
       "SELECT key, at, message FROM inbox WHERE agent_no = ? AND consumed_by IS NULL ORDER BY no",
     ),
     blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
-    // A page ends with the last memory of an event: the next one starts after that event.
     memories: prepare<MemoryRecord>(
       database,
-      `SELECT seq, ordinal, step, namespace, kind, text, importance, trust, at, embedder, vector FROM memory
-       WHERE agent_no = ?1 AND seq > ?2 AND seq <= coalesce(
-         (SELECT seq FROM memory WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq, ordinal LIMIT 1 OFFSET ?3 - 1),
-         9007199254740991)
-       ORDER BY seq, ordinal`,
+      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ?`,
+    ),
+    memory: prepare<MemoryRecord>(
+      database,
+      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND name = ?`,
     ),
     files: prepare<FileRecord>(
       database,
@@ -83,10 +85,12 @@ export class SqliteReader implements StoreReader {
   protected readonly database: DatabaseSync;
   protected readonly path: string;
   readonly #queries: ReturnType<typeof readingQueries>;
+  readonly #namespaceNo: (namespace: string) => number;
 
   constructor(database: DatabaseSync, path: string) {
     this.database = database;
     this.path = path;
+    this.#namespaceNo = openNamespaces(database);
     this.#queries = readingQueries(database);
   }
 
@@ -155,12 +159,19 @@ export class SqliteReader implements StoreReader {
     return guarded(this.path, () => this.#queries.blob.get(sha)?.bytes);
   }
 
-  /** May be longer than `limit` by what was staged with its last event. */
-  async memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
+  async memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
     return guarded(this.path, () => {
-      const no = this.requireAgentNo(agent);
-      if (limit < 1) return [];
-      return this.#queries.memories.all(no, after, limit).map((record) => toMemoryRow(agent, record));
+      const no = this.#namespaceNo(namespace);
+      return this.#queries.memories.all(no, after, Math.max(0, limit)).map(toMemoryRow);
+    });
+  }
+
+  async memory(namespace: string, id: string): Promise<MemoryRow | undefined> {
+    return guarded(this.path, () => {
+      const no = this.#namespaceNo(namespace);
+      const name = nameOf(namespace, id);
+      const record = name === undefined ? undefined : this.#queries.memory.get(no, name);
+      return record && toMemoryRow(record);
     });
   }
 

@@ -11,7 +11,10 @@ import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 
 /** Tables whose rows belong to one agent each. */
-const OWNED = ["event", "eventless", "inbox", "snapshot", "memory", "file_version", "timer", "reference"] as const;
+const OWNED = [
+  ...["event", "eventless", "inbox", "snapshot", "memory", "curation", "curated", "file_version", "timer"],
+  "reference",
+] as const;
 
 const OWN_BLOBS = `DELETE FROM blob WHERE sha IN (
     SELECT sha FROM reference WHERE agent_no = ?1

@@ -38,10 +38,15 @@ export interface SnapshotRecord {
   readonly data: string;
   readonly sha: string;
 }
-export type MemoryRecord = Omit<MemoryRow, "id" | "vector"> & {
-  readonly ordinal: number;
+export interface MemoryRecord extends Omit<MemoryRow, "id" | "vector" | "pinned" | "forgotten"> {
+  readonly ordinal: number | null;
+  readonly made: number | null;
+  readonly pinned: number;
+  readonly forgotten: string | null;
   readonly vector: Uint8Array | null;
-};
+}
+export const MEMORY_COLUMNS = `seq, ordinal, made, change, step, namespace, kind, text, importance, trust, at, supersedes,
+  superseded_by AS supersededBy, key, source, pinned, forgotten, embedder, vector`;
 
 /** Throws GOALD_STORE_DAMAGED for a folder that an agent cannot have. */
 export function toAgentRow({ no: _no, headSha: _headSha, seal: _seal, ...row }: AgentRecord): AgentRow {
@@ -57,23 +62,34 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-export function toMemoryRow(agent: string, { ordinal, vector, ...row }: MemoryRecord): MemoryRow {
-  const id = memoryId(agent, row.seq, ordinal);
-  return { ...row, id, vector: vector && bytesToVector(vector, id) };
+export function toMemoryRow({ ordinal, made, vector, ...row }: MemoryRecord): MemoryRow {
+  const idOf = (name: string): string => `${row.namespace}/${name}`;
+  const id = idOf(nameOfRow({ seq: row.seq, ordinal, made }));
+  return {
+    ...row,
+    id,
+    supersedes: row.supersedes && idOf(row.supersedes),
+    supersededBy: row.supersededBy && idOf(row.supersededBy),
+    pinned: row.pinned === 1,
+    forgotten: row.forgotten as MemoryRow["forgotten"],
+    vector: vector && bytesToVector(vector, id),
+  };
 }
 
-/** The event's own memory is named by the event; what was staged with it has its ordinal behind. */
-export const memoryId = (agent: string, seq: number, ordinal: number): string =>
-  ordinal === 0 ? `${agent}/${seq}` : `${agent}/${seq}.${ordinal}`;
+interface Numbers {
+  readonly seq: number;
+  readonly ordinal: number | null;
+  readonly made: number | null;
+}
 
-/** Undefined for what is no id of a memory of this agent. */
-export function readMemoryId(
-  agent: string,
-  id: string,
-): { readonly seq: number; readonly ordinal: number } | undefined {
-  const [, seq, ordinal = 0] = /^(\d+)(?:\.(\d+))?$/.exec(id.slice(agent.length + 1)) ?? [];
-  const read = { seq: Number(seq), ordinal: Number(ordinal) };
-  return memoryId(agent, read.seq, read.ordinal) === id ? read : undefined;
+/** A row's id without the namespace, as `name` in the table has it. */
+export const nameOfRow = ({ seq, ordinal, made }: Numbers): string =>
+  ordinal === null ? `+${made}` : ordinal === 0 ? String(seq) : `${seq}.${ordinal}`;
+
+/** Undefined for what is no id of a row of this namespace. */
+export function nameOf(namespace: string, id: string): string | undefined {
+  const name = id.startsWith(`${namespace}/`) ? id.slice(namespace.length + 1) : "";
+  return /^(?:\+[1-9]\d*|[1-9]\d*(?:\.[1-9]\d*)?)$/.test(name) ? name : undefined;
 }
 
 /** Columns and members have the same names; a copy, because rows have no prototype. */

@@ -1,7 +1,7 @@
 /**
  * schema.ts -- the tables, and which versions of goald may read and write them.
  *
- * Truth: agent, event, eventless, inbox, memory, file_version, blob, timer; a snapshot only spares refolding, and
+ * Truth: agent, event, eventless, inbox, memory, curation, file_version, blob, timer; a snapshot only spares refolding, and
  * `reference` says again which blobs an agent's events and messages name.
  * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
  * older goald read what a newer one wrote, as long as the newer one says that it can.
@@ -9,12 +9,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import { prepare, transactions } from "./connection.ts";
+import { MEMORY_TABLES } from "./memory-rows.ts";
 import { MIGRATIONS, REFERENCE_TABLE } from "./migrations.ts";
 
 /** Raise with every change of the tables, and say in migrations.ts how older ones become new. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 /** The oldest schema version whose readers can read this one. */
-const MIN_READER = 1;
+const MIN_READER = 3;
 
 const TABLES = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -75,22 +76,6 @@ CREATE TABLE snapshot (
 
 CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
-CREATE TABLE memory (
-  agent_no   INTEGER NOT NULL REFERENCES agent (no),
-  seq        INTEGER NOT NULL,              -- the event that it was made from
-  ordinal    INTEGER NOT NULL,              -- 0: the event's own memory; 1 and up: staged with it
-  step       INTEGER NOT NULL,
-  namespace  TEXT NOT NULL,
-  kind       TEXT NOT NULL,
-  text       TEXT NOT NULL,
-  importance REAL NOT NULL,
-  trust      TEXT NOT NULL,
-  at         TEXT NOT NULL,
-  embedder   TEXT,
-  vector     BLOB,                          -- float32, little endian
-  PRIMARY KEY (agent_no, seq, ordinal)
-) STRICT;
-
 CREATE TABLE file_version (
   no        INTEGER PRIMARY KEY,
   agent_no  INTEGER NOT NULL REFERENCES agent (no),
@@ -114,7 +99,7 @@ CREATE TABLE timer (
   PRIMARY KEY (agent_no, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timer_at ON timer (at);
-${REFERENCE_TABLE}`;
+${MEMORY_TABLES}${REFERENCE_TABLE}`;
 
 /** Creates the tables in an empty database, or brings those of an older goald up to date, or says that it may not. */
 export function prepareSchema(database: DatabaseSync): void {

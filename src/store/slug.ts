@@ -7,6 +7,7 @@
  */
 
 import { GoaldError } from "#core/errors.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 
 /** In code points: with four bytes each and a number behind, still below the 255 bytes of a file name. */
 const MAX_CHARS = 48;
@@ -24,7 +25,7 @@ export function slugOf(name: string): string {
   const words = letters.replace(/[^\p{L}\p{N}\p{M}]+/gu, "-").replace(/^[-\p{M}]+/u, "");
   const slug = [...words].slice(0, MAX_CHARS).join("").replace(/-+$/, "");
   if (slug === "") return WITHOUT_NAME;
-  return WINDOWS_DEVICE.test(slug) ? `${WITHOUT_NAME}-${slug}` : slug;
+  return WINDOWS_DEVICE.test(slug) || slug === SHARED_MEMORY ? `${WITHOUT_NAME}-${slug}` : slug;
 }
 
 /** The slug, or the slug with the first free number from 2 on. */

@@ -7,7 +7,18 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store, StoreReader } from "#core/ports.ts";
+import type {
+  AgentRow,
+  AgentSpec,
+  Commit,
+  Fork,
+  InboxMessage,
+  Lease,
+  MemoryChange,
+  MemoryChanged,
+  Store,
+  StoreReader,
+} from "#core/ports.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
 import { SqliteReader } from "./reader.ts";
@@ -121,8 +132,17 @@ export class SqliteStore extends SqliteReader implements Store {
     return this.#writer.write("deliver", agent, key, message, at);
   }
 
-  saveVectors(agent: string, embedder: string, vectors: Vectors): Promise<void> {
-    return this.#writer.write("saveVectors", agent, embedder, vectors);
+  saveVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
+    return this.#writer.write("saveVectors", namespace, embedder, vectors);
+  }
+
+  curate(
+    namespace: string,
+    changes: readonly MemoryChange[],
+    key: string,
+    at: string,
+  ): Promise<readonly MemoryChanged[]> {
+    return this.#writer.write("curate", namespace, changes, key, at);
   }
 
   remove(agent: string): Promise<void> {

@@ -19,6 +19,7 @@ import type { EventRecord } from "./rows.ts";
 import { isFolderOf, sealOf } from "./seal.ts";
 import { folderOf } from "./slug.ts";
 import { type Facts, type RowsOf, readFacts, rowsOf } from "./verify-facts.ts";
+import { checkMemories } from "./verify-memories.ts";
 
 const PAGE = 500;
 
@@ -43,6 +44,7 @@ export async function checkAgent(database: DatabaseSync, agentNo: number, findin
     await setImmediate();
   }
   log.end();
+  await checkMemories(database, agentNo, facts.agent.id, findings.problems);
   checkOwnRow(facts, log, findings.problems);
   return log.events;
 }
@@ -154,7 +156,9 @@ class LogCheck {
   #checkRows(seq: number, expected: string | null): void {
     const from = this.#rowsUpTo + 1;
     this.#rowsUpTo = seq;
-    if (digestOf(this.#rowsOf(seq)) === expected) return;
+    const rows = this.#rowsOf(seq);
+    if (digestOf(rows) === expected) return;
+    if (rows.memories.some(([ofEvent]) => this.#facts.purged.has(ofEvent))) return;
     const events = from >= seq ? `event ${seq}` : `the events ${from} to ${seq}`;
     this.#problems.push(
       `Expected the memories, versions of files and consumed messages that came with ${events} of ${this.#facts.agent.id} as they were written, found them changed.`,

@@ -7,6 +7,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type CommitRows, readFileVersions, readMemories, type TakeRows } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
+import type { Curation } from "./curate.ts";
+import { hasCurations } from "./memory-rows.ts";
 import { AGENT_COLUMNS, type AgentRecord, type SnapshotRecord } from "./rows.ts";
 
 interface Consumed {
@@ -27,6 +29,8 @@ export interface Facts {
   readonly snapshots: readonly (SnapshotRecord & { readonly version: number })[];
   /** Blobs that it is noted to refer to; null in the tables of an older goald. */
   readonly noted: ReadonlySet<string> | null;
+  /** Events whose memories of version 2 were forgotten: the digest of their commit covered a text that is gone. */
+  readonly purged: ReadonlySet<number>;
 }
 
 /** Fewer than an agent has events: snapshots are few, messages as many as people sent. */
@@ -50,10 +54,18 @@ export function readFacts(database: DatabaseSync, agentNo: number, problems: str
     const noted = hasReferences(database)
       ? new Set(all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?").map(({ sha }) => sha))
       : null;
-    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted };
+    const purged = hasCurations(database) ? purgedIn(all<{ data: string }>(PURGING)) : new Set<number>();
+    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted, purged };
   } finally {
     database.exec("COMMIT");
   }
+}
+
+const PURGING = `SELECT data FROM curation WHERE agent_no = ? AND instr(data, '"isOld":true') > 0`;
+
+function purgedIn(curations: readonly { readonly data: string }[]): ReadonlySet<number> {
+  const changes = curations.flatMap(({ data }) => (JSON.parse(data) as Curation).changes);
+  return new Set(changes.filter((change) => "isOld" in change).map(({ id }) => Number.parseInt(id, 10)));
 }
 
 const hasReferences = (database: DatabaseSync): boolean =>

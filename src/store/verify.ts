@@ -10,11 +10,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 import type { VerifyReport } from "#core/ports.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { SHARED_NO } from "./memory-rows.ts";
 import type { AgentRecord } from "./rows.ts";
 import { checkAgent, type Findings } from "./verify-agent.ts";
+import { checkMemories } from "./verify-memories.ts";
 
 /** Of a store that is broken all over, a person needs no longer list. */
 const MAX_PROBLEMS = 100;
@@ -28,15 +31,18 @@ export async function verifyStore(
   const findings: Findings = { problems: [], references: new Map() };
   const { problems } = findings;
   let events = 0;
-  const checks: [what: string, check: () => void | Promise<void>][] = [
+  const checks: (readonly [what: string, check: () => void | Promise<void>])[] = [
     ["The database file", () => checkFile(database, problems)],
-    ...agents.map((agent): [string, () => Promise<void>] => [
+    ...agents.map((agent): readonly [string, () => Promise<void>] => [
       `The log of ${agent.id}`,
       async () => {
         events += await checkAgent(database, agent.no, findings);
         checkReferences(database, agent, findings);
       },
     ]),
+    ...(whole
+      ? [["The shared memory", () => checkMemories(database, SHARED_NO, SHARED_MEMORY, problems)] as const]
+      : []),
     ["The blobs", () => checkBlobs(database, whole, findings)],
   ];
   for (const [what, check] of checks) {
@@ -56,9 +62,14 @@ function checkFile(database: DatabaseSync, problems: string[]): void {
   const rows = prepare<{ integrity_check: string }>(database, "PRAGMA integrity_check(20)").all();
   for (const { integrity_check: found } of rows) if (found !== "ok") problems.push(`The database file: ${found}.`);
   const lost = prepare<{ table: string; rowid: number }>(database, "PRAGMA foreign_key_check").all();
-  for (const { table, rowid } of lost.slice(0, MAX_PROBLEMS))
+  const strays = prepare<{ table: string; rowid: number }>(database, STRAY_MEMORIES).all();
+  for (const { table, rowid } of [...lost, ...strays].slice(0, MAX_PROBLEMS))
     problems.push(`Row ${rowid} of the table ${table} names an agent that is not there.`);
 }
+
+/** The shared memory belongs to no agent, and so its table has no reference that SQLite could check. */
+const STRAY_MEMORIES = `SELECT 'memory' AS "table", rowid FROM memory
+  WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent) LIMIT ${MAX_PROBLEMS}`;
 
 interface Reference {
   readonly seq: number;

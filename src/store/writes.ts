@@ -5,17 +5,28 @@
  * a transaction, and in the writer thread, many to one.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports.ts";
+import type {
+  AgentRow,
+  AgentSpec,
+  Commit,
+  Fork,
+  InboxMessage,
+  Lease,
+  MemoryChange,
+  MemoryChanged,
+  Store,
+} from "#core/ports.ts";
 import { openCommits } from "./commit.ts";
 import { prepare, transactions } from "./connection.ts";
+import { openCurations } from "./curate.ts";
 import { guarded, missing } from "./failure.ts";
 import { openForks } from "./fork.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
+import { noMemory, openNamespaces } from "./memory-rows.ts";
 import { openReferences } from "./references.ts";
 import { openRemove } from "./remove.ts";
-import { AGENT_COLUMNS, type AgentRecord, readMemoryId, toAgentRow, vectorToBytes } from "./rows.ts";
+import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
 import { requireSealed, sealOf } from "./seal.ts";
 import { shrink } from "./shrink.ts";
 
@@ -30,7 +41,8 @@ export interface Writes {
   fireTimers(now: string): void;
   commit(lease: Lease, expectedHead: number, commit: Commit): void;
   deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
-  saveVectors(agent: string, embedder: string, vectors: Vectors): void;
+  saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
+  curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
   remove(agent: string): void;
 }
 export type WriteName = keyof Writes;
@@ -75,10 +87,13 @@ export function openWrites(database: DatabaseSync): Writes {
   const writeFork = openForks(database, log);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
+  // What was forgotten meanwhile gets none: it would say what the text was about.
   const saveVector = prepare(
     database,
-    "UPDATE memory SET embedder = ?, vector = ? WHERE agent_no = ? AND seq = ? AND ordinal = ?",
+    `UPDATE memory SET embedder = CASE WHEN forgotten IS NULL THEN ? END, vector = CASE WHEN forgotten IS NULL THEN ? END
+     WHERE agent_no = ? AND name = ?`,
   );
+  const namespaceNo = openNamespaces(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
 
   return {
@@ -98,18 +113,16 @@ export function openWrites(database: DatabaseSync): Writes {
     commit: openCommits(database, { log, mailbox, references }),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
-    saveVectors(agent, embedder, vectors) {
-      const { no } = requireAgent(agent);
+    saveVectors(namespace, embedder, vectors) {
+      const no = namespaceNo(namespace);
       for (const { id, vector } of vectors) {
-        const { seq, ordinal } = readMemoryId(agent, id) ?? noMemory(id);
-        if (saveVector.run(embedder, vectorToBytes(vector), no, seq, ordinal) === 0) noMemory(id);
+        const name = nameOf(namespace, id) ?? noMemory(id);
+        if (saveVector.run(embedder, vectorToBytes(vector), no, name) === 0) noMemory(id);
       }
     },
 
+    curate: openCurations(database),
+
     remove: openRemove(database),
   };
-}
-
-function noMemory(id: string): never {
-  throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`);
 }

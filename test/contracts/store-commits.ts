@@ -56,11 +56,22 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       await commit(1, full());
       expect(await store.agent("foo")).toMatchObject({ head: 3, updatedAt: later(3), wakeAt: null });
       expect(await store.inbox("foo")).toEqual([]);
-      const row = { at: later(2), embedder: null, vector: null };
+      const row = {
+        ...{
+          at: later(2),
+          embedder: null,
+          vector: null,
+          supersedes: null,
+          supersededBy: null,
+          key: null,
+          source: null,
+        },
+        ...{ pinned: false, forgotten: null },
+      };
       const noted = { step: 7, kind: "note", text: "noted", importance: 1, namespace: "foo", trust: "agent" };
       expect(await store.memories("foo", 0, 9)).toEqual([
-        { ...memoryOf(2), ...row, id: "foo/2" },
-        { ...noted, ...row, seq: 2, id: expect.stringMatching(/^foo\/2.+/) },
+        { ...memoryOf(2), ...row, id: "foo/2", change: 1 },
+        { ...noted, ...row, seq: 2, change: 2, id: expect.stringMatching(/^foo\/2.+/) },
       ]);
       const { content: _content, ...change } = wrote("a.txt", "kept", "c7");
       expect(await store.files("foo")).toEqual([{ ...change, at: later(2) }]);

@@ -17,11 +17,13 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
     });
     afterEach(() => store.close());
 
-    it("reads in pages that do not part the memories of one event", async () => {
+    it("reads in pages, in the order in which they came", async () => {
       const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
       expect(await page(0)).toEqual(["memory 2", "memory 3"]);
-      expect(await page(3)).toEqual(["memory 4", "x", "y"]);
-      expect(await page(4)).toEqual([]);
+      expect(await page(2)).toEqual(["memory 4", "x"]);
+      expect(await page(4)).toEqual(["y"]);
+      expect(await page(5)).toEqual([]);
+      expect(await store.memories("foo", 0, 0)).toEqual([]);
       const ids = (await store.memories("foo", 0, 99)).map(({ id }) => id);
       expect(new Set(ids).size).toBe(5);
       expect(ids.slice(0, 3)).toEqual(["foo/2", "foo/3", "foo/4"]);
@@ -44,11 +46,11 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
     });
 
     it("keeps each vector with the memory that it names, those that were staged too", async () => {
-      const rows = await store.memories("foo", 3, 9);
+      const rows = await store.memories("foo", 2, 9);
       expect(rows.map(({ id }) => id)).toEqual(["foo/4", "foo/4.1", "foo/4.2"]);
       const vectors = rows.map(({ id }, index) => ({ id, vector: Float32Array.of(index) }));
       await store.saveVectors("foo", "e@1", vectors.slice(1));
-      const kept = (await store.memories("foo", 3, 9)).map(({ text, vector }) => [text, vector?.[0]]);
+      const kept = (await store.memories("foo", 2, 9)).map(({ text, vector }) => [text, vector?.[0]]);
       expect(kept).toEqual([
         ["memory 4", undefined],
         ["x", 1],
@@ -68,5 +70,34 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
         expect((await store.memories("foo", 0, 1))[0]?.vector).toBeNull();
       },
     );
+
+    it("marks what a step supersedes, which then comes again to whoever read it", async () => {
+      const lease = await store.claim("foo");
+      const newer = { ...memoryOf(5), supersedes: "foo/3", source: "notes.md", key: "k" };
+      const staged = [{ kind: "memory", text: "z", importance: 1, memoryKind: "fact", supersedes: "foo/4.1" }] as const;
+      await store.commit(lease, 4, { ...NOTHING, events: stamped(5, finished(2)), memories: [newer], staged });
+      const rows = await store.memories("foo", 5, 9);
+      expect(rows).toMatchObject([
+        { id: "foo/5", supersedes: "foo/3", supersededBy: null, source: "notes.md", key: "k" },
+        { id: "foo/3", supersedes: null, supersededBy: "foo/5" },
+        { id: "foo/5.1", supersedes: "foo/4.1" },
+        { id: "foo/4.1", supersededBy: "foo/5.1" },
+      ]);
+      expect(rows.map(({ change }) => change)).toEqual([6, 7, 8, 9]);
+      expect((await store.verify()).problems).toEqual([]);
+    });
+
+    it("takes a memory of the own agent only, and none in the place of another's", async () => {
+      const lease = await store.claim("foo");
+      const commit = (change: object) =>
+        store.commit(lease, 4, {
+          ...NOTHING,
+          events: stamped(5, finished(2)),
+          memories: [{ ...memoryOf(5), ...change }],
+        });
+      await expect(commit({ namespace: "shared" })).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
+      await expect(commit({ supersedes: "bar/2" })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      expect(await store.memories("foo", 5, 9)).toEqual([]);
+    });
   });
 }

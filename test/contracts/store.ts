@@ -8,6 +8,7 @@ import type { Commit, Lease, Store } from "#core/ports.ts";
 import { AT } from "../helpers/events.ts";
 import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
 import { commitContract } from "./store-commits.ts";
+import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
 import { removalContract } from "./store-removal.ts";
@@ -15,6 +16,7 @@ import { removalContract } from "./store-removal.ts";
 export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);
   memoryContract(name, make);
+  curationContract(name, make);
   removalContract(name, make);
   forkContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));

@@ -44,6 +44,13 @@ export function memoryRows(): MemoryRows {
         at: "2026-11-20T10:00:00.000Z",
         embedder: null,
         vector: null,
+        change: of(agent).length + 1,
+        supersedes: given.supersedes ?? null,
+        supersededBy: null,
+        key: given.key ?? null,
+        source: given.source ?? null,
+        pinned: false,
+        forgotten: null,
       };
       of(agent).push(row);
       return row;
@@ -52,7 +59,7 @@ export function memoryRows(): MemoryRows {
       if (trouble.reading) throw trouble.reading;
       const all = of(agent);
       let from = all.length;
-      while (from > 0 && (all[from - 1]?.seq ?? 0) > after) from--;
+      while (from > 0 && (all[from - 1]?.change ?? 0) > after) from--;
       const page = all.slice(from, from + limit);
       counts.read += page.length;
       return page;

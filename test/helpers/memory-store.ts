@@ -8,6 +8,7 @@
 
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 import type {
   AgentRow,
   AgentSpec,
@@ -18,6 +19,8 @@ import type {
   InboxRow,
   Lease,
   Loaded,
+  MemoryChange,
+  MemoryChanged,
   MemoryRow,
   NewMemory,
   StagedWrite,
@@ -26,14 +29,16 @@ import type {
 } from "#core/ports.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
-import { placeOf, requireRight, stagedMemory, strayMemory } from "#store/commit.ts";
+import { placeOf, requireRight } from "#store/commit.ts";
+import { isSuperseded, wasForgotten } from "#store/curate.ts";
 import { missing } from "#store/failure.ts";
 import { adopt } from "#store/fork.ts";
 import { createdEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
+import { noMemory, stagedMemory, strayMemory } from "#store/memory-rows.ts";
 import { blobsIn } from "#store/references.ts";
 import { hasChildren } from "#store/remove.ts";
-import { isoTime, memoryId, toEvent } from "#store/rows.ts";
+import { isoTime, nameOf, nameOfRow, toEvent } from "#store/rows.ts";
 import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
 
 /** Never changed once it is in the state: a unit changes copies. */
@@ -45,6 +50,8 @@ interface Held {
   readonly inbox: { readonly key: string; readonly at: string; readonly message: string; readonly consumed: boolean }[];
   readonly timers: Map<string, { readonly at: string; readonly message: string }>;
   readonly memories: MemoryRow[];
+  /** What each curation returned, by its key. */
+  readonly curated: Map<string, readonly MemoryChanged[]>;
   readonly files: FileVersion[];
   readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
   /** Hashes of the blobs that its commits kept. */
@@ -56,6 +63,7 @@ interface State {
   /** Of all that were removed. */
   highestEpoch: number;
   readonly agents: Map<string, Held>;
+  shared: Pick<Held, "memories" | "curated">;
   /** Agent ids by the key that they were created with. */
   readonly created: Map<string, string>;
   readonly blobs: Map<string, Uint8Array>;
@@ -68,7 +76,14 @@ interface Draft extends State {
 export class MemoryStore implements Store {
   /** Every commit that was kept, oldest first. */
   readonly commits: Commit[] = [];
-  #state: State = { highestNo: 0, highestEpoch: 0, agents: new Map(), created: new Map(), blobs: new Map() };
+  #state: State = {
+    highestNo: 0,
+    highestEpoch: 0,
+    agents: new Map(),
+    shared: { memories: [], curated: new Map() },
+    created: new Map(),
+    blobs: new Map(),
+  };
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
 
   /** The next commit rejects with `error`: before anything was kept, or after everything was. */
@@ -154,21 +169,40 @@ export class MemoryStore implements Store {
     return this.#state.blobs.get(sha);
   }
 
-  async memories(agent: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
-    const later = this.#held(agent).memories.filter(({ seq }) => seq > after);
-    const ordered = later.sort((a, b) => a.seq - b.seq || ordinalOf(a) - ordinalOf(b));
-    const last = ordered[Math.min(limit, ordered.length) - 1];
-    return last ? ordered.filter(({ seq }) => seq <= last.seq) : [];
+  async memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
+    const later = this.#space(namespace).memories.filter(({ change }) => change > after);
+    return later.sort((a, b) => a.change - b.change).slice(0, Math.max(0, limit));
   }
 
-  async saveVectors(agent: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
+  async memory(namespace: string, id: string): Promise<MemoryRow | undefined> {
+    return this.#space(namespace).memories.find((row) => row.id === id);
+  }
+
+  async saveVectors(namespace: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): Promise<void> {
     this.#unit((draft) => {
-      const { memories } = touch(draft, agent);
+      const { memories } = touchSpace(draft, namespace);
       for (const { id, vector } of vectors) {
         const place = memories.findIndex((each) => each.id === id);
-        const memory = memories[place] ?? missing(id);
-        memories[place] = { ...memory, embedder, vector: new Float32Array(vector) };
+        const memory = memories[place] ?? noMemory(id);
+        if (memory.forgotten === null) memories[place] = { ...memory, embedder, vector: new Float32Array(vector) };
       }
+    });
+  }
+
+  async curate(
+    namespace: string,
+    changes: readonly MemoryChange[],
+    key: string,
+    at: string,
+  ): Promise<readonly MemoryChanged[]> {
+    return this.#unit((draft) => {
+      const space = touchSpace(draft, namespace);
+      const head = draft.agents.get(namespace)?.row.head ?? 0;
+      const earlier = space.curated.get(key);
+      const changed =
+        earlier ?? changes.map((change) => curateOne(space.memories, namespace, head, change, isoTime(at)));
+      space.curated.set(key, changed);
+      return changed;
     });
   }
 
@@ -191,6 +225,10 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {}
 
+  #space(namespace: string): Pick<Held, "memories" | "curated"> {
+    return namespace === SHARED_MEMORY ? this.#state.shared : this.#held(namespace);
+  }
+
   #held(agent: string): Held {
     return this.#state.agents.get(agent) ?? missing(agent);
   }
@@ -209,7 +247,7 @@ export class MemoryStore implements Store {
 function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { no, row, events, inbox, timers, memories, files, snapshots, kept } =
+  const { no, row, events, inbox, timers, memories, curated, files, snapshots, kept } =
     draft.agents.get(agent) ?? missing(agent);
   const copy: Held = {
     no,
@@ -218,6 +256,7 @@ function touch(draft: Draft, agent: string): Held {
     inbox: [...inbox],
     timers: new Map(timers),
     memories: [...memories],
+    curated: new Map(curated),
     files: [...files],
     snapshots: [...snapshots],
     kept: new Set(kept),
@@ -238,7 +277,10 @@ function create(draft: Draft, spec: AgentSpec, key: string, at: string): AgentRo
   const times = { createdAt: event.at, updatedAt: event.at, wakeAt: event.at };
   const epoch = draft.highestEpoch;
   const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
-  const none = { inbox: [], timers: new Map(), memories: [], files: [], snapshots: [], kept: new Set<string>() };
+  const none = {
+    ...{ inbox: [], timers: new Map(), memories: [], curated: new Map(), files: [], snapshots: [] },
+    kept: new Set<string>(),
+  };
   draft.agents.set(id, { no: ++draft.highestNo, row, events: [JSON.stringify(event)], ...none });
   draft.created.set(key, id);
   return row;
@@ -270,19 +312,109 @@ function fork(draft: Draft, source: string, { name, head, events: own }: Fork, k
     events: log.map((event) => JSON.stringify(event)),
     inbox: [],
     timers: new Map(),
-    memories: memories
-      .filter(({ seq }) => seq <= head)
-      .map((memory) => ({
-        ...memory,
-        id: id + memory.id.slice(source.length),
-        namespace: memory.namespace === source ? id : memory.namespace,
-      })),
+    memories: forkMemories(memories, source, id, head),
+    curated: new Map(),
     files: files.filter(({ at }) => at <= byTime),
     snapshots: [],
     kept: new Set(past.flatMap((event) => blobsIn(JSON.stringify(event)))),
   });
   draft.created.set(key, id);
   return row;
+}
+
+function forkMemories(memories: readonly MemoryRow[], source: string, fork: string, head: number): MemoryRow[] {
+  const copied = memories.filter(({ id, seq }) => id.includes("/+") || seq <= head).sort((a, b) => a.change - b.change);
+  const ids = new Map(copied.map(({ id }) => [id, fork + id.slice(source.length)]));
+  const idOf = (id: string | null): string | null => ids.get(id ?? "") ?? null;
+  return copied.map((row, place) => ({
+    ...row,
+    id: idOf(row.id) ?? "",
+    namespace: fork,
+    seq: Math.min(row.seq, head),
+    change: place + 1,
+    supersedes: idOf(row.supersedes),
+    supersededBy: idOf(row.supersededBy),
+  }));
+}
+
+function touchSpace(draft: Draft, namespace: string): Pick<Held, "memories" | "curated"> {
+  if (namespace !== SHARED_MEMORY) return touch(draft, namespace);
+  const { memories, curated } = draft.shared;
+  draft.shared = { memories: [...memories], curated: new Map(curated) };
+  return draft.shared;
+}
+
+const nextChange = (memories: readonly MemoryRow[]): number => 1 + Math.max(0, ...memories.map(({ change }) => change));
+
+function curateOne(
+  memories: MemoryRow[],
+  namespace: string,
+  head: number,
+  change: MemoryChange,
+  at: string,
+): MemoryChanged {
+  if (change.op === "add") return addOne(memories, namespace, head, change, at);
+  const place = memories.findIndex(({ id }) => id === change.id);
+  const row = memories[place] ?? noMemory(change.id);
+  const put = (changed: Partial<MemoryRow>): MemoryChanged => {
+    memories[place] = { ...row, ...changed, change: nextChange(memories) };
+    return { id: row.id, isNew: true };
+  };
+  if (change.op === "forget") {
+    if (row.forgotten === change.by || row.forgotten === "person") return { id: row.id, isNew: false };
+    return put({ text: "", vector: null, embedder: null, pinned: false, forgotten: change.by });
+  }
+  if (row.forgotten !== null) throw wasForgotten(row.id);
+  const pinned = change.op === "pin";
+  if (row.pinned === pinned) return { id: row.id, isNew: false };
+  if (pinned && row.supersededBy !== null) throw isSuperseded(row.id, row.supersededBy);
+  return put({ pinned });
+}
+
+function addOne(
+  memories: MemoryRow[],
+  namespace: string,
+  seq: number,
+  { op: _op, supersedes, key, source, ...given }: MemoryChange & { readonly op: "add" },
+  at: string,
+): MemoryChanged {
+  const trustOf = (id: string | null) => memories.find((row) => row.id === id)?.trust;
+  const known = memories.find(
+    (row) =>
+      key !== undefined &&
+      row.key === key &&
+      (row.forgotten === "person" ||
+        trustOf(row.supersededBy) === "person" ||
+        (row.forgotten === null && row.supersededBy === null)),
+  );
+  if (known) return { id: known.id, isNew: false };
+  const old =
+    supersedes === undefined ? undefined : (memories.find(({ id }) => id === supersedes) ?? noMemory(supersedes));
+  if (old && old.forgotten !== null) throw wasForgotten(old.id);
+  if (old?.supersededBy) throw isSuperseded(old.id, old.supersededBy);
+  const made = 1 + Math.max(0, ...memories.map(({ id }) => Number(/\/\+(\d+)$/.exec(id)?.[1] ?? 0)));
+  const id = `${namespace}/+${made}`;
+  insertRow(
+    memories,
+    { ...BLANK, ...given, namespace, seq, id, at, text: wellFormed(given.text) },
+    { supersedes, key, source },
+  );
+  return { id, isNew: true };
+}
+
+const BLANK = { step: null, supersededBy: null, pinned: false, forgotten: null, embedder: null, vector: null } as const;
+
+function insertRow(
+  memories: MemoryRow[],
+  row: Omit<MemoryRow, "change" | "supersedes" | "key" | "source">,
+  { supersedes, key, source }: Partial<Record<"supersedes" | "key" | "source", string | undefined>>,
+): void {
+  const more = { supersedes: supersedes ?? null, key: key ?? null, source: source ?? null };
+  memories.push({ ...row, ...more, change: nextChange(memories) });
+  const place = memories.findIndex(({ id }) => id === supersedes);
+  const old = memories[place];
+  if (old && old.supersededBy === null && old.forgotten === null)
+    memories[place] = { ...old, supersededBy: row.id, change: nextChange(memories) };
 }
 
 function deliver({ inbox }: Held, key: string, message: InboxMessage, at: string): boolean {
@@ -362,11 +494,13 @@ function remember(
   seqs: ReadonlySet<number>,
 ): void {
   const { seq, text } = memory;
-  const id = memoryId(row.id, seq, ordinal);
+  const id = `${row.id}/${nameOfRow({ seq, ordinal, made: null })}`;
   if (!seqs.has(seq)) strayMemory(seq);
+  if (memory.supersedes !== undefined && nameOf(row.id, memory.supersedes) === undefined) noMemory(memory.supersedes);
+  if (memory.namespace !== row.id) throw new GoaldError("GOALD_INTERNAL", `Expected a memory of ${row.id}.`);
   if (memories.some((each) => each.id === id)) throw new GoaldError("GOALD_CONFLICT", `There is a memory ${id}.`);
   const { at } = JSON.parse(events[seq - 1] ?? "null") as RecordedEvent;
-  memories.push({ ...memory, text: wellFormed(text), id, at, embedder: null, vector: null });
+  insertRow(memories, { ...BLANK, ...memory, text: wellFormed(text), id, at }, memory);
 }
 
 function applyStaged(draft: Draft, agent: string, write: StagedWrite, at: string): void {
@@ -386,5 +520,3 @@ function applyStaged(draft: Draft, agent: string, write: StagedWrite, at: string
     }
   }
 }
-
-const ordinalOf = ({ id }: MemoryRow): number => Number(id.split("/").at(-1)?.split(".")[1] ?? 0);

@@ -14,6 +14,8 @@ const row = (seq: number, text: string, change: Partial<Remembered> = {}): Remem
   importance: 0.4,
   text,
   words: wordSetOf(text),
+  change: seq,
+  ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
   ...change,
 });
 const candidate = (

@@ -32,7 +32,12 @@ async function work(store: Store, index: number): Promise<void> {
     const text = `${head} ${"x".repeat((head % 7) * 500)}`;
     const events = stamped(head + 1, ...Array.from({ length: next - head }, () => said(text)));
     const blobs = [index === 0 && bytes !== "0" ? new Uint8Array(Number(bytes)) : bytesOf(text)];
-    const rows = { events, blobs, memories: [memoryOf(next)], files: [wrote(`${head}.txt`, text)] };
+    const rows = {
+      events,
+      blobs,
+      memories: [{ ...memoryOf(next), namespace: id }],
+      files: [wrote(`${head}.txt`, text)],
+    };
     try {
       await store.commit(lease, head, { ...NOTHING, ...rows });
       head = next;

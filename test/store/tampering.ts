@@ -11,7 +11,7 @@ const spilled = { blob: sha256("spilled"), bytes: 7, head: "sp" };
 
 /**
  * Two agents; foo has ten events, every third with a file, memories and a snapshot; one text put aside; a message
- * consumed with event 2, two after event 8, one after the last.
+ * consumed with event 2, two after event 8, one after the last. A person's note, a pin, a correction, one memory forgotten.
  */
 export async function fill(store: Store): Promise<void> {
   await store.create(SPEC, "k1", AT);
@@ -35,6 +35,12 @@ export async function fill(store: Store): Promise<void> {
     if (seq === 8) for (const key of ["later", "late"]) await store.commit(lease, seq, { ...NOTHING, consumed: [key] });
   }
   await store.commit(lease, 10, { ...NOTHING, consumed: ["last"] });
+  const note = { op: "add", kind: "note", text: "by hand", importance: 1, trust: "person" } as const;
+  await store.curate("foo", [note], "m1", AT);
+  await store.curate("foo", [{ op: "pin", id: "foo/3" }], "m2", AT);
+  const corrected = { ...note, text: "better", supersedes: "foo/3.1" };
+  await store.curate("foo", [{ op: "forget", id: "foo/9", by: "person" }, corrected], "m3", AT);
+  await store.curate("shared", [{ ...note, text: "for all" }], "m1", AT);
   const bar = await store.claim("bar");
   await store.commit(bar, 1, { ...NOTHING, events: stamped(2, said("text 2")) });
 }
@@ -63,10 +69,23 @@ const CAME_WITH = (from: number, to: number): RegExp =>
   new RegExp(
     `Expected the memories, .* that came with ${from === to ? "event" : `the events ${from} to`} ${to} of foo as they were written`,
   );
+const SAYS = (id: string): RegExp => new RegExp(`Expected the text of the memory ${id.replace("+", "\\+")} as it was`);
+const WAS_WRITTEN = (id: string): RegExp =>
+  new RegExp(`Expected the memory ${id.replace("+", "\\+")} as it was written`);
+const ADDED_NOTE = `INSERT INTO memory (agent_no, change, seq, made, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no, 99, seq, 7, namespace, kind, text, text_sha, salt, importance, trust, at FROM memory WHERE ${FOO} AND made = 1`;
+
+/** Another text, with the hash of just that text. */
+function rewriteMemory(database: DatabaseSync): void {
+  database
+    .prepare("UPDATE memory SET text = 'other', salt = '', text_sha = ? WHERE text = 'memory 6'")
+    .run(storeSha256("other"));
+}
 const ADDED_MEMORY = (
   seq: number,
-): string => `INSERT INTO memory SELECT agent_no, ${seq}, 7, step, namespace, kind, text,
-  importance, trust, at, embedder, vector FROM memory WHERE seq = 6 AND ordinal = 0`;
+): string => `INSERT INTO memory (agent_no, change, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no, 99, ${seq}, 7, step, namespace, kind, text, text_sha, salt, importance, trust, at
+  FROM memory WHERE seq = 6 AND ordinal = 0`;
 
 /** What somebody did to the database behind goald's back, and the words in which verify must say so. */
 export const tampering: [title: string, tamper: string | ((database: DatabaseSync) => void), found: RegExp][] = [
@@ -127,9 +146,56 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
     `UPDATE blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
     /The blob .*\(nothing\) does not match/,
   ],
-  ["a rewritten memory", `UPDATE memory SET text = 'other' WHERE text = 'memory 6'`, CAME_WITH(4, 6)],
-  ["a rewritten staged memory", `UPDATE memory SET text = 'other' WHERE text = 'noted 6'`, CAME_WITH(4, 6)],
-  ["a memory trusted more", `UPDATE memory SET trust = 'person' WHERE text = 'memory 9'`, CAME_WITH(7, 9)],
+  ["a rewritten memory", `UPDATE memory SET text = 'other' WHERE text = 'memory 6'`, SAYS("foo/6")],
+  ["a rewritten staged memory", `UPDATE memory SET text = 'other' WHERE text = 'noted 6'`, SAYS("foo/6.1")],
+  ["a rewritten memory with a hash that fits", rewriteMemory, CAME_WITH(4, 6)],
+  ["a rewritten note of a person", `UPDATE memory SET text = 'other' WHERE text = 'by hand'`, SAYS("foo/+1")],
+  ["a person's note that is trusted less", `UPDATE memory SET trust = 'web' WHERE made = 1`, WAS_WRITTEN("foo/+1")],
+  [
+    "a person's note that is gone",
+    `DELETE FROM memory WHERE ${FOO} AND made = 1`,
+    /Expected a memory foo\/\+1, found none/,
+  ],
+  ["a note that nobody wrote", ADDED_NOTE, WAS_WRITTEN("foo/+7")],
+  [
+    "a memory pinned by nobody",
+    `UPDATE memory SET pinned = 1 WHERE text = 'memory 6'`,
+    /foo\/6 pinned or forgotten as/,
+  ],
+  [
+    "a memory not pinned any more",
+    `UPDATE memory SET pinned = 0 WHERE text = 'memory 3'`,
+    /foo\/3 pinned or forgotten as/,
+  ],
+  [
+    "a memory that comes back",
+    `UPDATE memory SET forgotten = NULL WHERE ${FOO} AND seq = 9`,
+    /foo\/9 pinned or forgotten/,
+  ],
+  ["a forgotten text put back", `UPDATE memory SET text = 'x' WHERE forgotten IS NOT NULL`, SAYS("foo/9")],
+  [
+    "a corrected memory that is alive again",
+    `UPDATE memory SET superseded_by = NULL WHERE superseded_by IS NOT NULL`,
+    /foo\/3.1 superseded by what says so/,
+  ],
+  [
+    "a memory said to be superseded",
+    `UPDATE memory SET superseded_by = '3' WHERE text = 'memory 6'`,
+    /foo\/6 superseded by/,
+  ],
+  [
+    "a change of memory rewritten",
+    `UPDATE curation SET data = replace(data, '"pin"', '"unpin"')`,
+    /change 2 of the memory of foo/,
+  ],
+  ["a change of memory removed", `DELETE FROM curation WHERE no = 2`, /Expected change 2 of the memory of foo/],
+  [
+    "the last change of memory removed",
+    `DELETE FROM curation WHERE no = 3`,
+    /Expected 3 changes of the memory of foo, found 2/,
+  ],
+  ["a shared memory rewritten", `UPDATE memory SET text = 'other' WHERE text = 'for all'`, SAYS("shared/+1")],
+  ["a memory trusted more", `UPDATE memory SET trust = 'person' WHERE seq = 9 AND ordinal = 0`, CAME_WITH(7, 9)],
   ["a removed memory", `DELETE FROM memory WHERE seq = 3 AND ordinal = 0`, CAME_WITH(3, 3)],
   ["a memory moved to another event", `UPDATE memory SET seq = 5 WHERE text = 'memory 6'`, CAME_WITH(4, 6)],
   ["two memories exchanged", `UPDATE memory SET ordinal = 1 - ordinal + 10 WHERE seq = 6`, CAME_WITH(4, 6)],

@@ -1,0 +1,199 @@
+/**
+ * curate.ts -- what a person, or the reading of files, changes in the memory of a namespace.
+ *
+ * Called inside a transaction. Curations are no events: they are made whoever has the agent's lease, and nothing the agent
+ * does follows from them but what it recalls. They have a chain of their own, one link per call, which says of each
+ * change what it was, and of a row that was added the hash of all that stays as it is. So everything that may change in a row (pinned,
+ * forgotten) follows from that chain, and what superseded a row says so itself.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports.ts";
+import { canonicalJson, chainLink, sha256 } from "./chain.ts";
+import { prepare } from "./connection.ts";
+import {
+  contentOf,
+  digestedValues,
+  type NewRow,
+  newSalt,
+  noMemory,
+  openMemoryInsert,
+  openNamespaces,
+  textShaOf,
+} from "./memory-rows.ts";
+import { isoTime, nameOf, nameOfRow } from "./rows.ts";
+
+/** One change as the chain has it; `id` is the row's name in the namespace. */
+export type Curated =
+  | { readonly op: "add"; readonly id: string; readonly sha: string }
+  /** It was there already, or was not to come again. */
+  | { readonly op: "known"; readonly id: string }
+  | { readonly op: "pin" | "unpin"; readonly id: string }
+  /** `isOld`: the digest of its commit covered the text itself, and can be computed no more. */
+  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly isOld?: true }
+  /** In a fork: how the row stood when it was copied. */
+  | {
+      readonly op: "copy";
+      readonly id: string;
+      readonly sha: string | null;
+      readonly pinned: boolean;
+      readonly forgotten: string | null;
+    };
+export interface Curation {
+  readonly at: string;
+  readonly key: string;
+  readonly changes: readonly Curated[];
+}
+
+export const curationStart = (namespace: string): string => sha256(`goald memory ${namespace}`);
+/** Of a row that a person put there. */
+export const rowSha = (row: NewRow): string => sha256(JSON.stringify(digestedValues(row)));
+
+export type Curate = (
+  namespace: string,
+  changes: readonly MemoryChange[],
+  key: string,
+  at: string,
+) => readonly MemoryChanged[];
+
+export function openCurations(database: DatabaseSync): Curate {
+  const namespaceNo = openNamespaces(database);
+  const chain = openCurationChain(database);
+  const change = openChanges(database);
+
+  return (namespace, changes, key, at) => {
+    const agentNo = namespaceNo(namespace);
+    const time = isoTime(at);
+    const toChanged = ({ op, id }: Curated): MemoryChanged => ({ id: `${namespace}/${id}`, isNew: op !== "known" });
+    const earlier = chain.byKey(agentNo, key);
+    if (earlier) return earlier.changes.map(toChanged);
+    const curated = changes.map((each) => change(agentNo, namespace, each, time));
+    if (curated.length > 0) chain.append(agentNo, namespace, { at: time, key, changes: curated });
+    return curated.map(toChanged);
+  };
+}
+
+export interface CurationChain {
+  byKey(agentNo: number, key: string): Curation | undefined;
+  append(agentNo: number, namespace: string, curation: Curation): void;
+}
+
+export function openCurationChain(database: DatabaseSync): CurationChain {
+  const byKey = prepare<{ readonly data: string }>(
+    database,
+    "SELECT data FROM curation WHERE agent_no = ? AND key = ?",
+  );
+  const head = prepare<{ readonly no: number; readonly sha: string }>(
+    database,
+    "SELECT no, sha FROM curated WHERE agent_no = ?",
+  );
+  const insert = prepare(database, "INSERT INTO curation (agent_no, no, key, data, sha) VALUES (?, ?, ?, ?, ?)");
+  const moveHead = prepare(
+    database,
+    `INSERT INTO curated (agent_no, no, sha) VALUES (?1, ?2, ?3)
+     ON CONFLICT (agent_no) DO UPDATE SET no = ?2, sha = ?3`,
+  );
+  return {
+    byKey(agentNo, key) {
+      const found = byKey.get(agentNo, key);
+      return found && (JSON.parse(found.data) as Curation);
+    },
+    append(agentNo, namespace, curation) {
+      const { no, sha: previous } = head.get(agentNo) ?? { no: 0, sha: curationStart(namespace) };
+      const data = canonicalJson(curation);
+      const sha = chainLink(previous, data);
+      insert.run(agentNo, no + 1, curation.key, data, sha);
+      moveHead.run(agentNo, no + 1, sha);
+    },
+  };
+}
+
+interface Found extends Pick<MemoryRow, "forgotten" | "text"> {
+  readonly pinned: number;
+  readonly isOld: number;
+  readonly supersededBy: string | null;
+}
+
+function changeQueries(database: DatabaseSync) {
+  const change = "(SELECT max(change) + 1 FROM memory WHERE agent_no = ?1)";
+  return {
+    row: prepare<Found>(
+      database,
+      `SELECT text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld
+       FROM memory WHERE agent_no = ? AND name = ?`,
+    ),
+    known: prepare<{ readonly name: string }>(
+      database,
+      `SELECT row.name FROM memory AS row LEFT JOIN memory AS newer
+         ON newer.agent_no = row.agent_no AND newer.name = row.superseded_by
+       WHERE row.agent_no = ? AND row.key = ? AND (
+         (row.forgotten IS NULL AND row.superseded_by IS NULL) OR row.forgotten = 'person' OR newer.trust = 'person')
+       ORDER BY row.change DESC LIMIT 1`,
+    ),
+    numbers: prepare<{ readonly made: number; readonly seq: number }>(
+      database,
+      `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1) + 1 AS made,
+         coalesce((SELECT head FROM agent WHERE no = ?1), 0) AS seq`,
+    ),
+    pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${change} WHERE agent_no = ?1 AND name = ?2`),
+    forget: prepare(
+      database,
+      `UPDATE memory SET text = '', salt = NULL, text_sha = coalesce(text_sha, ?3), vector = NULL, embedder = NULL,
+         pinned = 0, forgotten = ?4, change = ${change} WHERE agent_no = ?1 AND name = ?2`,
+    ),
+  };
+}
+
+function openChanges(
+  database: DatabaseSync,
+): (agentNo: number, namespace: string, change: MemoryChange, at: string) => Curated {
+  const queries = changeQueries(database);
+  const insert = openMemoryInsert(database);
+
+  function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
+    const known = memory.key === undefined ? undefined : queries.known.get(agentNo, memory.key);
+    if (known) return { op: "known", id: known.name };
+    const content = contentOf(memory, namespace);
+    if (content.supersedes !== null) requireLive(agentNo, content.supersedes, namespace);
+    const { kind, importance, trust } = memory;
+    const numbers = queries.numbers.get(agentNo) ?? { made: 1, seq: 0 };
+    const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
+    insert(agentNo, row);
+    return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
+  }
+
+  function requireLive(agentNo: number, name: string, namespace: string): void {
+    const id = `${namespace}/${name}`;
+    const row = queries.row.get(agentNo, name) ?? noMemory(id);
+    if (row.forgotten !== null) throw wasForgotten(id);
+    if (row.supersededBy !== null) throw isSuperseded(id, `${namespace}/${row.supersededBy}`);
+  }
+
+  function forget(agentNo: number, name: string, row: Found, by: "person" | "source"): Curated {
+    // A person's word outlasts the file's.
+    if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
+    queries.forget.run(agentNo, name, textShaOf(newSalt(), row.text), by);
+    return { op: "forget", id: name, by, ...(row.isOld === 1 ? { isOld: true } : {}) };
+  }
+
+  return (agentNo, namespace, change, at) => {
+    if (change.op === "add") return add(agentNo, namespace, change, at);
+    const name = nameOf(namespace, change.id) ?? noMemory(change.id);
+    const row = queries.row.get(agentNo, name) ?? noMemory(change.id);
+    if (change.op === "forget") return forget(agentNo, name, row, change.by);
+    if (row.forgotten !== null) throw wasForgotten(change.id);
+    const pinned = change.op === "pin" ? 1 : 0;
+    if (row.pinned === pinned) return { op: "known", id: name };
+    if (pinned === 1) requireLive(agentNo, name, namespace);
+    queries.pin.run(agentNo, name, pinned);
+    return { op: change.op, id: name };
+  };
+}
+
+export const wasForgotten = (id: string): GoaldError =>
+  new GoaldError("GOALD_NOT_FOUND", `Expected the memory ${id}; it was forgotten.`);
+
+export const isSuperseded = (id: string, newer: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT", `Expected the memory ${id} as the newest word; ${newer} has taken its place.`, {
+    hint: `Change that one: ${newer}`,
+  });

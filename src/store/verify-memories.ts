@@ -1,0 +1,167 @@
+/**
+ * verify-memories.ts -- whether the memory of a namespace is what its commits and curations made of it.
+ *
+ * What came with commits is covered by their digests (verify-agent.ts). Here the chain of curations is recomputed and every row
+ * compared with what it says: which rows were added, and which are pinned or forgotten; what superseded a row must say so; and
+ * each text must have the hash that is covered. What may change meanwhile is read in one transaction.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import { chainLink, sha256 } from "./chain.ts";
+import { prepare } from "./connection.ts";
+import { type Curated, type Curation, curationStart } from "./curate.ts";
+import { DIGESTED, hasCurations, textShaOf } from "./memory-rows.ts";
+
+const PAGE = 500;
+
+/** What the chain says of a row. */
+interface Expected {
+  /** Of a row that a person put there. */
+  sha: string | null;
+  pinned: boolean;
+  forgotten: string | null;
+}
+
+/** `agentNo` is that of the namespace in the tables. */
+export async function checkMemories(
+  database: DatabaseSync,
+  agentNo: number,
+  namespace: string,
+  problems: string[],
+): Promise<void> {
+  if (!hasCurations(database)) return;
+  database.exec("BEGIN");
+  try {
+    const expected = checkChain(database, agentNo, namespace, problems);
+    checkRows(database, agentNo, namespace, expected, problems);
+    checkSuperseded(database, agentNo, namespace, problems);
+  } finally {
+    database.exec("COMMIT");
+  }
+  await checkTexts(database, agentNo, namespace, problems);
+}
+
+function checkChain(
+  database: DatabaseSync,
+  agentNo: number,
+  namespace: string,
+  problems: string[],
+): Map<string, Expected> {
+  const read = prepare<{ readonly no: number; readonly key: string; readonly data: string; readonly sha: string }>(
+    database,
+    `SELECT no, key, data, sha FROM curation WHERE agent_no = ? AND no > ? ORDER BY no LIMIT ${PAGE}`,
+  );
+  const expected = new Map<string, Expected>();
+  let [last, link] = [0, curationStart(namespace)];
+  for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, last))
+    for (const { no, key, data, sha } of page) {
+      const curation = parse(data);
+      if (no !== last + 1 || chainLink(link, data) !== sha || curation?.key !== key)
+        problems.push(`Expected change ${last + 1} of the memory of ${namespace} as it was written, found it changed.`);
+      for (const change of curation?.changes ?? []) follow(expected, change);
+      [last, link] = [no, sha];
+    }
+  const head = prepare<{ readonly no: number; readonly sha: string }>(
+    database,
+    "SELECT no, sha FROM curated WHERE agent_no = ?",
+  ).get(agentNo);
+  if ((head?.no ?? 0) !== last || (head && head.sha !== link))
+    problems.push(`Expected ${head?.no ?? 0} changes of the memory of ${namespace}, found ${last} or others.`);
+  return expected;
+}
+
+function parse(data: string): Curation | undefined {
+  try {
+    return JSON.parse(data) as Curation;
+  } catch {
+    return undefined;
+  }
+}
+
+function follow(expected: Map<string, Expected>, change: Curated): void {
+  if (change.op === "known") return;
+  const row = expected.get(change.id) ?? { sha: null, pinned: false, forgotten: null };
+  expected.set(change.id, row);
+  if (change.op === "add") row.sha = change.sha;
+  else if (change.op === "copy") Object.assign(row, change);
+  else if (change.op === "forget") Object.assign(row, { forgotten: change.by, pinned: false });
+  else row.pinned = change.op === "pin";
+}
+
+type MemoryFlags = Readonly<Record<string, string | number | null>> & {
+  readonly name: string;
+  readonly change: number;
+  readonly made: number | null;
+  readonly pinned: number;
+  readonly forgotten: string | null;
+};
+
+function checkRows(
+  database: DatabaseSync,
+  agentNo: number,
+  namespace: string,
+  expected: Map<string, Expected>,
+  problems: string[],
+): void {
+  const read = prepare<MemoryFlags>(
+    database,
+    `SELECT name, change, made, pinned, forgotten, ${DIGESTED} FROM memory
+     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
+  );
+  for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0))
+    for (const { name, change: _change, made, pinned, forgotten, ...digested } of page) {
+      const row = expected.get(name);
+      expected.delete(name);
+      const sha = made === null ? null : sha256(JSON.stringify(Object.values(digested)));
+      if ((row?.sha ?? null) !== sha)
+        problems.push(`Expected the memory ${namespace}/${name} as it was written, found it changed.`);
+      else if ((row?.pinned ?? false) !== (pinned === 1) || (row?.forgotten ?? null) !== forgotten)
+        problems.push(
+          `Expected the memory ${namespace}/${name} pinned or forgotten as people left it, found it otherwise.`,
+        );
+    }
+  for (const name of expected.keys()) problems.push(`Expected a memory ${namespace}/${name}, found none.`);
+}
+
+/** Whoever supersedes says so, and is the one that the superseded row names; a row that is superseded is not alive. */
+function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
+  const wrong = prepare<{ readonly name: string }>(
+    database,
+    `SELECT row.name FROM memory AS row LEFT JOIN memory AS newer
+       ON newer.agent_no = row.agent_no AND newer.name = row.superseded_by
+     WHERE row.agent_no = ?1 AND row.superseded_by IS NOT NULL AND newer.supersedes IS NOT row.name
+     UNION SELECT row.name FROM memory AS newer JOIN memory AS row
+       ON row.agent_no = newer.agent_no AND row.name = newer.supersedes
+     WHERE newer.agent_no = ?1 AND newer.supersedes IS NOT NULL AND row.superseded_by IS NULL AND row.forgotten IS NULL`,
+  );
+  for (const { name } of wrong.all(agentNo))
+    problems.push(`Expected the memory ${namespace}/${name} superseded by what says so, found it otherwise.`);
+}
+
+interface Said {
+  readonly place: number;
+  readonly name: string;
+  readonly text: string;
+  readonly salt: string | null;
+  readonly textSha: string;
+  readonly forgotten: string | null;
+}
+
+async function checkTexts(
+  database: DatabaseSync,
+  agentNo: number,
+  namespace: string,
+  problems: string[],
+): Promise<void> {
+  const read = prepare<Said>(
+    database,
+    `SELECT rowid AS place, name, text, salt, text_sha AS textSha, forgotten FROM memory
+     WHERE agent_no = ? AND text_sha IS NOT NULL AND rowid > ? ORDER BY rowid LIMIT ${PAGE}`,
+  );
+  for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.place ?? 0)) {
+    for (const { name, text, salt, textSha, forgotten } of page)
+      if (forgotten === null ? salt === null || textShaOf(salt, text) !== textSha : text !== "" || salt !== null)
+        problems.push(`Expected the text of the memory ${namespace}/${name} as it was written, found it changed.`);
+    await setImmediate();
+  }
+}

@@ -1,0 +1,187 @@
+/** The part of the store contract that is about what people change in memory. See store.ts. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { isLive } from "#core/memory.ts";
+import type { MemoryChange, MemoryRow, Store } from "#core/ports.ts";
+import { AT } from "../helpers/events.ts";
+import { later, memoryOf, NOTHING, picture, SPEC, said, stamped } from "./store-builders.ts";
+
+const note = (text: string, more: object = {}): MemoryChange => ({
+  ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
+  ...more,
+});
+const chunk = (text: string, more: object = {}): MemoryChange =>
+  note(text, { kind: "file_chunk", importance: 0.5, trust: "file", source: "a.md", key: `a.md ${text}`, ...more });
+const forget = (id: string, by: "person" | "source" = "person"): MemoryChange => ({ op: "forget", id, by });
+
+export function curationContract(name: string, make: () => Promise<Store>): void {
+  describe(`${name} keeps the store contract: what people change in memory`, () => {
+    let store: Store;
+    let calls: number;
+    beforeEach(async () => {
+      calls = 0;
+      store = await make();
+      await store.create(SPEC, "key-1", AT);
+      const lease = await store.claim("foo");
+      const events = stamped(2, said("2"), said("3"));
+      await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3)] });
+      await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
+    });
+    afterEach(async () => {
+      expect((await store.verify()).problems).toEqual([]);
+      await store.close();
+    });
+
+    const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
+    const row = async (id: string) => (await store.memory(id.split("/")[0] as string, id)) as MemoryRow;
+    const texts = async (namespace = "foo") =>
+      (await store.memories(namespace, 0, 99)).filter(isLive).map(({ text }) => text);
+
+    it("adds rows that no step left, while somebody has the lease, and fences nobody", async () => {
+      const lease = await store.claim("foo");
+      expect(await curate(note("one"), chunk("two"))).toEqual([
+        { id: "foo/+1", isNew: true },
+        { id: "foo/+2", isNew: true },
+      ]);
+      const common = { namespace: "foo", seq: 3, step: null, at: later(60), pinned: false, forgotten: null };
+      const none = { supersedes: null, supersededBy: null, embedder: null, vector: null };
+      expect(await store.memories("foo", 2, 9)).toEqual([
+        {
+          ...common,
+          ...none,
+          id: "foo/+1",
+          change: 3,
+          kind: "note",
+          text: "one",
+          importance: 1,
+          trust: "person",
+          key: null,
+          source: null,
+        },
+        {
+          ...common,
+          ...none,
+          id: "foo/+2",
+          change: 4,
+          kind: "file_chunk",
+          text: "two",
+          importance: 0.5,
+          trust: "file",
+          key: "a.md two",
+          source: "a.md",
+        },
+      ]);
+      await store.commit(lease, 3, { ...NOTHING, events: stamped(4, said("4")), memories: [memoryOf(4)] });
+      expect((await store.memories("foo", 4, 9)).map(({ id }) => id)).toEqual(["foo/4"]);
+    });
+
+    it("does each call once, whatever it is told the second time", async () => {
+      const first = await store.curate("foo", [note("one"), forget("foo/2")], "key", AT);
+      expect(await store.curate("foo", [note("other")], "key", AT)).toEqual(first);
+      expect(await texts()).toEqual(["memory 3", "one"]);
+    });
+
+    it("tells whoever read a row that it was pinned, and that it is not any more", async () => {
+      expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: true }]);
+      expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: false }]);
+      expect(await store.memories("foo", 2, 9)).toMatchObject([
+        { id: "foo/2", change: 3, pinned: true, text: "memory 2" },
+      ]);
+      await curate({ op: "unpin", id: "foo/2" });
+      expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, pinned: false }]);
+    });
+
+    it("leaves of what is forgotten the place, without text and vector, for good", async () => {
+      await curate({ op: "pin", id: "foo/2" });
+      await curate(forget("foo/2"));
+      const left = { text: "", vector: null, embedder: null, pinned: false, forgotten: "person", kind: "step", seq: 2 };
+      expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, ...left }]);
+      await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
+      expect(await row("foo/2")).toMatchObject(left);
+      expect(await curate(forget("foo/2"))).toEqual([{ id: "foo/2", isNew: false }]);
+      for (const change of [{ op: "pin", id: "foo/2" }, note("x", { supersedes: "foo/2" })] as const)
+        await expect(curate(change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    });
+
+    it("corrects: the newer row stands, the older is marked, and only the newest is corrected again", async () => {
+      await curate(note("right", { supersedes: "foo/2" }));
+      expect(await row("foo/2")).toMatchObject({ supersededBy: "foo/+1", text: "memory 2" });
+      expect(await row("foo/+1")).toMatchObject({ supersedes: "foo/2", supersededBy: null });
+      const again = curate(note("again", { supersedes: "foo/2" }));
+      await expect(again).rejects.toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
+      await curate(note("still better", { supersedes: "foo/+1" }));
+      expect(await texts()).toEqual(["memory 3", "still better"]);
+    });
+
+    it("adds what is known by a key once, and again when its source had dropped it", async () => {
+      await curate(chunk("one"), chunk("two"));
+      expect(await curate(chunk("one"), chunk("two"), chunk("three"))).toEqual([
+        { id: "foo/+1", isNew: false },
+        { id: "foo/+2", isNew: false },
+        { id: "foo/+3", isNew: true },
+      ]);
+      await curate(forget("foo/+1", "source"), chunk("deux", { supersedes: "foo/+2" }));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "three", "deux"]);
+      await curate(forget("foo/+4", "source"), chunk("one"), chunk("two"));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "three", "one", "two"]);
+    });
+
+    it("does not bring back by its key what a person forgot or corrected", async () => {
+      await curate(chunk("one"), chunk("two"));
+      await curate(forget("foo/+1"), note("better", { supersedes: "foo/+2" }));
+      await curate(forget("foo/+1", "source"));
+      await curate(chunk("one"), chunk("two"));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "better"]);
+    });
+
+    it.each<[why: string, change: MemoryChange]>([
+      ["what is not there", { op: "pin", id: "foo/9" }],
+      ["another's", { op: "pin", id: "bar/2" }],
+      ["no id", { op: "pin", id: "foo/../2" }],
+      ["a number that no row has", forget("foo/+7")],
+      ["what is not there to be superseded", note("x", { supersedes: "foo/9" })],
+    ])("changes nothing at all when one change is about %s", async (_why, change) => {
+      const before = await picture(store);
+      await expect(curate(forget("foo/2"), note("x"), change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      expect(await picture(store)).toEqual(before);
+    });
+
+    it("has a memory that no agent owns, and calls no agent so", async () => {
+      await store.curate("shared", [note("for all"), chunk("two")], "key", AT);
+      expect(await store.memories("shared", 0, 9)).toMatchObject([
+        { id: "shared/+1", seq: 0, text: "for all", namespace: "shared", change: 1 },
+        { id: "shared/+2" },
+      ]);
+      await store.saveVectors("shared", "e@1", [{ id: "shared/+1", vector: Float32Array.of(1) }]);
+      await store.curate("shared", [forget("shared/+2")], "key 2", AT);
+      expect(await store.memory("shared", "shared/+1")).toMatchObject({ embedder: "e@1" });
+      expect((await store.create({ ...SPEC, name: "Shared" }, "key-2", AT)).id).toBe("agent-shared");
+      await store.remove("foo");
+      expect(await texts("shared")).toEqual(["for all"]);
+      await expect(store.curate("foo", [note("x")], "k", AT)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    });
+
+    it("counts from one again for an agent that has another's name", async () => {
+      await curate(note("one"));
+      await store.remove("foo");
+      await store.create(SPEC, "key-2", AT);
+      expect(await store.memories("foo", 0, 9)).toEqual([]);
+      expect(await store.curate("foo", [note("x")], "call 1", AT)).toEqual([{ id: "foo/+1", isNew: true }]);
+    });
+
+    it("gives a fork what people put there and said, whenever they did", async () => {
+      await curate(note("one", { supersedes: "foo/3" }), { op: "pin", id: "foo/2" }, note("two"), note("three"));
+      await curate(forget("foo/+3"), note("four", { supersedes: "foo/+2" }));
+      await store.fork("foo", { name: "Bar", head: 2, events: [] }, "fork");
+      expect(await store.memories("bar", 0, 9)).toMatchObject([
+        { id: "bar/+1", text: "one", seq: 2, supersedes: null },
+        { id: "bar/2", pinned: true },
+        { id: "bar/+3", text: "", forgotten: "person" },
+        { id: "bar/+4", supersedes: "bar/+2" },
+        { id: "bar/+2", supersededBy: "bar/+4" },
+      ]);
+      await store.fork("foo", { name: "Baz", head: 3, events: [] }, "fork 2");
+      expect(await store.memory("baz", "baz/3")).toMatchObject({ supersededBy: "baz/+1" });
+      expect(await store.curate("bar", [note("own")], "call 1", AT)).toEqual([{ id: "bar/+5", isNew: true }]);
+    });
+  });
+}
