@@ -29,7 +29,7 @@ const ROOMS: readonly Room[] = [
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
-  room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises"),
+  room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises", "@pinecone-database/pinecone"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL),
   // Posts for people to read: by the seam that it is handed.

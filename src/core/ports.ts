@@ -218,6 +218,16 @@ export interface VerifyReport {
   readonly problems: readonly string[];
 }
 
+/** A memory that may lie in an index of somebody else's: noted before it is sent there, until it is deleted there. */
+export interface RemoteRow {
+  /** `MemoryRow.id`. */
+  readonly id: string;
+  /** Of what was sent: its embedder, text and vector. */
+  readonly version: string;
+  /** Whether it was seen to arrive. */
+  readonly isSent: boolean;
+}
+
 export interface Store {
   /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
@@ -274,6 +284,12 @@ export interface Store {
     embedder: string,
     vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
+  /** Namespaces of which something may lie in this index, those of removed agents too. */
+  remoteNamespaces(index: string): Promise<readonly string[]>;
+  /** A page of what may lie there, with id > `after`, in the order of ids; fewer than `limit` means the end. */
+  remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]>;
+  /** Durable when resolved. `gone`: ids that are forgotten. */
+  saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
   /** Every change of every file, oldest first. */
   files(agent: string): Promise<readonly FileVersion[]>;
   /** The newest change of one path, whatever the number of changes. */

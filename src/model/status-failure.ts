@@ -1,7 +1,8 @@
 /** status-failure.ts -- an answer with an error status, in a code and in words. */
+
+import { retryAfterMs } from "#util/retry-after.ts";
 import { type Asked, type Failure, failed } from "./asked.ts";
 import type { StatusError } from "./openai-client.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 interface StatusRule {
   readonly code: string;

@@ -16,12 +16,14 @@ import type {
   Lease,
   MemoryChange,
   MemoryChanged,
+  RemoteRow,
   Store,
   StoreReader,
 } from "#core/ports.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
 import { SqliteReader } from "./reader.ts";
+import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime } from "./rows.ts";
 import { createTables, isReadable, prepareSchema } from "./schema.ts";
 import { openDirectWriter, type Vectors, type Writer } from "./writes.ts";
@@ -94,11 +96,13 @@ function storeQueries(database: DatabaseSync) {
 export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
   readonly #writer: Writer;
+  readonly #remote: RemoteJournal;
 
   constructor(database: DatabaseSync, path: string, writer: Writer) {
     super(database, path);
     this.#queries = storeQueries(database);
     this.#writer = writer;
+    this.#remote = openRemoteJournal(database);
   }
 
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
@@ -143,6 +147,18 @@ export class SqliteStore extends SqliteReader implements Store {
     at: string,
   ): Promise<readonly MemoryChanged[]> {
     return this.#writer.write("curate", namespace, changes, key, at);
+  }
+
+  async remoteNamespaces(index: string): Promise<readonly string[]> {
+    return guarded(this.path, () => this.#remote.namespaces(index));
+  }
+
+  async remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]> {
+    return guarded(this.path, () => this.#remote.rows(index, namespace, after, limit));
+  }
+
+  saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {
+    return this.#writer.write("saveRemoteRows", index, namespace, rows, gone);
   }
 
   remove(agent: string): Promise<void> {

@@ -25,6 +25,7 @@ import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { noMemory, openNamespaces } from "./memory-rows.ts";
 import { openReferences } from "./references.ts";
+import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
 import { requireSealed, sealOf } from "./seal.ts";
@@ -43,6 +44,7 @@ export interface Writes {
   deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
   saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
   curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
+  saveRemoteRows: RemoteJournal["save"];
   remove(agent: string): void;
 }
 export type WriteName = keyof Writes;
@@ -123,6 +125,7 @@ export function openWrites(database: DatabaseSync): Writes {
 
     curate: openCurations(database),
 
+    saveRemoteRows: openRemoteJournal(database).save,
     remove: openRemove(database),
   };
 }

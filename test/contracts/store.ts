@@ -11,12 +11,14 @@ import { commitContract } from "./store-commits.ts";
 import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
+import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   commitContract(name, make);
   memoryContract(name, make);
   curationContract(name, make);
+  remoteContract(name, make);
   removalContract(name, make);
   forkContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));

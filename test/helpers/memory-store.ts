@@ -23,6 +23,7 @@ import type {
   MemoryChanged,
   MemoryRow,
   NewMemory,
+  RemoteRow,
   StagedWrite,
   Store,
   VerifyReport,
@@ -84,6 +85,8 @@ export class MemoryStore implements Store {
     created: new Map(),
     blobs: new Map(),
   };
+  /** By index and namespace, then by id. */
+  readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
 
   /** The next commit rejects with `error`: before anything was kept, or after everything was. */
@@ -204,6 +207,32 @@ export class MemoryStore implements Store {
       space.curated.set(key, changed);
       return changed;
     });
+  }
+
+  async remoteNamespaces(index: string): Promise<readonly string[]> {
+    const namespaces = [...(this.#remote.get(index) ?? [])].filter(([, rows]) => rows.size > 0);
+    return namespaces.map(([namespace]) => namespace).sort();
+  }
+
+  async remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]> {
+    const rows = [...(this.#remote.get(index)?.get(namespace)?.values() ?? [])];
+    return rows
+      .filter(({ id }) => id > after)
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  async saveRemoteRows(
+    index: string,
+    namespace: string,
+    rows: readonly RemoteRow[],
+    gone: readonly string[],
+  ): Promise<void> {
+    const namespaces = this.#remote.get(index) ?? new Map<string, Map<string, RemoteRow>>();
+    const kept = namespaces.get(namespace) ?? new Map<string, RemoteRow>();
+    this.#remote.set(index, namespaces.set(namespace, kept));
+    for (const row of rows) kept.set(row.id, row);
+    for (const id of gone) kept.delete(id);
   }
 
   async files(agent: string): Promise<readonly FileVersion[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { retryAfterMs } from "#model/retry-after.ts";
+import { retryAfterMs } from "#util/retry-after.ts";
 
 const date = "Fri, 20 Nov 2026 12:00:00 GMT";
 describe("how long a server wants to be left alone", () => {

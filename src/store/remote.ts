@@ -1,0 +1,74 @@
+/**
+ * remote.ts -- the journal of what may lie in indexes of somebody else's: outside the chain, and kept past the removal of an agent,
+ * since what was sent must still be deleted there.
+ *
+ * Its table is made with the first row: a home that keeps its memory to itself has none.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { RemoteRow } from "#core/ports.ts";
+import { prepare } from "./connection.ts";
+
+const TABLE = `
+CREATE TABLE IF NOT EXISTS remote (
+  place     TEXT NOT NULL,                  -- which index
+  namespace TEXT NOT NULL,
+  id        TEXT NOT NULL,
+  version   TEXT NOT NULL,
+  is_sent   INTEGER NOT NULL,
+  PRIMARY KEY (place, namespace, id)
+) STRICT, WITHOUT ROWID;
+`;
+
+export interface RemoteJournal {
+  namespaces(place: string): readonly string[];
+  rows(place: string, namespace: string, after: string, limit: number): readonly RemoteRow[];
+  save(place: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): void;
+}
+
+export function openRemoteJournal(database: DatabaseSync): RemoteJournal {
+  const isThere = prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'remote'");
+  let queries: ReturnType<typeof prepareQueries> | undefined;
+  const opened = (): typeof queries => {
+    queries ??= isThere.get() === undefined ? undefined : prepareQueries(database);
+    return queries;
+  };
+  return {
+    namespaces: (place) =>
+      opened()
+        ?.namespaces.all(place)
+        .map(({ namespace }) => namespace) ?? [],
+    rows: (place, namespace, after, limit) =>
+      (opened()?.rows.all(place, namespace, after, limit) ?? []).map(({ id, version, isSent }) => ({
+        id,
+        version,
+        isSent: isSent === 1,
+      })),
+    save(place, namespace, rows, gone) {
+      if (rows.length + gone.length === 0) return;
+      database.exec(TABLE);
+      const { put, drop } = opened() ?? prepareQueries(database);
+      for (const { id, version, isSent } of rows) put.run(place, namespace, id, version, isSent ? 1 : 0);
+      for (const id of gone) drop.run(place, namespace, id);
+    },
+  };
+}
+
+function prepareQueries(database: DatabaseSync) {
+  return {
+    namespaces: prepare<{ readonly namespace: string }>(
+      database,
+      "SELECT DISTINCT namespace FROM remote WHERE place = ? ORDER BY namespace",
+    ),
+    rows: prepare<{ readonly id: string; readonly version: string; readonly isSent: number }>(
+      database,
+      `SELECT id, version, is_sent AS isSent FROM remote
+       WHERE place = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?`,
+    ),
+    put: prepare(
+      database,
+      `INSERT INTO remote (place, namespace, id, version, is_sent) VALUES (?1, ?2, ?3, ?4, ?5)
+       ON CONFLICT DO UPDATE SET version = ?4, is_sent = ?5`,
+    ),
+    drop: prepare(database, "DELETE FROM remote WHERE place = ? AND namespace = ? AND id = ?"),
+  };
+}
