@@ -4,6 +4,7 @@
  * Every method throws what the host threw, or GOALD_DAEMON when there was no answer: then nobody
  * knows whether it was done, and only what carries a key may be asked again.
  */
+import type { MemoryChanged } from "#core/ports.ts";
 import type { AgentView, Control, DaemonStatus, Done, EventPage } from "#daemon/control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import { ANSWER_MS, type Call, callHost } from "./socket.ts";
@@ -45,6 +46,10 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
       call("DELETE", `${pathOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS) as ReturnType<
         Client["remove"]
       >,
+    changeMemory: async (name, changes, key) => {
+      const answer = await call("POST", pathOf(name, "memory"), { changes, key });
+      return (answer as { readonly changed: readonly MemoryChanged[] }).changed;
+    },
     page: (name, after, limit) =>
       call("GET", `${pathOf(name, "events")}?after=${after}&limit=${limit}`) as Promise<EventPage>,
     reload: async () => ((await call("POST", "/v1/reload", {})) as { readonly changes: readonly string[] }).changes,

@@ -3,6 +3,9 @@
 /** The namespace that all agents of a home may read; no agent is ever called so. */
 export const SHARED_MEMORY = "shared";
 
+/** Of a memory's id: the agent's id, or SHARED_MEMORY. */
+export const namespaceOf = (id: string): string => id.slice(0, Math.max(0, id.lastIndexOf("/")));
+
 /** Neither forgotten nor superseded. Nothing else is ever recalled. */
 export const isLive = (row: { readonly forgotten: string | null; readonly supersededBy: string | null }): boolean =>
   row.forgotten === null && row.supersededBy === null;

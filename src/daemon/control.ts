@@ -6,7 +6,7 @@
  * or step that is not there, GOALD_CONFLICT for what does not fit where the agent stands.
  */
 import type { AgentSettings, GivenSettings, RecordedEvent } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports.ts";
+import type { AgentSpec, MemoryChange, MemoryChanged } from "#core/ports.ts";
 
 /** Raised when a client of the old one would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;
@@ -119,6 +119,8 @@ export interface Control {
     name: string,
     how: { readonly force: boolean; readonly files: boolean },
   ): Promise<{ readonly id: string; readonly workspace: string }>;
+  /** What a person changes in an agent's memory, or in the one that all share (`shared`). As `Store.curate`. */
+  changeMemory(name: string, changes: readonly MemoryChange[], key: string): Promise<readonly MemoryChanged[]>;
   /** Committed events after `after`, oldest first; at most `limit`. Works until the host is down. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
   /** Resolves when the agent's log is longer than `after`, when it is removed, or when the signal is aborted; rejects for none of them. */

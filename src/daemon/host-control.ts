@@ -5,13 +5,14 @@
  * between the asking and the doing loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import { type ErrorCode, GoaldError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
 import { type AgentState, activeFrame, initialState, isFinished, isOver, openCommand } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
+import { changesOf } from "./change-memory.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
 import { heardNote } from "./heard-note.ts";
 import type { Supervisor } from "./supervise.ts";
@@ -31,7 +32,6 @@ export interface HostControlParts {
   removeFolder(row: AgentRow): Promise<void>;
 }
 
-/** What an agent's log says, and its row. */
 interface Found {
   readonly row: AgentRow;
   readonly state: AgentState;
@@ -232,6 +232,7 @@ export function createHostControl(parts: HostControlParts): Control {
     kill,
     answer,
     remove,
+    changeMemory: changesOf(store, clock),
     page: async (name, after, limit) => {
       const { id, head } = await findAgent(store, name);
       return { events: await store.read(id, after, limit), head };
@@ -246,5 +247,4 @@ const STOPPED = "Stopped by a person.";
 
 const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
-const conflict = (message: string, hint: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT" satisfies ErrorCode, message, { hint });
+const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });

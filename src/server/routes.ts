@@ -5,6 +5,7 @@
  * `Control` but HTTP; the two that answer otherwise than with what one call returned stand at the end.
  */
 import type { AgentSettings } from "#core/event.ts";
+import type { MemoryChange } from "#core/ports.ts";
 import type { Answer, Control, NewAgent } from "#daemon/control.ts";
 import type { ObjectSchema, Schema } from "./schemas.ts";
 import * as words from "./schemas.ts";
@@ -165,6 +166,18 @@ export const ROUTES: readonly Route[] = [
       reply: words.Done,
     },
     (control, { agent, body }) => control.answer(agent, body),
+  ),
+  route<{ readonly changes: readonly MemoryChange[]; readonly key: string }>(
+    {
+      method: "POST",
+      path: "/v1/agents/:agent/memory",
+      operation: "changeMemory",
+      summary:
+        "Adds to an agent's memory, or pins, corrects and forgets in it; `shared` is the one that all agents read.",
+      body: words.MemoryChanges,
+      reply: words.MemoryChanged,
+    },
+    async (control, { agent, body }) => ({ changed: await control.changeMemory(agent, body.changes, body.key) }),
   ),
   route(
     {

@@ -105,6 +105,29 @@ export const Answer = closed(
   "text",
 );
 
+const memoryId: Schema = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
+const of = (...values: readonly string[]): Schema => ({ type: "string", enum: values });
+const MemoryAdded = closed(
+  {
+    op: of("add"),
+    kind: of("step", "fact", "note", "file_chunk", "reflection"),
+    text: { type: "string", minLength: 1, maxLength: 20_000 },
+    importance: { type: "number", minimum: 0, maximum: 1 },
+    trust: of("person", "agent", "goald", "file", "web"),
+    supersedes: memoryId,
+    key,
+    source: { type: "string", minLength: 1, maxLength: 4_096 },
+  },
+  ...["supersedes", "key", "source"],
+);
+const MemoryPinned = closed({ op: of("pin", "unpin"), id: memoryId });
+const MemoryForgotten = closed({ op: of("forget"), id: memoryId, by: of("person", "source") });
+const oneChange = { anyOf: [MemoryAdded, MemoryPinned, MemoryForgotten] };
+export const MemoryChanges = closed({
+  changes: { type: "array", minItems: 1, maxItems: 1_000, items: oneChange },
+  key,
+});
+
 // ---------------------------------------------------------------- out
 
 const agentCounts = { running: count, waiting: count, paused: count, finished: count, stalled: count };
@@ -142,6 +165,7 @@ export const AgentView = open({
 export const AgentList = open({ agents: listOf(AgentView) });
 export const Done = open({ agent: AgentView, note: { ...text, description: "Empty when all is as asked." } });
 export const Removed = open({ id: text, workspace: text });
+export const MemoryChanged = open({ changed: listOf(open({ id: text, isNew: flag })) });
 export const Changes = open({ changes: listOf(text) });
 export const RecordedEvent = {
   ...open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text }),

@@ -4,6 +4,7 @@
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow, MemoryRow, StoreReader } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
+import { findMemory } from "#views/find-memory.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { describeStep, type WholeStep } from "#views/step-text.ts";
 import { type FoundStep, findStep, openTexts, type StepView } from "#views/step-view.ts";
@@ -26,7 +27,7 @@ export async function showStep(name: string, step: number, options: GlobalOption
 async function wholeStep(found: FoundStep, row: AgentRow, reader: StoreReader, house: House): Promise<WholeStep> {
   const { rebuildPrompt } = await import("#views/rebuild-prompt.ts");
   const catalogue = await loadWholeCatalogue(house.home);
-  const recalls = await recallsOf(found.asked.recallIds, row, reader);
+  const recalls = await recallsOf(found.asked.recallIds, reader);
   const prompt = rebuildPrompt(found.asked, found.before, recalls, {
     ...catalogue,
     ...roomOf(found.asked.model, house.settings, catalogue.windows),
@@ -40,15 +41,10 @@ async function wholeStep(found: FoundStep, row: AgentRow, reader: StoreReader, h
 }
 
 /** In the order in which they stood in the prompt. */
-async function recallsOf(ids: readonly string[], row: AgentRow, reader: StoreReader): Promise<readonly MemoryRow[]> {
-  const found = await Promise.all(
-    ids.map(async (id) => {
-      const seq = Number(/\/(\d+)(?:\.\d+)?$/.exec(id)?.[1] ?? Number.NaN);
-      if (!Number.isSafeInteger(seq)) return undefined;
-      return (await reader.memories(row.id, seq - 1, 1)).find((memory) => memory.id === id);
-    }),
-  );
-  return found.filter((memory) => memory !== undefined);
+async function recallsOf(ids: readonly string[], reader: StoreReader): Promise<readonly MemoryRow[]> {
+  const found: (MemoryRow | undefined)[] = [];
+  for (const id of ids) found.push(await findMemory(reader, id));
+  return found.filter((memory) => memory !== undefined && memory.forgotten === null) as MemoryRow[];
 }
 
 async function noStep(row: AgentRow, step: number, reader: StoreReader): Promise<GoaldError> {

@@ -46,6 +46,20 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       }
     });
 
+    it("changes an agent's memory, and the one that all share", async () => {
+      await using host = await make();
+      await using api = await serve(host.control);
+      const id = await host.makeAgent("minded");
+      for (const [name, namespace] of [
+        ["minded", id],
+        ["shared", "shared"],
+      ]) {
+        const reply = await api.ask("POST", `/v1/agents/${name}/memory`, bodyFor("/memory"));
+        expectReply(reply, "POST", `/v1/agents/${name}/memory`);
+        expect(reply.body).toEqual({ changed: [{ id: `${namespace}/+1`, isNew: true }] });
+      }
+    });
+
     it("finds an agent by id and by name", async () => {
       await using host = await make();
       await using api = await serve(host.control);
@@ -144,6 +158,7 @@ export function bodyFor(path: string): { readonly body?: unknown } {
     stop: { graceMs: 0 },
     kill: {},
     approval: { verdict: "approved" },
+    memory: { changes: [{ op: "add", kind: "note", text: "x", importance: 1, trust: "person" }], key: "k" },
   };
   return end in bodies ? { body: bodies[end] } : {};
 }

@@ -117,6 +117,14 @@ export function makeFakeControl(): FakeControl {
       for (const look of [...waits]) look();
       return { id, workspace };
     },
+    changeMemory: async (name, changes, key) => {
+      await enter("changeMemory", name, changes, key);
+      const namespace = name === "shared" ? name : find(name).view.id;
+      return changes.map((change, place) => ({
+        id: change.op === "add" ? `${namespace}/+${place + 1}` : change.id,
+        isNew: true,
+      }));
+    },
     page: async (name, after, limit) => {
       await enter("page", name, after, limit);
       const { log, lost } = find(name);

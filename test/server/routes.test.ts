@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/event.ts";
+import type { MemoryChange } from "#core/ports.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, EventPage, NewAgent } from "#daemon/control.ts";
 import { buildOpenApi } from "#server/openapi.ts";
 import { ALL_ROUTES } from "#server/routes.ts";
@@ -30,6 +31,15 @@ const NEW_AGENT: Required<NewAgent> = {
 };
 const ANSWER: Required<Answer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
 
+const MEMORY = { kind: "fact", text: "x", importance: 0.5, trust: "file" } as const;
+const CHANGES: readonly MemoryChange[] = [
+  { op: "add", ...MEMORY },
+  { op: "add", ...MEMORY, supersedes: "t/3", key: "k", source: "a.md" },
+  { op: "pin", id: "t/4" },
+  { op: "unpin", id: "t/4.1" },
+  { op: "forget", id: "t/+1", by: "person" },
+];
+
 describe("a route", () => {
   const CALLS: readonly [string, string, unknown, keyof Control, readonly unknown[]][] = [
     ["GET", "/v1/status", undefined, "status", []],
@@ -48,6 +58,7 @@ describe("a route", () => {
     ["POST", "/v1/agents/t/stop", {}, "stop", ["t", 30_000]],
     ["POST", "/v1/agents/t/kill", undefined, "kill", ["t"]],
     ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
+    ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
     ["POST", "/v1/reload", undefined, "reload", []],
     ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
   ];

@@ -1,0 +1,12 @@
+/** change-memory.ts -- what a person changes in memory, at once and whatever the agent does: its next recall sees it. */
+import { SHARED_MEMORY } from "#core/memory.ts";
+import type { Clock, Store } from "#core/ports.ts";
+import { findAgent } from "#views/load-agent.ts";
+import type { Control } from "./control.ts";
+
+export const changesOf =
+  (store: Pick<Store, "agents" | "agent" | "curate">, clock: Clock): Control["changeMemory"] =>
+  async (name, changes, key) => {
+    const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
+    return store.curate(namespace, changes, key, clock.now().toISOString());
+  };

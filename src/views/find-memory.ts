@@ -1,0 +1,15 @@
+/** find-memory.ts -- a memory row by its id alone, which names its namespace. */
+
+import { isGoaldError } from "#core/errors.ts";
+import { namespaceOf } from "#core/memory.ts";
+import type { MemoryRow, StoreReader } from "#core/ports.ts";
+
+/** Undefined for one that is not there, or whose agent is not there any more. */
+export async function findMemory(reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> {
+  try {
+    return await reader.memory(namespaceOf(id), id);
+  } catch (thrown) {
+    if (isGoaldError(thrown, "GOALD_NOT_FOUND")) return undefined;
+    throw thrown;
+  }
+}
