@@ -34,7 +34,8 @@ export function openShared(
   report: (problem: string) => void,
   tape?: Tape,
 ): Shared {
-  const http = tape?.http(createHttp) ?? createHttp();
+  const open = () => createHttp({}, { allow: settings.web.allow?.split(/[,\s]+/) ?? [] });
+  const http = tape?.http(open) ?? open();
   const { concurrency, requestsPerMinute } = settings.daemon;
   const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
   const termsFile = taped(openTermsFile(home.privateFolder), tape);

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
-import type { Registry } from "#commands/registry.ts";
+import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
@@ -41,6 +41,8 @@ export interface Host extends AsyncDisposable {
   /** As read last: agents take them with their next life. */
   readonly settings: Settings;
   readonly catalogue: Catalogue;
+  /** What its commands find set up. */
+  readonly services: ServiceStates;
   /** What all agents of the host use together, made when the first one asks. */
   shared(report: (problem: string) => void): Shared;
   /** Reads commands and words again, and takes these settings. Throws as `openHost` does, and changes nothing then. */
@@ -51,6 +53,8 @@ export interface HostOptions {
   readonly role: "daemon" | "foreground";
   /** Where the local API is served, if it is. */
   readonly socket?: string;
+  /** Set up for this run, whatever the settings say. */
+  readonly services?: ServiceStates;
 }
 
 /**
@@ -64,12 +68,15 @@ export async function openHost(
   options: HostOptions = { role: "foreground" },
 ): Promise<Host> {
   await openHome(home, process.getuid?.());
-  const catalogue = await loadCatalogue(home, serviceStates(settings));
+  const services = options.services ?? serviceStates(settings);
+  const catalogue = await loadCatalogue(home, services);
   const startedAt = systemClock.now().toISOString();
-  const lock: HostLock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt, ...options });
+  const { role, socket } = options;
+  const shown = { pid: process.pid, version: readVersion(), startedAt, role, ...(socket ? { socket } : {}) };
+  const lock: HostLock = holdHostLock(home.lock, shown);
   try {
     const store = await openGroupStore(home.database);
-    return hostOf(home, settings, log, catalogue, store, lock);
+    return hostOf(home, settings, log, { catalogue, services }, store, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -80,11 +87,11 @@ function hostOf(
   home: Home,
   firstSettings: Settings,
   log: Log,
-  firstCatalogue: Catalogue,
+  first: Pick<Host, "catalogue" | "services">,
   store: Store,
   lock: HostLock,
 ): Host {
-  let [settings, catalogue] = [firstSettings, firstCatalogue];
+  let [settings, { catalogue, services }] = [firstSettings, first];
   let shared: Shared | undefined;
   return {
     home,
@@ -96,13 +103,17 @@ function hostOf(
     get catalogue() {
       return catalogue;
     },
+    get services() {
+      return services;
+    },
     shared: (report) => {
       shared ??= openShared(home, settings, catalogue, store, report);
       return shared;
     },
     reload: async (newSettings) => {
-      catalogue = await loadCatalogue(home, serviceStates(newSettings));
-      settings = newSettings;
+      const states = serviceStates(newSettings);
+      catalogue = await loadCatalogue(home, states);
+      [settings, services] = [newSettings, states];
       await shared?.memory.flush();
       shared = undefined;
     },

@@ -31,12 +31,14 @@ const ROOMS: readonly Room[] = [
   room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises", "@pinecone-database/pinecone"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
-  room("src/http/*.ts", CORE, UTIL),
+  room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "ipaddr\\.js", "undici"),
+  // Pages, files and answers of the web, by the seam that it is handed.
+  withTypes(room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "robots-parser"), "#http/http\\.ts"),
   // Posts for people to read: by the seam that it is handed.
   room("src/social/*.ts", CORE, UTIL, "node:crypto"),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
   withTypes(
-    room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "node:fs"),
+    room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "node:async_hooks", "node:fs"),
     "#http/http\\.ts",
     "#daemon/(run|journal|work)\\.ts",
   ),

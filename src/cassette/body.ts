@@ -51,10 +51,18 @@ export function encodeUrl(address: string, redact: Redact): string {
 }
 
 /** All that goald reads of an answer's headers; what else a server says of its sessions and accounts stays out. */
-const HEADERS = /^(?:content-type|retry-after(?:-ms)?|x-should-retry|x-ratelimit-[\w-]+)$/;
+const HEADERS =
+  /^(?:content-type|content-disposition|etag|last-modified|location|retry-after(?:-ms)?|x-should-retry|x-ratelimit-[\w-]+)$/;
 
 export const encodeHeaders = (headers: Headers, redact: Redact): Record<string, string> =>
-  Object.fromEntries([...headers].filter(([name]) => HEADERS.test(name)).map(([name, value]) => [name, redact(value)]));
+  Object.fromEntries(
+    [...headers]
+      .filter(([name]) => HEADERS.test(name))
+      .map(([name, value]) => [
+        name,
+        name === "location" && URL.canParse(value) ? encodeUrl(value, redact) : redact(value),
+      ]),
+  );
 
 const MAX_CAUSES = 8;
 

@@ -41,6 +41,8 @@ export interface SessionLine {
   readonly head: number;
   /** Those that have a say in what happens, by name. */
   readonly settings: Readonly<Record<string, unknown>>;
+  /** What commands found set up; left out for nothing. */
+  readonly services?: readonly string[];
   /** Hash of the commands and words that it worked with. */
   readonly catalogue: string;
   /** All that lay in the agent's folder. */
@@ -52,8 +54,10 @@ export interface ExchangeKey {
   readonly step: number;
   /** Of the model call or the command. */
   readonly attempt: number;
-  /** Among the requests of that attempt, from 1. */
+  /** Among the requests of that attempt, from 1; inside of a call, among those of the call. */
   readonly ordinal: number;
+  /** The call that sent it, when what came of that call is played as a whole: there for people, nobody asks for it again. */
+  readonly within?: string;
 }
 
 export interface ExchangeRequest {
@@ -78,6 +82,10 @@ export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
+  /** Where the answer came from, after redirects; left out for the address that was asked. */
+  readonly url?: string;
+  /** Bytes of a long body that nobody will ask for, in place of which `body` is empty. */
+  readonly leftOut?: number;
   /** How the body broke off. */
   readonly error?: ErrorChain;
 }
@@ -107,7 +115,7 @@ export interface FilesLine {
   readonly files: readonly FileLine[];
 }
 
-/** What came of a command that reaches outside by other ways than HTTP: played, never run again. */
+/** What came of a command that reaches outside: played, never run again. */
 export interface OutcomeLine {
   readonly type: "outcome";
   readonly step: number;

@@ -3,7 +3,7 @@
  *
  * A request is told by step, attempt and ordinal, and must be the same to the byte.
  */
-import type { Http } from "#http/http.ts";
+import type { Http, PublicInit } from "#http/http.ts";
 import { decodeBody, decodeError } from "./body.ts";
 import { differenceOf } from "./difference.ts";
 import type { ExchangeKey, ExchangeLine } from "./format.ts";
@@ -23,23 +23,28 @@ export function playHttp(
   redact: (text: string) => string,
   fail: (what: string) => never,
 ): PlayingHttp {
-  const waiting = new Map(exchanges.map((exchange) => [keyOf(exchange), exchange]));
+  const asked = exchanges.filter(({ within }) => within === undefined);
+  const waiting = new Map(asked.map((exchange) => [keyOf(exchange), exchange]));
   const nextOrdinal = createOrdinals();
   let played = 0;
+
+  async function play(input: string | URL | Request, init: RequestInit | PublicInit | undefined): Promise<Response> {
+    const at = place();
+    const key = { ...at, ordinal: nextOrdinal(at) };
+    const request = await describeRequest(input, init, redact);
+    const recorded = waiting.get(keyOf(key));
+    if (!recorded)
+      return fail(`it sends ${request.method} ${request.url}, request ${key.ordinal}, which is not in the recording`);
+    if (recorded.request.sha256 !== request.sha256 || recorded.request.url !== request.url)
+      return fail(`request ${key.ordinal} differs: ${differenceOf(recorded.request, request)}`);
+    waiting.delete(keyOf(key));
+    played++;
+    return answerOf(recorded);
+  }
+
   return {
-    to: () => async (input, init) => {
-      const at = place();
-      const key = { ...at, ordinal: nextOrdinal(at) };
-      const request = await describeRequest(input, init, redact);
-      const recorded = waiting.get(keyOf(key));
-      if (!recorded)
-        return fail(`it sends ${request.method} ${request.url}, request ${key.ordinal}, which is not in the recording`);
-      if (recorded.request.sha256 !== request.sha256 || recorded.request.url !== request.url)
-        return fail(`request ${key.ordinal} differs: ${differenceOf(recorded.request, request)}`);
-      waiting.delete(keyOf(key));
-      played++;
-      return answerOf(recorded);
-    },
+    to: () => play,
+    public: () => play,
     get played() {
       return played;
     },
@@ -55,10 +60,12 @@ const keyOf = ({ step, attempt, ordinal }: ExchangeKey): string => `${step}/${at
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Throws the recorded error when there was no answer. */
-function answerOf({ response }: ExchangeLine): Response {
+function answerOf({ request, response }: ExchangeLine): Response {
   if (!("status" in response)) throw decodeError(response.error);
-  const { status, headers, body, error } = response;
-  if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers });
+  const { status, headers, body, error, url = request.url } = response;
+  const built = (content: ReadableStream | null): Response =>
+    Object.defineProperty(new Response(content, { status, headers }), "url", { value: url, configurable: true });
+  if (WITHOUT_BODY.has(status)) return built(null);
   const bytes = decodeBody(body);
   const stream = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -69,5 +76,5 @@ function answerOf({ response }: ExchangeLine): Response {
       if (error !== undefined) controller.error(decodeError(error));
     },
   });
-  return new Response(stream, { status, headers });
+  return built(stream);
 }

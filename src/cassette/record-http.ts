@@ -3,10 +3,13 @@
  *
  * The answer is handed on as it arrives, piece by piece; what is written is a redacted copy.
  */
-import type { Http } from "#http/http.ts";
-import { encodeBody, encodeError, encodeHeaders } from "./body.ts";
+import type { Http, PublicInit } from "#http/http.ts";
+import { encodeBody, encodeError, encodeHeaders, encodeUrl } from "./body.ts";
 import type { ExchangeKey, ExchangeLine, ExchangeResponse } from "./format.ts";
 import { describeRequest } from "./request.ts";
+
+/** Of an answer that is shown for people and never asked for again. */
+const MAX_SHOWN_BYTES = 256 * 1024;
 
 type Redact = (text: string) => string;
 
@@ -25,35 +28,44 @@ export interface RecordingHttp extends Http {
 export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpParts): RecordingHttp {
   const open = new Set<() => void>();
   return {
-    ...real,
-    to(origin, limits) {
-      const send = real.to(origin, limits);
-      return async (input, init) => {
-        const key = nextKey();
-        const request = await describeRequest(input, init, redact);
-        const end = (response: ExchangeLine["response"]): void =>
-          write({ type: "exchange", ...key, request, response });
-        try {
-          return heard(await send(input, init), end);
-        } catch (error) {
-          end({ error: encodeError(error, redact) });
-          throw error;
-        }
-      };
-    },
+    to: (origin, limits) => listening(real.to(origin, limits)),
+    public: (limits) => listening(real.public(limits)),
     flush: () => {
       for (const write of open) write();
     },
   };
 
-  function heard(response: Response, end: (response: ExchangeResponse) => void): Response {
+  function listening<I extends string | URL | Request, O extends RequestInit | PublicInit>(
+    send: (input: I, init?: O) => Promise<Response>,
+  ): (input: I, init?: O) => Promise<Response> {
+    return async (input, init) => {
+      const key = nextKey();
+      const request = await describeRequest(input, init, redact);
+      const end = (response: ExchangeLine["response"]): void => write({ type: "exchange", ...key, request, response });
+      try {
+        const response = await send(input, init);
+        const url = response.url === "" ? request.url : encodeUrl(response.url, redact);
+        const from = url === request.url ? {} : { url };
+        return heard(response, key.within === undefined ? Number.POSITIVE_INFINITY : MAX_SHOWN_BYTES, (answer) =>
+          end({ ...answer, ...from }),
+        );
+      } catch (error) {
+        end({ error: encodeError(error, redact) });
+        throw error;
+      }
+    };
+  }
+
+  function heard(response: Response, maxBytes: number, end: (response: ExchangeResponse) => void): Response {
     const { status, statusText, headers, body } = response;
     const pieces: Uint8Array[] = [];
+    let bytes = 0;
     const finish = (error?: unknown): void => {
       if (!open.delete(finish)) return;
       const cut = error === undefined ? {} : { error: encodeError(error, redact) };
-      const whole = encodeBody(Buffer.concat(pieces), redact);
-      end({ status, headers: encodeHeaders(headers, redact), body: whole, ...cut });
+      const leftOut = bytes > maxBytes ? { leftOut: bytes } : {};
+      const whole = encodeBody(Buffer.concat(bytes > maxBytes ? [] : pieces), redact);
+      end({ status, headers: encodeHeaders(headers, redact), body: whole, ...leftOut, ...cut });
     };
     open.add(finish);
     if (!body) {
@@ -66,7 +78,8 @@ export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpPar
         async pull(controller) {
           try {
             const { done, value } = await reader.read();
-            if (value) pieces.push(value);
+            bytes += value?.byteLength ?? 0;
+            if (value && bytes <= maxBytes) pieces.push(value);
             if (!done) return controller.enqueue(value);
             finish();
             controller.close();
@@ -82,6 +95,6 @@ export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpPar
       },
       { highWaterMark: 0 },
     );
-    return new Response(copy, { status, statusText, headers });
+    return Object.defineProperty(new Response(copy, { status, statusText, headers }), "url", { value: response.url });
   }
 }

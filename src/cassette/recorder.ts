@@ -4,6 +4,7 @@
  * A line is written before the log is, so what a killed process has committed can always be played. What was written and
  * never committed belongs to a process that died; the next session says from where it went on, and with which files.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, Clock } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
@@ -13,7 +14,7 @@ import type { Work } from "#daemon/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
-import { type EndLine, type Line, type SessionLine, stateHash } from "./format.ts";
+import { type EndLine, type ExchangeKey, type Line, type SessionLine, stateHash } from "./format.ts";
 import { createOrdinals, isOutside, placeOf } from "./place.ts";
 import { type RecordingHttp, recordHttp } from "./record-http.ts";
 import type { RecordingFile } from "./recording-file.ts";
@@ -31,6 +32,7 @@ export interface Begin {
   readonly created: Extract<RecordedEvent, { readonly type: "agent-created" }>;
   readonly epoch: number;
   readonly settings: Readonly<Record<string, unknown>>;
+  readonly services: readonly string[];
   readonly catalogue: string;
   readonly folder: Folder;
 }
@@ -53,12 +55,22 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
   let place = { step: 0, attempt: 1 };
   let [exchanges, looks, commands] = [0, 0, 0];
   const nextOrdinal = createOrdinals();
+  /** The call that is under way and will be played as a whole; followed wherever its requests are sent from. */
+  const inside = new AsyncLocalStorage<{ readonly callId: string; requests: number }>();
   let http: RecordingHttp | undefined;
   let readings: number[] = [];
   const heard = new Set<string>();
   /** What came before the session had its line. */
   const early: Line[] = [];
   const values = new Map<string, { calls: number; last: string }>();
+
+  function nextKey(): ExchangeKey & { readonly agent: string } {
+    const at = { agent: begun?.row.id ?? "", ...place };
+    const call = inside.getStore();
+    if (!call) return { ...at, ordinal: nextOrdinal(place) };
+    call.requests++;
+    return { ...at, ordinal: call.requests, within: call.callId };
+  }
 
   function write(line: Line): void {
     if (begun) file.write(line);
@@ -113,7 +125,7 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
 
   async function act(work: Work, callId: string): Promise<Outcome> {
     const readBefore = readings.length;
-    const outcome = await work.act();
+    const outcome = isOutside(work.intent) ? await inside.run({ callId, requests: 0 }, work.act) : await work.act();
     if (!begun) return outcome;
     const before = seen;
     seen = await look(begun.folder);
@@ -151,7 +163,7 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
     http: (open) => {
       http = recordHttp(open(), {
         redact,
-        nextKey: () => ({ agent: begun?.row.id ?? "", ...place, ordinal: nextOrdinal(place) }),
+        nextKey,
         write: (line) => {
           exchanges++;
           write(line);
@@ -184,7 +196,7 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
         return goesOn;
       },
     }),
-    begin: async ({ row, created, epoch, settings, catalogue, folder }) => {
+    begin: async ({ row, created, epoch, settings, services, catalogue, folder }) => {
       seen = await look(folder);
       const { type: _type, name, role, goals, v: _v, seq: _seq, at: _at, frame: _frame, ...given } = created;
       const start: SessionLine = {
@@ -197,6 +209,7 @@ export function openRecorder({ file, clock: real, redact }: RecorderParts): Reco
         epoch,
         head: row.head,
         settings,
+        ...(services.length > 0 ? { services } : {}),
         catalogue,
         files: await changesSince(new Map(), seen, folder, redact),
       };

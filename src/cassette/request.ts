@@ -1,4 +1,5 @@
 /** request.ts -- a request as it is compared: method, redacted address, hash of the redacted body. */
+import type { PublicInit } from "#http/http.ts";
 import { sha256 } from "#store/chain.ts";
 import { decodeBody, encodeBody, encodeUrl } from "./body.ts";
 import type { ExchangeRequest } from "./format.ts";
@@ -8,7 +9,7 @@ const MAX_KEPT_BYTES = 256 * 1024;
 
 export async function describeRequest(
   input: string | URL | Request,
-  init: RequestInit | undefined,
+  init: RequestInit | PublicInit | undefined,
   redact: (text: string) => string,
 ): Promise<ExchangeRequest> {
   const request = typeof input === "object" && "url" in input ? input : undefined;

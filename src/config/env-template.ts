@@ -35,6 +35,8 @@ const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   embedder: "memory",
   approve: "what runs by itself, and how far",
   "daemon.concurrency": "the daemon",
+  "web.allow": "the web",
+  "search.providers": "search",
   "twitter.consumerKey": "services that some commands need",
   "keys.yes": "the terminal",
 };

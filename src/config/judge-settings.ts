@@ -25,8 +25,9 @@ export function judge(found: ReadonlyMap<SettingName, Found>): Judged {
   const settings: Record<string, unknown> = {};
   for (const [name, { value }] of found) setAt(settings, name.split("."), value);
   const wrong = new Set(problemsIn(settings).map((problem) => problem.name));
-  const { baseUrl } = settings.openai as { baseUrl: unknown };
-  if (typeof baseUrl === "string" && !URL.canParse(baseUrl)) wrong.add("openai.baseUrl");
+  for (const [name, { value }] of found)
+    if (/\.baseUrl$|^web\.allow$/.test(name) && typeof value === "string" && !value.split(/[,\s]+/).every(isAddress))
+      wrong.add(name);
   const problems: SettingProblem[] = [...found]
     .filter(([name]) => wrong.has(name))
     .map(([name, one]) => ({ names: [name], sentence: sentence(one) }));
@@ -38,6 +39,8 @@ export function judge(found: ReadonlyMap<SettingName, Found>): Judged {
     });
   return { settings: deepFreeze(settings), problems };
 }
+
+const isAddress = (text: string): boolean => URL.canParse(text);
 
 function sentence({ row, written, origin }: Found): string {
   const source = origin.layer === "flag" ? "command line" : origin.file || origin.layer;

@@ -41,6 +41,6 @@ const WORDS: Readonly<Record<string, boolean>> = {
 };
 
 function textOf(value: string, { name, schema }: SettingRow): string {
-  if (name === "openai.baseUrl") return value.replace(/\/{1,20}$/, "");
+  if (name.endsWith(".baseUrl")) return value.replace(/\/{1,20}$/, "");
   return schema.enum?.find((choice) => choice.toLowerCase() === value.toLowerCase()) ?? value;
 }

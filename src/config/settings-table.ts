@@ -7,6 +7,7 @@
  */
 
 import { SERVICE_SETTINGS } from "./service-settings.ts";
+import { WEB_SETTINGS } from "./web-settings.ts";
 
 /** What a value may be, as JSON Schema says it. */
 export interface ValueSchema {
@@ -207,6 +208,7 @@ const TABLE = [
     ...wholeNumber(0, 3_600),
     meaning: "How long a step may take to finish when the daemon goes down, in seconds.",
   },
+  ...WEB_SETTINGS,
   ...SERVICE_SETTINGS,
   { name: "keys.yes", environment: ["AUTHORISE_COMMAND_KEY"], ...key, meaning: "Answer that lets a command run." },
   { name: "keys.no", environment: ["EXIT_KEY"], ...key, meaning: "Answer that stops the agent." },

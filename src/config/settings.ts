@@ -43,6 +43,23 @@ export interface Settings {
     readonly requestsPerMinute: number | null;
     readonly graceSeconds: number;
   };
+  readonly web: {
+    /** Origins, with commas or blanks between them. */
+    readonly allow: string | null;
+    /** null: goald's own name. */
+    readonly userAgent: string | null;
+    readonly robots: boolean;
+    readonly downloadMegabytes: number;
+  };
+  readonly search: {
+    /** Names in their order, with commas or blanks between them; null: nobody. */
+    readonly providers: string | null;
+    readonly tavily: { readonly apiKey: string | null; readonly baseUrl: string };
+    readonly serper: { readonly apiKey: string | null; readonly baseUrl: string };
+    readonly brave: { readonly apiKey: string | null; readonly baseUrl: string };
+    readonly searxng: { readonly baseUrl: string | null };
+    readonly duckduckgo: { readonly baseUrl: string };
+  };
   readonly twitter: {
     readonly consumerKey: string | null;
     readonly consumerSecret: string | null;

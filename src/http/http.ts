@@ -5,25 +5,18 @@
  * one that a person wrote into the settings. It follows no redirect, so that a key
  * never travels to an address that nobody chose. Every answer is bounded: in bytes after
  * decompression, in the time to its first byte, in the silence between two pieces of
- * it and, where asked, in all. The second door, `public`, for any address on the web, comes with
- * the web commands; record and replay and redaction join here too.
+ * it and, where asked, in all. The second door, `public`, leads to any address on the web and to none
+ * of this machine or its networks. Record and replay listen at both.
  */
+import type { LookupFunction } from "node:net";
 import { GoaldError } from "#core/errors.ts";
+import { bounded } from "./bounded.ts";
+import type { PublicInit } from "./redirect.ts";
+import { type HttpLimits, startWatch } from "./watch.ts";
+
+export type { HttpLimits, PublicInit };
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
-export interface HttpLimits {
-  /** Of the body, decompressed. Beyond: GOALD_HTTP_TOO_LARGE. */
-  readonly maxBytes: number;
-  /** The same of a stream of events, whose wrapping is many times its content; `maxBytes` when that is more. */
-  readonly maxStreamBytes: number;
-  /** From the request to the answer's headers. Long by default: a local model may think for minutes. */
-  readonly firstByteTimeoutMs: number;
-  /** Silence allowed between two pieces of the body, while somebody waits for one. */
-  readonly idleTimeoutMs: number;
-  /** From the request to the last byte; Infinity for no such limit. */
-  readonly totalTimeoutMs: number;
-}
 
 export interface Http {
   /**
@@ -32,6 +25,25 @@ export interface Http {
    * signal's reason, or as Node's fetch does. Throws GOALD_CONFIG when `origin` is no http(s) address.
    */
   to(origin: string, limits?: Partial<HttpLimits>): Fetch;
+  /**
+   * A fetch for the public web: http and https, ports 80, 443, 8080 and 8443, no address of this machine, of private networks
+   * or of a cloud's metadata, judged by what is really connected to. It follows up to five redirects, each judged the same
+   * way; `response.url` is the address that answered, without its fragment. Bounded to 5 MB, 15 s to the first byte and
+   * 30 s in all unless `limits` say otherwise. Rejects as `to` does, with GOALD_HTTP_REFUSED for an address that is not
+   * asked; a status that is no success is an answer.
+   */
+  public(limits?: Partial<HttpLimits>): PublicFetch;
+}
+
+export type PublicFetch = (url: string | URL, init?: PublicInit) => Promise<Response>;
+
+export interface PublicOptions {
+  /** Origins that a person has opened although they are not public: with their port, and never a cloud's metadata. */
+  readonly allow?: readonly string[];
+  /** How names become addresses; the system's resolver unless told otherwise. */
+  readonly lookup?: LookupFunction;
+  /** Instead of the usual ones. */
+  readonly ports?: readonly number[];
 }
 
 const DEFAULT_LIMITS: HttpLimits = {
@@ -41,12 +53,18 @@ const DEFAULT_LIMITS: HttpLimits = {
   idleTimeoutMs: 60_000,
   totalTimeoutMs: Number.POSITIVE_INFINITY,
 };
+const PUBLIC_LIMITS: HttpLimits = {
+  maxBytes: 5 * 1024 * 1024,
+  maxStreamBytes: 0,
+  firstByteTimeoutMs: 15_000,
+  idleTimeoutMs: 15_000,
+  totalTimeoutMs: 30_000,
+};
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Node's timers take no more; longer waits end here, after 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function createHttp(limits: Partial<HttpLimits> = {}): Http {
+export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOptions = {}): Http {
   let dispatcher: RequestInit["dispatcher"];
+  let door: Promise<(limits: HttpLimits) => PublicFetch> | undefined;
   return {
     to(origin, ownLimits) {
       const allowed = originOf(origin);
@@ -54,6 +72,13 @@ export function createHttp(limits: Partial<HttpLimits> = {}): Http {
       return (input, init = {}) => {
         dispatcher ??= patientDispatcher();
         return send(allowed, allLimits, input, dispatcher ? { ...init, dispatcher } : init);
+      };
+    },
+    public(ownLimits) {
+      const allLimits = { ...PUBLIC_LIMITS, ...ownLimits };
+      return async (url, init) => {
+        door ??= import("./public-door.ts").then(({ openPublicDoor }) => openPublicDoor(options));
+        return (await door)(allLimits)(url, init);
       };
     },
   };
@@ -90,99 +115,6 @@ async function send(
   }
 }
 
-/** The same answer with a body that counts its bytes and watches its silences. */
-function bounded(response: Response, watch: Watch, origin: string, limits: HttpLimits): Response {
-  if (!response.body) {
-    watch.stop();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const isEventStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const maxBytes = isEventStream ? Math.max(limits.maxBytes, limits.maxStreamBytes) : limits.maxBytes;
-  let bytes = 0;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          watch.expect("Silence", limits.idleTimeoutMs);
-          const { done, value } = await reader.read();
-          watch.expect("", Number.POSITIVE_INFINITY);
-          if (done) {
-            watch.stop();
-            controller.close();
-            return;
-          }
-          bytes += value.byteLength;
-          if (bytes > maxBytes) throw tooLarge(origin, maxBytes);
-          controller.enqueue(value);
-        } catch (error) {
-          watch.abort(error);
-          throw error;
-        }
-      },
-      async cancel(reason) {
-        watch.stop();
-        await reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  const { status, statusText } = response;
-  return new Response(body, { status, statusText, headers: headersAsRead(response.headers) });
-}
-
-interface Watch {
-  readonly signal: AbortSignal;
-  /** Starts the wait for the next sign of life, in place of the last one. */
-  expect(what: string, timeoutMs: number): void;
-  abort(reason: unknown): void;
-  stop(): void;
-}
-
-/** Ends a request when its caller does, or when it is too slow. */
-function startWatch(origin: string, limits: HttpLimits, outer: AbortSignal | null | undefined): Watch {
-  const controller = new AbortController();
-  const abortAfter = (what: string, timeoutMs: number) =>
-    Number.isFinite(timeoutMs)
-      ? setTimeout(() => abort(new HttpTimeoutError(what, origin, timeoutMs)), Math.min(timeoutMs, MAX_TIMER_MS))
-      : undefined;
-  const total = abortAfter("No complete answer", limits.totalTimeoutMs);
-  let next: ReturnType<typeof abortAfter>;
-  const onOuterAbort = () => abort(outer?.reason);
-  outer?.addEventListener("abort", onOuterAbort, { once: true });
-  if (outer?.aborted) onOuterAbort();
-
-  return { signal: controller.signal, expect, abort, stop };
-
-  function expect(what: string, timeoutMs: number): void {
-    clearTimeout(next);
-    next = abortAfter(what, timeoutMs);
-  }
-  function abort(reason: unknown): void {
-    stop();
-    controller.abort(reason);
-  }
-  function stop(): void {
-    clearTimeout(total);
-    clearTimeout(next);
-    outer?.removeEventListener("abort", onOuterAbort);
-  }
-}
-
-/** Told by its name from a broken connection. An error of our own, since a DOMException's message is lost in some clients. */
-class HttpTimeoutError extends Error {
-  override readonly name = "TimeoutError";
-  constructor(what: string, origin: string, timeoutMs: number) {
-    super(`${what} from ${origin} for ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 1000)} s`}.`);
-  }
-}
-
-const tooLarge = (origin: string, maxBytes: number): GoaldError =>
-  new GoaldError(
-    "GOALD_HTTP_TOO_LARGE",
-    `Expected at most ${maxBytes} bytes from ${origin}; more came, and were not read.`,
-  );
-
 function redirectRefused(from: URL, location: string): GoaldError {
   const target = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
   const named = target ? target.origin + target.pathname : "an address that cannot be read";
@@ -191,15 +123,6 @@ function redirectRefused(from: URL, location: string): GoaldError {
     `${from.origin}${from.pathname} redirects to ${named}; goald follows no redirect of a configured server, its key would travel along.`,
     { hint: "If that is the right address, set it as the base URL." },
   );
-}
-
-/** What was decompressed on the way is no longer encoded, and longer than it said. */
-function headersAsRead(received: Headers): Headers {
-  const headers = new Headers(received);
-  if (!headers.has("content-encoding")) return headers;
-  headers.delete("content-encoding");
-  headers.delete("content-length");
-  return headers;
 }
 
 function originOf(address: string): string {

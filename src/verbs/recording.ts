@@ -62,6 +62,7 @@ export async function beginRecording(recorder: Recorder, host: Host, { lease, fo
     created,
     epoch: lease.epoch,
     settings: recordedSettings(host.settings),
+    services: Object.entries(host.services).flatMap(([name, { ready }]) => (ready ? [name] : [])),
     catalogue: catalogueHash(host),
     folder: openLocalWorkspace(folder, undefined, { own: true }),
   });

@@ -132,6 +132,7 @@ async function playSession(session: Session, cutAfter: number | undefined, house
   });
   await using opened = await openHost(house.home, house.settings, await openHouseLog(house), {
     role: "foreground",
+    services: Object.fromEntries(start.services?.map((name) => [name, { ready: true }]) ?? []),
   });
   host = opened;
   const { store } = opened;

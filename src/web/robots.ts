@@ -1,0 +1,85 @@
+/**
+ * robots.ts -- what a website asks of programs that read it (RFC 9309).
+ *
+ * A robots.txt that is there counts for a day; none (4xx) allows everything, one that cannot be had (5xx) nothing, for some
+ * minutes. A hostile one is cut at the 500 KiB that the RFC asks for, and of other programs' rules nothing is kept.
+ */
+import type { Clock } from "#core/ports.ts";
+
+export interface RobotsRules {
+  isAllowed(url: URL): boolean;
+  /** What it asks for between two requests. */
+  readonly delayMs: number;
+}
+
+/** The beginning of /robots.txt of an origin. */
+export type FetchRobots = (
+  url: URL,
+  maxBytes: number,
+  signal: AbortSignal,
+) => Promise<{ readonly status: number; readonly text: string }>;
+
+export interface Robots {
+  /** Rejects as `fetchRobots` does. */
+  rulesOf(url: URL, signal: AbortSignal): Promise<RobotsRules>;
+}
+
+const MAX_BYTES = 500 * 1024;
+const DAY_MS = 24 * 60 * 60_000;
+const UNREACHABLE_MS = 5 * 60_000;
+const MAX_ORIGINS = 500;
+/** Longer ones are asked for in error. */
+const MAX_DELAY_MS = 10_000;
+const MAX_RULE_CHARS = 1_000;
+
+const ALL: RobotsRules = { isAllowed: () => true, delayMs: 0 };
+const NOTHING: RobotsRules = { isAllowed: () => false, delayMs: 0 };
+
+export function createRobots(fetchRobots: FetchRobots, product: string, clock: Clock): Robots {
+  const known = new Map<string, { readonly rules: RobotsRules; readonly until: number }>();
+  return {
+    async rulesOf(url, signal) {
+      const now = clock.now().getTime();
+      const kept = known.get(url.origin);
+      if (kept && kept.until > now) return kept.rules;
+      const { status, text } = await fetchRobots(new URL("/robots.txt", url), MAX_BYTES, signal);
+      const isThere = status >= 200 && status < 300;
+      const rules = isThere ? await readRobots(url.origin, text, product) : status >= 500 ? NOTHING : ALL;
+      known.delete(url.origin);
+      known.set(url.origin, { rules, until: now + (status >= 500 ? UNREACHABLE_MS : DAY_MS) });
+      const [oldest] = known.keys();
+      if (known.size > MAX_ORIGINS && oldest !== undefined) known.delete(oldest);
+      return rules;
+    },
+  };
+}
+
+async function readRobots(origin: string, text: string, product: string): Promise<RobotsRules> {
+  // Its types say `default` of what is the function itself.
+  const { default: module } = await import("robots-parser");
+  const parse = module as unknown as (typeof module)["default"];
+  const robots = parse(`${origin}/robots.txt`, ownPart(text, product.toLowerCase()));
+  const delay = Number(robots.getCrawlDelay(product) ?? 0);
+  return {
+    isAllowed: (url) => robots.isAllowed(url.href, product) !== false,
+    delayMs: Number.isFinite(delay) ? Math.min(Math.max(0, delay * 1000), MAX_DELAY_MS) : 0,
+  };
+}
+
+/**
+ * The lines that can matter to this program. The parser keeps every rule once for each program above it, so that a
+ * file of a thousand programs and a thousand rules would become a million.
+ */
+function ownPart(text: string, product: string): string {
+  const lines: string[] = [];
+  for (const raw of text.split(/\r\n|\r|\n/)) {
+    const line = raw.replace(/^\uFEFF/, "").replace(/#.*$/, "");
+    const [, name = "", value = ""] = /^\s*([\w-]{1,20})\s*:\s*(.*)$/.exec(line) ?? [];
+    if (!/^(?:user-agent|allow|disallow|crawl-delay)$/i.test(name) || value.length > MAX_RULE_CHARS) continue;
+    const isAgent = name.toLowerCase() === "user-agent";
+    const agent = value.trim().toLowerCase().split("/")[0]?.trim();
+    const kept = isAgent ? `User-agent: ${agent === product || agent === "*" ? agent : "other"}` : `${name}: ${value}`;
+    if (!(isAgent && lines.at(-1) === kept)) lines.push(kept);
+  }
+  return lines.join("\n");
+}

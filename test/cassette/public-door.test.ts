@@ -1,0 +1,102 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { ExchangeLine } from "#cassette/format.ts";
+import { playHttp } from "#cassette/play-http.ts";
+import { recordHttp } from "#cassette/record-http.ts";
+import { createHttp, type Http } from "#http/http.ts";
+
+const SECRET = "planted-4fK2mQ9x";
+const redact = (text: string): string => text.replaceAll(SECRET, "[redacted]");
+const at = { step: 2, attempt: 1 };
+
+const server = createServer((request, response) => {
+  if (request.url?.startsWith("/from")) response.writeHead(302, { location: `/to?key=${SECRET}` }).end();
+  else if (request.url === "/long") response.end(Buffer.alloc(300_000, "x"));
+  else
+    response.writeHead(200, { "content-type": "text/plain", etag: '"1"', "set-cookie": SECRET }).end(`hello ${SECRET}`);
+});
+let origin: string;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** What `act` asks for, written down and as a seam that plays it. */
+async function record(act: (http: Http) => Promise<unknown>, within?: string) {
+  const lines: ExchangeLine[] = [];
+  let ordinal = 0;
+  const nextKey = () => ({ agent: "t", ...at, ordinal: ++ordinal, ...(within ? { within } : {}) });
+  const http = recordHttp(createHttp({}, { allow: [origin] }), { redact, nextKey, write: (line) => lines.push(line) });
+  const came = await act(http);
+  http.flush();
+  const fail = (what: string): never => {
+    throw new Error(what);
+  };
+  return { came, lines, play: () => playHttp(JSON.parse(JSON.stringify(lines)), () => at, redact, fail) };
+}
+
+const read = async (http: Http, path: string): Promise<unknown> => {
+  const response = await http.public()(`${origin}${path}`, { headers: { authorization: SECRET } });
+  return [response.status, response.url, response.headers.get("etag"), await response.text()];
+};
+
+describe("what comes through the public door", () => {
+  it("is written down with its last address, without secrets, and is played without a connection", async () => {
+    const { came, lines, play } = await record((http) => read(http, `/from?token=${SECRET}`));
+    expect(came).toEqual([200, `${origin}/to?key=${SECRET}`, '"1"', `hello ${SECRET}`]);
+    expect(JSON.stringify(lines)).not.toContain(SECRET);
+    expect(lines).toMatchObject([
+      {
+        ...at,
+        ordinal: 1,
+        request: { method: "GET", url: `${origin}/from?token=redacted` },
+        response: { url: `${origin}/to?key=redacted` },
+      },
+    ]);
+    const player = play();
+    expect(await read(player, `/from?token=${SECRET}`)).toEqual([
+      200,
+      `${origin}/to?key=redacted`,
+      '"1"',
+      "hello [redacted]",
+    ]);
+    expect([player.played, player.left()]).toEqual([1, undefined]);
+  });
+
+  it("is played as it failed", async () => {
+    const attempt = (http: Http) =>
+      http
+        .public()("http://10.0.0.1/")
+        .then(
+          () => "no error",
+          (error: Error & { code: string }) => [error.name, error.code, error.message],
+        );
+    const { came, play } = await record(attempt);
+    expect(came).toEqual(["GoaldError", "GOALD_HTTP_REFUSED", expect.stringContaining("http://10.0.0.1")]);
+    expect(await attempt(play())).toEqual(came);
+  });
+
+  it("must be asked for in the same way", async () => {
+    const { play } = await record((http) => read(http, "/to"));
+    await expect(read(play(), "/other")).rejects.toThrow(/request 1 differs/);
+  });
+
+  it("of a call that is played as a whole is there for people, long bodies by their size alone, and nobody asks for it", async () => {
+    const { lines, play } = await record(async (http) => {
+      await read(http, "/to");
+      await read(http, "/long");
+    }, "c7");
+    expect(lines).toMatchObject([
+      { within: "c7", response: { body: { text: "hello [redacted]" } } },
+      { within: "c7", response: { body: { text: "" }, leftOut: 300_000 } },
+    ]);
+    const player = play();
+    expect(player.left()).toBeUndefined();
+    await expect(read(player, "/to")).rejects.toThrow(/not in the recording/);
+  });
+});

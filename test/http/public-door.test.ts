@@ -1,0 +1,389 @@
+import { readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { Agent, fetch as unguarded } from "undici";
+import { isGoaldError } from "#core/errors.ts";
+import { createHttp, type PublicOptions } from "#http/http.ts";
+import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
+
+const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
+  readonly ok: readonly string[];
+  readonly rewrites: readonly (readonly [string, string])[];
+  readonly bad: readonly (readonly [string, string])[];
+  readonly local_must_be_refused: readonly string[];
+};
+/** `http://name/ (what it resolves to)`: the address alone. */
+const LOCAL = CASES.local_must_be_refused.map((text) => text.replace(/ \(.*\)$/, ""));
+const LOOPBACK = [["127.0.0.1"]];
+const NAMES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  ...Object.fromEntries(
+    ["localhost", "localhost.", "localtest.me", "a.test.example", "b.test.example"].map((n) => [n, LOOPBACK]),
+  ),
+  "six.example": [["::1"]],
+  "mapped.example": [["::ffff:127.0.0.1"]],
+  "nat64.example": [["64:ff9b::7f00:1"]],
+  "mixed.example": [["8.8.8.8", "127.0.0.1"]],
+  "zero.example": [["0.0.0.0"]],
+  "metadata.example": [["169.254.169.254"]],
+  "empty.example": [[]],
+};
+
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );
+
+/** What the site answers in this test. */
+let answer: RequestListener;
+let site: DualStack;
+beforeAll(async () => {
+  site = await listenOnBoth((request, response) => answer(request, response));
+});
+afterEach(() => {
+  answer = (_request, response) => response.end("reached");
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+});
+answer = (_request, response) => response.end("reached");
+
+/** The port of the site in the place where a browser would look for it. */
+const withPort = (text: string): string => text.replace(/^(https?:\/\/[^/?#\\]*?):?(?=[/?#\\]|$)/i, `$1:${site.port}`);
+const door = (options: PublicOptions = {}, limits = {}) =>
+  createHttp({}, { lookup: resolver(NAMES).lookup, ports: [80, 443, site.port], ...options }).public(limits);
+const at = (host: string, path = "/"): string => `http://${host}:${site.port}${path}`;
+/** A site of the public web, as far as the door can tell: one that a person has opened. */
+const A = () => at("a.test.example", "");
+const B = () => at("b.test.example", "");
+const open = (limits = {}, options: PublicOptions = {}) => door({ allow: [A(), B()], ...options }, limits);
+
+async function expectRefused(promise: Promise<unknown>): Promise<string> {
+  const error = await failureOf(promise);
+  expect(error).toMatchObject({ name: "GoaldError", code: "GOALD_HTTP_REFUSED" });
+  return String(error);
+}
+
+/** Every way to write this machine that has been tried, under the site's own port. */
+const FORMS = [
+  ...[
+    "http://127.0.0.1",
+    "http://127.1",
+    "http://2130706433",
+    "http://0x7f000001",
+    "http://0x7f.1",
+    "http://0177.0.0.1",
+  ],
+  ...["http://017700000001", "http://0", "http://0.0.0.0", "http://0000", "http://127.0.0.1.", "http://①②⑦.⓪.⓪.①"],
+  ...["http://127。0。0。1", "http://[::1]", "http://[::]", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:127.0.0.1]"],
+  ...[
+    "http://[::ffff:7f00:1]",
+    "http://[::ffff:0:0]",
+    "http://localhost",
+    "http://LOCALHOST",
+    "http://localhost.",
+    "http://ⓛocalhost",
+  ],
+  ...["http://localtest.me", "http://six.example", "http://mapped.example", "http://zero.example", "HTTP://127.0.0.1"],
+  ...[
+    "https://127.0.0.1",
+    "https://localtest.me",
+    "http:\\\\127.0.0.1",
+    "http:127.0.0.1",
+    "http:/127.0.0.1",
+    "http:///127.0.0.1",
+  ],
+];
+
+describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026-56663)", () => {
+  it.each([...LOCAL, ...FORMS])("are not reached by %s", async (text) => {
+    const before = site.connections;
+    await expectRefused(door()(text));
+    await expectRefused(door()(withPort(text)));
+    expect(site.connections).toBe(before);
+  });
+
+  it.each([
+    "mixed.example",
+    "nat64.example",
+    "mapped.example",
+    "metadata.example",
+    "metadata.google.internal",
+    "printer",
+  ])("are not reached by the name %s, whatever else it resolves to", async (name) => {
+    const before = site.connections;
+    const message = await expectRefused(door()(at(name)));
+    expect(message).toContain("is not on the public Internet");
+    expect(site.connections).toBe(before);
+  });
+
+  it("are reached by every one of these forms that means this machine when nobody guards the way", async () => {
+    const { lookup } = resolver(NAMES);
+    const meaning =
+      /^(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|\[::ffff:(?:7f00:1|0:0)\]|localhost\.?|\w+\.example|localtest\.me)$/;
+    const isOurs = ({ protocol, hostname }: URL): boolean => /^https?:$/.test(protocol) && meaning.test(hostname);
+    const forms = [...LOCAL, ...FORMS].filter((text) => URL.canParse(text) && isOurs(new URL(text)));
+    const missed: string[] = [];
+    for (const text of forms) {
+      const url = new URL(text);
+      [url.username, url.port] = ["", String(site.port)];
+      const agent = new Agent({ connect: { lookup, timeout: 1_000 } });
+      const before = site.connections;
+      await failureOf(unguarded(url, { dispatcher: agent }).then((response) => response.text()));
+      if (site.connections === before) missed.push(text);
+      await agent.destroy();
+    }
+    expect(forms.length).toBeGreaterThan(50);
+    expect(missed).toEqual([]);
+  });
+});
+
+describe("an address that is none of the web", () => {
+  it.each(CASES.bad.map(([text]) => text))("%.60s is refused before any name is resolved", async (text) => {
+    const { lookup, asked } = resolver(NAMES);
+    await expectRefused(door({ lookup })(text));
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ["a password", "http://user:hunter2@a.test.example/", "hunter2"],
+    ["a tab in the name", "http://secret\tplace.com/", "place"],
+    ["a backslash", "http://example.com\\@127.0.0.1/", "127"],
+    ["a port of another service", "http://example.com:6379/", "nothing"],
+    ["a web socket", "ws://example.com/", "nothing"],
+    ["a blob", "blob:http://example.com/x", "nothing"],
+  ])("with %s is refused, and what it may hide is not repeated", async (_title, text, hidden) => {
+    const { lookup, asked } = resolver(NAMES);
+    expect(await expectRefused(door({ lookup })(text))).not.toContain(hidden);
+    expect(asked).toEqual([]);
+  });
+
+  it.each(CASES.ok)("%s is asked for", async (text) => {
+    const { lookup, asked } = resolver({});
+    expect(isGoaldError(await failureOf(door({ lookup })(text)))).toBe(false);
+    expect(asked).toEqual([new URL(text).hostname]);
+  });
+
+  it("loses what stands behind #, as the cases say", async () => {
+    for (const [given, sent] of CASES.rewrites) {
+      const path = (text: string): string => new URL(text).pathname + new URL(text).search + new URL(text).hash;
+      const response = await open()(A() + path(given));
+      expect(response.url).toBe(A() + path(sent));
+      await response.text();
+    }
+  });
+});
+
+describe("origins that a person has opened", () => {
+  it("are asked for: these alone, with their port, also where they are private", async () => {
+    expect(await (await open()(`${A()}/x`)).text()).toBe("reached");
+    const own = door({ allow: [at("127.0.0.1", "")], ports: [80] });
+    expect(await (await own(at("127.0.0.1"))).text()).toBe("reached");
+    await expectRefused(own(at("localhost")));
+    await expectRefused(own(at("[::1]")));
+    await expectRefused(own("http://127.0.0.1/"));
+  });
+
+  it.each([
+    "169.254.169.254",
+    "[::ffff:169.254.169.254]",
+    "metadata.google.internal",
+    "168.63.129.16",
+    "metadata.example",
+  ])("are never a cloud's metadata: %s", async (host) => {
+    await expectRefused(door({ allow: [at(host, "")] })(at(host)));
+  });
+});
+
+describe("a name that changes its mind (CVE-2025-31490)", () => {
+  // Public when it is looked at, this machine when it is connected to.
+  const names = { "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] };
+
+  it("is resolved once for a connection: what was checked is what is connected to", async () => {
+    const { lookup, asked } = resolver({ "a.test.example": [["127.0.0.1"], ["169.254.169.254"]] });
+    await (await open({}, { lookup })(A())).text();
+    expect(asked).toEqual(["a.test.example"]);
+    const again = createHttp({}, { lookup, allow: [A()] }).public();
+    await expectRefused(again(A()));
+  });
+
+  it("is refused as soon as it means this machine, whatever it meant before", async () => {
+    const { lookup } = resolver(names);
+    await new Promise((resolve) => lookup("rebind.example", { all: true }, resolve));
+    const before = site.connections;
+    await expectRefused(door({ lookup })(at("rebind.example")));
+    expect(site.connections).toBe(before);
+  });
+
+  it("gets through where one looks first and connects then", async () => {
+    const { lookup } = resolver(names);
+    const seen = await new Promise((resolve) =>
+      lookup("rebind.example", { all: true }, (_error, found) => resolve(found)),
+    );
+    expect(seen).toMatchObject([{ address: "8.8.8.8" }]);
+    const agent = new Agent({ connect: { lookup } });
+    const before = site.connections;
+    await (await unguarded(at("rebind.example"), { dispatcher: agent })).text();
+    expect(site.connections).toBe(before + 1);
+    await agent.destroy();
+  });
+});
+
+describe("a redirect (CVE-2025-31491)", () => {
+  const to =
+    (location: string, status = 302): RequestListener =>
+    (request, response) =>
+      request.url === "/from" ? response.writeHead(status, { location }).end() : response.end("reached");
+
+  it.each([
+    ["this machine", () => at("127.0.0.1")],
+    ["this machine by another name", () => at("localtest.me")],
+    ["a mapped address", () => at("[::ffff:127.0.0.1]")],
+    ["the other protocol's loopback", () => at("[::1]")],
+    ["a cloud's metadata", () => "http://169.254.169.254/latest/meta-data/"],
+    ["a file", () => "file:///etc/passwd"],
+    ["data", () => "data:text/html,x"],
+    ["a port of another service", () => "http://example.com:6379/"],
+    ["a place with credentials", () => "http://user:pass@example.com/"],
+    ["two readings of an address", () => `//localhost:${site.port}\\@google.com/`],
+    ["nowhere", () => "http://["],
+  ])("to %s is refused", async (_title, target) => {
+    answer = to(target());
+    const before = site.connections;
+    await expectRefused(open()(`${A()}/from`));
+    // The one of the first request; a connection may also have been kept.
+    expect(site.connections).toBeLessThanOrEqual(before + 1);
+  });
+
+  it("within the public web is followed, and the last address is told", async () => {
+    answer = to(`${B()}/caf\u00c3\u00a9?x=1#y`);
+    const response = await open()(`${A()}/from`);
+    expect([response.url, await response.text()]).toEqual([`${B()}/caf%C3%A9?x=1`, "reached"]);
+  });
+
+  it("is not followed a sixth time", async () => {
+    let asked = 0;
+    answer = (request, response) => {
+      asked++;
+      response.writeHead(302, { location: `/${Number(request.url?.slice(1)) + 1}` }).end();
+    };
+    expect(await expectRefused(open()(`${A()}/0`))).toContain("More than 5 redirects");
+    expect(asked).toBe(6);
+  });
+
+  it("takes nothing along to another origin that could be a credential, also when it leads back", async () => {
+    const seen: unknown[] = [];
+    answer = ({ url, headers }, response) => {
+      const { authorization, cookie, accept } = headers;
+      seen.push([url, authorization, cookie, headers["proxy-authorization"], headers["x-api-key"], accept]);
+      const location = { "/from": `${A()}/same`, "/same": `${B()}/other`, "/other": `${A()}/back` }[url ?? ""];
+      if (location) response.writeHead(307, { location, "set-cookie": "session=1" }).end();
+      else response.end("reached");
+    };
+    const headers = {
+      Authorization: "a",
+      Cookie: "c",
+      "Proxy-Authorization": "p",
+      "X-Api-Key": "k",
+      accept: "text/html",
+    };
+    await (await open()(`${A()}/from`, { headers })).text();
+    expect(seen).toEqual([
+      ["/from", "a", "c", "p", "k", "text/html"],
+      ["/same", "a", "c", "p", "k", "text/html"],
+      ["/other", undefined, undefined, undefined, undefined, "text/html"],
+      ["/back", undefined, undefined, undefined, undefined, "text/html"],
+    ]);
+  });
+
+  it.each([
+    [301, "GET", ""],
+    [302, "GET", ""],
+    [303, "GET", ""],
+    [307, "POST", "q=1"],
+    [308, "POST", "q=1"],
+  ])("of a form with %i is a %s of the same origin", async (status, method, sent) => {
+    answer = async (request, response) => {
+      if (request.url === "/from") {
+        response.writeHead(status, { location: "/to" }).end();
+        return;
+      }
+      const body = Buffer.concat(await Array.fromAsync<Buffer>(request)).toString();
+      response.end(`${request.method} ${body} ${request.headers["content-type"] ?? ""}`.trim());
+    };
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const response = await open()(`${A()}/from`, { method: "POST", body: "q=1", headers });
+    expect(await response.text()).toBe(`${method} ${sent} ${sent ? headers["content-type"] : ""}`.trim());
+  });
+
+  it("does not send a form on to another origin", async () => {
+    answer = to(`${B()}/to`, 307);
+    await expectRefused(open()(`${A()}/from`, { method: "POST", body: "q=1" }));
+  });
+
+  it("is handed back as it is when the caller follows by itself", async () => {
+    answer = to("/to");
+    const response = await open()(`${A()}/from`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location"), response.url]).toEqual([302, "/to", `${A()}/from`]);
+    await response.body?.cancel();
+  });
+});
+
+describe("what a page may cost", () => {
+  it.each([
+    ["gzip", gzipSync],
+    ["br", brotliCompressSync],
+  ])("is counted unpacked: a %s bomb of 64 MB is given up at the limit", async (encoding, pack) => {
+    const bomb = pack(Buffer.alloc(64 * 1024 * 1024));
+    answer = (_request, response) => response.writeHead(200, { "content-encoding": encoding }).end(bomb);
+    const response = await open()(A());
+    let read = 0;
+    const reading = (async () => {
+      for await (const piece of response.body ?? []) read += piece.byteLength;
+    })();
+    expect(isGoaldError(await failureOf(reading), "GOALD_HTTP_TOO_LARGE")).toBe(true);
+    expect(read).toBeLessThanOrEqual(5 * 1024 * 1024);
+  });
+
+  it("has an end when the body has none", async () => {
+    answer = (_request, response) => {
+      const timer = setInterval(() => response.write(Buffer.alloc(64 * 1024)), 1);
+      response.on("close", () => clearInterval(timer));
+    };
+    const reading = (await open({ maxBytes: 1_000_000 })(A())).text();
+    expect(await failureOf(reading)).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
+  });
+
+  it.each([
+    ["nothing comes", { firstByteTimeoutMs: 60 }, () => undefined],
+    [
+      "a page stops in the middle",
+      { idleTimeoutMs: 60 },
+      (_: unknown, response: { write(text: string): unknown }) => response.write("x"),
+    ],
+    [
+      "a slow loris sends a byte at a time",
+      { totalTimeoutMs: 120, idleTimeoutMs: 5_000 },
+      (_: unknown, response: { write(text: string): unknown; on(name: string, act: () => void): unknown }) => {
+        const timer = setInterval(() => response.write("x"), 10);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+  ] as const)("ends when %s", async (_title, limits, listener) => {
+    answer = listener as RequestListener;
+    const reading = open(limits)(A()).then((response) => response.text());
+    expect(await failureOf(reading)).toMatchObject({ name: "TimeoutError" });
+  });
+
+  it("ends with its caller", async () => {
+    answer = () => undefined;
+    const signal = AbortSignal.abort(new Error("enough"));
+    expect(String(await failureOf(open()(A(), { signal })))).toContain("enough");
+  });
+
+  it("is said when the status is none of HTTP, as some sites send to robots", async () => {
+    answer = (_request, response) => response.writeHead(999).end("no");
+    expect(await failureOf(open()(A()))).toMatchObject({ code: "GOALD_WEB" });
+  });
+});
