@@ -1,13 +1,15 @@
 /** main-shared.ts -- what all agents of a host use together: the way out, the model behind its gate, long-term memory. */
+import { join } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
-import type { Embedder, LanguageModel, Store } from "#core/ports.ts";
+import type { Embedder, LanguageModel, OpenIndex, Store } from "#core/ports.ts";
 import type { Services } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { chooseIndex } from "#memory/index/choose-index.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
@@ -41,7 +43,8 @@ export function openShared(
   const termsFile = taped(openTermsFile(home.privateFolder), tape);
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...asking }));
-  const memory = openLongTermMemory({ store, embedder: chooseEmbedder(settings, http, report), report });
+  const embedder = chooseEmbedder(settings, http, report);
+  const memory = openLongTermMemory({ store, embedder, openIndex: openIndexes(home, settings, report, tape), report });
   return { http, gate, model, memory, services: openServices({ home, settings, http, clock: asking.clock }) };
 }
 
@@ -56,6 +59,12 @@ const taped = (file: TermsFile, tape: Tape | undefined): TermsFile =>
         write: (content) => file.write(content),
       }
     : file;
+
+/** A run that is recorded or played leaves no index files: another one of the same agent may be at work. */
+function openIndexes(home: Home, settings: Settings, report: (problem: string) => void, tape?: Tape): OpenIndex {
+  const folder = tape ? null : join(home.privateFolder, "memory");
+  return chooseIndex(settings.memoryBackend, { folder, report });
+}
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
 function chooseEmbedder(settings: Settings, http: Http, report: (problem: string) => void): Embedder {

@@ -30,6 +30,16 @@ const ROOMS: readonly Room[] = [
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises", "@pinecone-database/pinecone"),
+  // Indexes that need files and a process of their own: the native library is loaded there and nowhere else.
+  room(
+    "src/memory/index/!(graph*).ts",
+    CORE,
+    "\\.\\./(exact-index|int8-scan|unit-vector)\\.ts",
+    "node:crypto",
+    "node:path",
+  ),
+  room("src/memory/index/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
+  room("src/memory/index/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "ipaddr\\.js", "undici"),
   // Pages, files and answers of the web, by the seam that it is handed.

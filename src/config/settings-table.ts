@@ -139,6 +139,13 @@ const TABLE = [
     meaning: "Where vectors come from: the server, goald's own offline embedder, or the server if it has embeddings.",
   },
   {
+    name: "memoryBackend",
+    environment: ["MEMORY_BACKEND"],
+    ...choice("local", "exact", "hnsw"),
+    meaning:
+      "How the nearest memories are found: `exact` looks at every one, `hnsw` asks a graph in a process of its own; `local` does the first up to 50,000 of a namespace, the second above.",
+  },
+  {
     name: "recall.count",
     environment: ["GOALD_RECALL_COUNT"],
     ...wholeNumber(0, 100),

@@ -26,6 +26,7 @@ export interface Settings {
   readonly replyTokens: number;
   readonly modelTimeoutMs: number;
   readonly embedder: "auto" | "openai" | "offline";
+  readonly memoryBackend: "local" | "exact" | "hnsw";
   readonly recall: { readonly count: number };
   readonly window: { readonly batch: number };
   readonly approve: ApprovalMode;

@@ -1,10 +1,19 @@
-/** vector-index.ts -- what every VectorIndex holds to, exact or not. */
+/**
+ * vector-index.ts -- what every VectorIndex holds to, exact or not.
+ *
+ * `missedShare`: how many of the true nearest an index may miss that goes by a graph. The queries of that test lie far from
+ * all rows, which is the hardest for a graph.
+ */
 import { describe, expect, it } from "@jest/globals";
 import type { VectorIndex } from "#core/ports.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
 import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
 
-export function vectorIndexContract(name: string, make: (dimensions: number) => VectorIndex): void {
+export function vectorIndexContract(
+  name: string,
+  make: (dimensions: number) => VectorIndex,
+  { missedShare = 0 }: { readonly missedShare?: number } = {},
+): void {
   const axis = (at: number, length = 3) => new Float32Array(length).map((_, index) => (index === at ? 1 : 0));
 
   describe(`${name} as a VectorIndex`, () => {
@@ -85,14 +94,14 @@ export function vectorIndexContract(name: string, make: (dimensions: number) => 
         await index.add(slot, vector);
         await truth.add(slot, vector);
       }
-      const differing = [];
+      let missed = 0;
       for (const query of clusteredVectors(20, dimensions, 20, 2)) {
-        const expected = await truth.search(query, 10);
+        const worst = (await truth.search(query, 10)).at(-1)?.score ?? 0;
         const found = await index.search(query, 10);
-        const worst = expected.at(-1)?.score ?? 0;
-        if (found.length !== 10 || found.some(({ score }) => score < worst - 1e-5)) differing.push({ expected, found });
+        expect(found).toHaveLength(10);
+        missed += found.filter(({ score }) => score < worst - 1e-5).length;
       }
-      expect(differing).toEqual([]);
+      expect(missed).toBeLessThanOrEqual(missedShare * 200);
     });
 
     it("agrees with the plain one after a thousand additions, replacements and removals", async () => {

@@ -1,0 +1,73 @@
+/**
+ * unsent-rows.ts -- the rows that a graph may not know, or know otherwise: noted by slot, sent in lots, forgotten when
+ * the graph has answered. However often a slot changes, it waits once.
+ */
+import type { GraphRequests } from "./graph-messages.ts";
+
+/** Vectors in one message: the process is not away for long, and a search waits for one message at most. */
+const LOT = 64;
+
+/** The rows of an index as they are now. */
+export interface Rows {
+  readonly size: number;
+  slots(): Iterable<number>;
+  vectorOf(slot: number): Float32Array | undefined;
+}
+
+export class UnsentRows {
+  #waiting = new Set<number>();
+  #sending = new Set<number>();
+
+  get size(): number {
+    return this.#waiting.size + this.#sending.size;
+  }
+
+  get isLotWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  *slots(): Generator<number> {
+    yield* this.#waiting;
+    yield* this.#sending;
+  }
+
+  note(slot: number): void {
+    this.#waiting.add(slot);
+  }
+
+  noteAll(slots: Iterable<number>): void {
+    this.#waiting = new Set(slots);
+    this.#sending.clear();
+  }
+
+  /** The next rows to send, as they are now. They stay unsent until `sent`. */
+  takeLot(rows: Rows, dimensions: number): GraphRequests["change"]["request"] {
+    const removed: number[] = [];
+    const added: number[] = [];
+    const vectors = new Float32Array(LOT * dimensions);
+    this.#sending = new Set(this.#waiting.values().take(LOT));
+    for (const slot of this.#sending) {
+      this.#waiting.delete(slot);
+      const vector = rows.vectorOf(slot);
+      if (vector) {
+        vectors.set(vector, added.length * dimensions);
+        added.push(slot);
+      } else removed.push(slot);
+    }
+    return {
+      removed: Uint32Array.from(removed),
+      added: Uint32Array.from(added),
+      vectors: vectors.slice(0, added.length * dimensions),
+    };
+  }
+
+  /** The last lot has arrived. */
+  sent(): void {
+    this.#sending.clear();
+  }
+
+  clear(): void {
+    this.#waiting.clear();
+    this.#sending.clear();
+  }
+}

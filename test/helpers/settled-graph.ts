@@ -1,0 +1,65 @@
+/** settled-graph.ts -- an HNSW index whose searches wait until its graph has every row, unless `waits` is false. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { VectorIndex } from "#core/ports.ts";
+import { ExactIndex } from "#memory/exact-index.ts";
+import { GraphKeeper, type GraphKeeperOptions } from "#memory/index/graph-keeper.ts";
+import { HnswIndex } from "#memory/index/hnsw-index.ts";
+
+export interface SettledGraph extends VectorIndex {
+  readonly keeper: GraphKeeper;
+  /** Resolves when the graph has every row. */
+  settled(): Promise<void>;
+  /** How often the exact index was asked after all. */
+  readonly scans: () => number;
+  readonly reports: readonly string[];
+}
+
+class CountedIndex extends ExactIndex {
+  scans = 0;
+  override search(query: Float32Array, count: number) {
+    this.scans++;
+    return super.search(query, count);
+  }
+}
+
+export function openSettledGraph(
+  dimensions: number,
+  given: Partial<Omit<GraphKeeperOptions, "scope">> & { readonly folder?: string; readonly waits?: boolean } = {},
+): SettledGraph {
+  const reports: string[] = [];
+  const exact = new CountedIndex(dimensions);
+  const { folder = null, waits = true, ...options } = given;
+  const scope = { namespace: "foo", embedder: `test@${dimensions}`, dimensions, folder };
+  const keeper = new GraphKeeper({
+    scope,
+    fromRows: 1,
+    rows: exact,
+    report: (problem) => reports.push(problem),
+    searchLimitMs: 10_000,
+    restartMs: 10,
+    ...options,
+  });
+  const index = new HnswIndex(exact, keeper, dimensions);
+  const settled = async () => {
+    for (let waited = 0; index.size > 0 && !(keeper.isReady && [...keeper.unsent()].length === 0); waited++) {
+      if (waited > 4_000) throw new Error(`The graph has ${[...keeper.unsent()].length} rows to go; ${reports}`);
+      await sleep(5);
+    }
+  };
+  return {
+    keeper,
+    reports,
+    settled,
+    scans: () => exact.scans,
+    get size() {
+      return index.size;
+    },
+    add: (slot, vector) => index.add(slot, vector),
+    remove: (slot) => index.remove(slot),
+    search: async (query, count) => {
+      if (waits) await settled();
+      return index.search(query, count);
+    },
+    close: () => index.close(),
+  };
+}
