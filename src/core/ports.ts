@@ -370,6 +370,8 @@ export interface Embedder {
   readonly dimensions: number;
   /** False when it asks a server: recall then leaves the machine. */
   readonly local: boolean;
+  /** True when texts of one meaning come near each other whatever their words: then nearness ranks beside shared words. */
+  readonly semantic: boolean;
   /** Unit vectors, one per text, in order. Rejects when the server cannot be had. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
@@ -405,6 +407,8 @@ export interface RecallQuery {
   readonly agent: string;
   /** What the agent is busy with, newest last. */
   readonly texts: readonly string[];
+  /** How much each text counts, 0 to 1; without them each counts a little less than the next newer one. */
+  readonly weights?: readonly number[];
   readonly count: number;
   /** Steps whose messages the prompt shows already: never recalled. */
   readonly excludeSteps: ReadonlySet<number>;

@@ -7,7 +7,7 @@
  * as is every failure after the server has once answered: switching then would throw
  * away its vectors because of one bad minute.
  *
- * `id`, `dimensions` and `local` are those of the one in use; they may change during the first
+ * `id`, `dimensions`, `local` and `semantic` are those of the one in use; they may change during the first
  * `embed` and never after it. While that is under way every other call waits for its outcome, so that
  * what they say when `embed` resolves is true of the vectors that it gave.
  */
@@ -42,6 +42,9 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
     },
     get local() {
       return (chosen ?? primary).local;
+    },
+    get semantic() {
+      return (chosen ?? primary).semantic;
     },
     embed(texts, signal) {
       if (chosen) return chosen.embed(texts, signal);

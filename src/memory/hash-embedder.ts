@@ -45,6 +45,7 @@ export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder
     id: `${VERSION}@${dimensions}`,
     dimensions,
     local: true,
+    semantic: false,
     embed: async (texts) => texts.map(embedOne),
   };
 }

@@ -1,35 +1,49 @@
 /**
  * query.ts -- what an agent is busy with, as something to search by.
  *
- * The texts are its newest messages; each counts for a little less than the next newer one. Each is
+ * The texts are its newest messages, or parts of them with a weight each. Each is
  * searched for by itself: added up to one query, a question would drown in the results around it
  * (in a trial with 2,000 rows and nine messages, 0.90 to 0.92 of the wanted rows came among
  * the ten when each was asked alone, 0.36 to 0.84 with the sum).
  */
+import type { RecallQuery } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
-import { wordSetOf } from "./rows.ts";
+import { wordsOf } from "#util/words.ts";
 
-/** What each text says about what the agent is busy with, compared with the next newer one. */
+/** One text that is searched for by itself. */
+export interface QueryPart {
+  readonly text: string;
+  /** What it says about what the agent is busy with, 0 to 1. */
+  readonly weight: number;
+  /** As `wordsOf` gives them, each once. */
+  readonly words: readonly string[];
+}
+
+/** Without weights, what each text counts compared with the next newer one. */
 const OLDER_COUNTS = 0.9;
-const MAX_TEXTS = 16;
+const MAX_PARTS = 16;
 const MAX_CHARS = 2_000;
 
-/** The newest texts that say anything, newest last, each once and cut to what an embedder takes. */
-export function queryTexts(texts: readonly string[]): readonly string[] {
-  const said = texts.filter((text) => text.trim() !== "").slice(-MAX_TEXTS);
-  const newestFirst = new Set(said.reverse().map((text) => clip(text, MAX_CHARS)));
-  return [...newestFirst].reverse();
-}
-
-/** The query as hashes of words with their weights, for ranking without vectors. */
-export function queryWords(texts: readonly string[]): ReadonlyMap<number, number> {
-  const weights = new Map<number, number>();
-  for (const [position, text] of texts.entries()) {
-    const weight = weightOf(position, texts.length);
-    for (const word of wordSetOf(text)) weights.set(word, Math.max(weight, weights.get(word) ?? 0));
+/** The newest parts that say anything, newest last, each text once and cut to what an embedder takes. */
+export function queryParts({ texts, weights }: Pick<RecallQuery, "texts" | "weights">): readonly QueryPart[] {
+  const parts = new Map<string, number>();
+  for (let at = texts.length - 1; at >= 0 && parts.size < MAX_PARTS; at--) {
+    const text = clip(texts[at] as string, MAX_CHARS);
+    const weight = weights?.[at] ?? OLDER_COUNTS ** (texts.length - 1 - at);
+    if (text.trim() !== "" && weight > 0) parts.set(text, Math.max(weight, parts.get(text) ?? 0));
   }
-  return weights;
+  return [...parts].map(([text, weight]) => ({ text, weight, words: knownWordsOf(text) })).reverse();
 }
 
-/** 1 for the newest, which is the last of `length`. */
-export const weightOf = (position: number, length: number): number => OLDER_COUNTS ** (length - 1 - position);
+/** Most texts come again at the next step. */
+function knownWordsOf(text: string): readonly string[] {
+  const known = wordsOfText.get(text);
+  if (known) return known;
+  if (wordsOfText.size >= MAX_KNOWN_TEXTS) wordsOfText.clear();
+  const words = [...new Set(wordsOf(text))];
+  wordsOfText.set(text, words);
+  return words;
+}
+
+const wordsOfText = new Map<string, readonly string[]>();
+const MAX_KNOWN_TEXTS = 64;

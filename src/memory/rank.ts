@@ -4,11 +4,14 @@
  * score = similarity x (1 + 0.06 x importance + 0.04 x recency), recency halving every 200
  * steps (what the similarity is, find.ts says): both can only decide between candidates that are nearly equally near. (A recency that
  * adds to the similarity instead buries what is old: 0.77 against 0.60 recall in a
- * trial on dialogues.) Near-duplicates, told by their words, stand behind everything that
- * differs, but they stand: ten are recalled when ten are there.
+ * trial on dialogues.) Of what is left each next one is the best that says something else: 0.7 of
+ * its score against 0.3 of the words that it shares with one already chosen. Near-duplicates, told by their words,
+ * are given once, the newest of those that are about equally near; the others stand behind everything that
+ * differs, but they stand: ten are recalled when ten are there, and for the same reason no score is too low.
  */
 import type { Recall } from "#core/ports.ts";
 import type { Remembered } from "./rows.ts";
+import { likenessOf, roughLikeness } from "./word-set.ts";
 
 export interface Candidate {
   readonly row: Remembered;
@@ -23,25 +26,110 @@ export interface Choice {
 const IMPORTANCE_WEIGHT = 0.06;
 const RECENCY_WEIGHT = 0.04;
 const HALF_LIFE_STEPS = 200;
-/** Shared words over all words, above which two rows say the same. */
+/** Shared words over all words, from which on two rows say the same. */
 const NEAR_DUPLICATE = 0.7;
+/** Roughly told, rows that share less than this are no near-duplicates. */
+const WORTH_COMPARING = 0.55;
+/** A newer near-duplicate takes the place of one that is nearer by less than this. */
+const ABOUT_EQUAL = 0.9;
+/** What a candidate's own score counts against its being different. */
+const OWN_SHARE = 0.7;
 
-/** At most `count` of the candidates, best first. `lastStep` is the step that ages are counted from. */
-export function choose(candidates: readonly Candidate[], count: number, lastStep: number): Choice {
-  const scored = candidates
-    .map(({ row, similarity }) => ({ row, score: boost(row, similarity, lastStep) }))
-    .sort((a, b) => b.score - a.score || b.row.seq - a.row.seq);
-  const distinct: typeof scored = [];
-  const repeated: typeof scored = [];
-  for (const one of scored) {
-    if (distinct.length === count) break;
-    const repeats = distinct.some(({ row }) => isNearDuplicate(row.words, one.row.words));
-    (repeats ? repeated : distinct).push(one);
+interface Scored {
+  row: Remembered;
+  score: number;
+  /** Shared words over all words, with the chosen one that is most like it. */
+  likeness: number;
+  /** How many of the chosen it was compared with. */
+  compared: number;
+}
+
+/**
+ * At most `count` of the candidates, best first. `lastStep` is the step that ages are counted from. What is missing is taken
+ * from `others`: behind the candidates, but before the near-duplicates among them.
+ */
+export function choose(
+  candidates: readonly Candidate[],
+  count: number,
+  lastStep: number,
+  others: readonly Candidate[] = [],
+): Choice {
+  const chosen: Scored[] = [];
+  const repeated: Scored[] = [];
+  const ranked: Scored[] = [];
+  for (const tier of [candidates, others]) {
+    const from = chosen.length;
+    chooseDistinct(tier.map((candidate) => toScored(candidate, lastStep)).sort(best), count, chosen, repeated);
+    ranked.push(...chosen.slice(from).sort(best));
   }
-  const floor = distinct.at(-1)?.score ?? 0;
-  const behind = repeated.map(({ row, score }) => ({ row, score: Math.min(score, floor) }));
-  const recalls = [...distinct, ...behind].slice(0, count).map(toRecall);
-  return { recalls, distinct: distinct.length };
+  ranked.push(...repeated.sort(best));
+  let floor = Number.POSITIVE_INFINITY;
+  const recalls = ranked.slice(0, count).map(({ row, score }) => {
+    floor = Math.min(floor, score);
+    return toRecall(row, floor);
+  });
+  return { recalls, distinct: chosen.length };
+}
+
+const toScored = ({ row, similarity }: Candidate, lastStep: number): Scored => ({
+  row,
+  score: boost(row, similarity, lastStep),
+  likeness: 0,
+  compared: 0,
+});
+
+const best = (a: Scored, b: Scored): number => b.score - a.score || b.row.seq - a.row.seq;
+
+/**
+ * Maximal marginal relevance (Carbonell and Goldstein 1998). A candidate can only lose by what is chosen, so it is
+ * compared with the chosen only when it would be next. Adds to `chosen` up to `count` in all; `left` is best first.
+ */
+function chooseDistinct(left: Scored[], count: number, chosen: Scored[], repeated: Scored[]): void {
+  const scale = Math.max(left[0]?.score ?? 0, Number.MIN_VALUE);
+  while (chosen.length < count && left.length > 0) {
+    const at = worthiest(left, OWN_SHARE / scale);
+    const next = left[at] as Scored;
+    if (next.compared < chosen.length) {
+      const twin = compare(next, chosen);
+      if (!twin) continue;
+      if (next.row.seq > twin.row.seq && next.score >= ABOUT_EQUAL * twin.score) exchange(next, twin);
+      repeated.push(next);
+    } else chosen.push(next);
+    left.splice(at, 1);
+  }
+}
+
+/** Nothing behind it can be worth more than its own score is. */
+function worthiest(left: readonly Scored[], ownShare: number): number {
+  let best = 0;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < left.length; at++) {
+    const { score, likeness } = left[at] as Scored;
+    const own = ownShare * score;
+    if (own <= most) break;
+    const worth = own - (1 - OWN_SHARE) * likeness;
+    if (worth <= most) continue;
+    most = worth;
+    best = at;
+  }
+  return best;
+}
+
+/** Brings the likeness up to date; the chosen one of which this is a near-duplicate, if there is one. */
+function compare(next: Scored, chosen: readonly Scored[]): Scored | undefined {
+  for (; next.compared < chosen.length; next.compared++) {
+    const other = chosen[next.compared] as Scored;
+    const likeness = roughLikeness(next.row.words, other.row.words);
+    if (likeness >= WORTH_COMPARING && likenessOf(next.row.words, other.row.words) >= NEAR_DUPLICATE) return other;
+    next.likeness = Math.max(next.likeness, likeness);
+  }
+  return undefined;
+}
+
+function exchange(one: Scored, other: Scored): void {
+  const row = one.row;
+  one.row = other.row;
+  other.row = row;
 }
 
 /** A negative similarity is left alone: a boost would push it down. */
@@ -50,42 +138,6 @@ function boost({ importance, step }: Remembered, similarity: number, lastStep: n
   return similarity <= 0 ? similarity : similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency);
 }
 
-/** Whether two ascending sets share at least `NEAR_DUPLICATE` of their words; gives up when too many differ. */
-export function isNearDuplicate(a: Uint32Array, b: Uint32Array): boolean {
-  const total = a.length + b.length;
-  /** shared / (total - shared) >= d, solved for the words that may stand in one set only. */
-  let spare = total - 2 * Math.ceil((NEAR_DUPLICATE * total) / (1 + NEAR_DUPLICATE) - 1e-9);
-  let left = 0;
-  let right = 0;
-  while (left < a.length && right < b.length) {
-    const difference = (a[left] as number) - (b[right] as number);
-    if (difference <= 0) left++;
-    if (difference >= 0) right++;
-    if (difference !== 0 && --spare < 0) return false;
-  }
-  return a.length - left + b.length - right <= spare;
-}
-
-/**
- * Without vectors: shared words, the rare ones counting more, over these rows. Similarities lie
- * in 0..1 and never at 0, so that with nothing in common the newest and most important come first.
- */
-export function byWords(rows: readonly Remembered[], query: ReadonlyMap<number, number>): Candidate[] {
-  const rowsWith = new Map<number, number>();
-  for (const { words } of rows)
-    for (const word of words) if (query.has(word)) rowsWith.set(word, (rowsWith.get(word) ?? 0) + 1);
-  const worth = new Map<number, number>();
-  for (const [word, count] of rowsWith) worth.set(word, (query.get(word) ?? 0) * Math.log(1 + rows.length / count));
-  const sums = rows.map(({ words }) => {
-    let sum = 0;
-    for (const word of words) sum += worth.get(word) ?? 0;
-    return sum / Math.sqrt(words.length + 1);
-  });
-  const highest = Math.max(1e-9, ...sums);
-  return rows.map((row, index) => ({ row, similarity: 0.01 + (0.99 * (sums[index] ?? 0)) / highest }));
-}
-
-const toRecall = ({ row, score }: { readonly row: Remembered; readonly score: number }): Recall => {
-  const { id, step, at, kind, trust, text } = row;
+function toRecall({ id, step, at, kind, trust, text }: Remembered, score: number): Recall {
   return { id, step, at, kind, trust, text, score };
-};
+}

@@ -17,8 +17,8 @@ import { clip } from "#core/text.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
 import { exactIndexes } from "./exact-index.ts";
-import { type AgentMemory, findAllByWords, findNear } from "./find.ts";
-import { queryTexts } from "./query.ts";
+import { type AgentMemory, findRecalls } from "./find.ts";
+import { queryParts } from "./query.ts";
 import { AgentRows } from "./rows.ts";
 import { AgentVectors } from "./vectors.ts";
 
@@ -58,21 +58,27 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   const openIndex = parts.openIndex ?? exactIndexes();
 
   async function recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
-    const texts = queryTexts(query.texts);
+    const parts = queryParts(query);
+    const texts = parts.map(({ text }) => text);
     let memory = await upToDate(query.agent);
-    await embed(memory, texts, signal);
-    if (memory.vectors.embedder !== embedder.id) {
-      memory = await upToDate(query.agent);
+    if (embedder.semantic) {
       await embed(memory, texts, signal);
+      if (memory.vectors.embedder !== embedder.id) {
+        memory = await upToDate(query.agent);
+        if (embedder.semantic) await embed(memory, texts, signal);
+      }
+      await save(memory, false);
     }
-    await save(memory, false);
     try {
-      const found = await findNear(memory, query, texts);
+      const found = await findRecalls(memory, query, parts, {
+        withVectors: embedder.semantic,
+        ...(embedder.semantic ? {} : { embed: () => embed(memory, texts, signal) }),
+      });
       searching.ends();
       return found;
     } catch (error) {
       searching.begins(`Memory goes by shared words, its index cannot be searched: ${toError(error).message}`);
-      return findAllByWords(memory, query, texts);
+      return findRecalls(memory, query, parts, { withVectors: false });
     }
   }
 

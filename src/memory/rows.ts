@@ -8,13 +8,14 @@
 import { hash } from "node:crypto";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow, Store } from "#core/ports.ts";
-import { hashOf, stemOf, wordsOf } from "#util/words.ts";
+import { wordsOf } from "#util/words.ts";
+import { LexicalIndex } from "./lexical-index.ts";
+import { type WordSet, wordSetOf } from "./word-set.ts";
 
 const PAGE_ROWS = 256;
 
 export interface Remembered extends Omit<MemoryRow, "vector" | "embedder"> {
-  /** Hashes of its stemmed words without their digits, ascending, each once. */
-  readonly words: Uint32Array;
+  readonly words: WordSet;
 }
 
 /** A slot that was filled by the last reading, with the vector that the store had for it. */
@@ -25,6 +26,10 @@ export interface Arrival {
 }
 
 export class AgentRows {
+  /** All rows, by their words. */
+  readonly lexical = new LexicalIndex();
+  /** The last recall met so many near-duplicates that the next one looks farther at once. */
+  repetitive = false;
   readonly #agent: string;
   readonly #bySlot: Remembered[] = [];
   readonly #slotOfText = new Map<string, number>();
@@ -83,7 +88,7 @@ export class AgentRows {
     const key = hash("sha1", text, "base64");
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
-    this.#bySlot[slot] = { ...row, words: known === undefined ? wordSetOf(row.text) : this.at(known).words };
+    this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
     this.#dead.delete(slot);
@@ -99,29 +104,10 @@ export class AgentRows {
     if (slot !== undefined && this.at(slot).id === id) this.#dead.add(slot);
     return [];
   }
-}
 
-/** What near-duplicates are found by, and the ranking without vectors. Numbers say which one, not what, and are left out. */
-export function wordSetOf(text: string): Uint32Array {
-  const hashes = new Set<number>();
-  for (const word of wordsOf(text)) {
-    const hash = letterHashOf(word);
-    if (hash !== NO_LETTERS) hashes.add(hash);
+  #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
+    const words = wordsOf(text);
+    this.lexical.add(slot, words, namespace);
+    return wordSetOf(words);
   }
-  return Uint32Array.from(hashes).sort();
-}
-
-const NO_LETTERS = -1;
-/** Words whose hashes are kept ready; the store is emptied when it is full. */
-const MAX_KNOWN_WORDS = 8_192;
-const knownHashes = new Map<string, number>();
-
-function letterHashOf(word: string): number {
-  const known = knownHashes.get(word);
-  if (known !== undefined) return known;
-  const letters = word.replace(/\d+/g, "");
-  const hash = letters === "" ? NO_LETTERS : hashOf(stemOf(letters));
-  if (knownHashes.size >= MAX_KNOWN_WORDS) knownHashes.clear();
-  knownHashes.set(word, hash);
-  return hash;
 }

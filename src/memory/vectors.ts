@@ -37,8 +37,6 @@ interface Found {
 }
 
 export class AgentVectors {
-  /** The last search met so many near-duplicates that the next one looks farther at once. */
-  repetitive = false;
   readonly embedder: string;
   readonly #agent: string;
   readonly #index: VectorIndex;

@@ -54,6 +54,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       return dimensions;
     },
     local: false,
+    semantic: true,
     async embed(texts, signal) {
       const vectors: Float32Array[] = [];
       for (let start = 0; start < texts.length; start += BATCH_TEXTS)

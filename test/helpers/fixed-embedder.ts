@@ -16,8 +16,10 @@ export interface FixedEmbedder extends Embedder {
   vectorOf(text: string): Float32Array;
 }
 
-export function fixedEmbedder(change: Partial<Pick<Embedder, "id" | "dimensions" | "local">> = {}): FixedEmbedder {
-  const { id = "fixed@64", dimensions = 64, local = false } = change;
+export function fixedEmbedder(
+  change: Partial<Pick<Embedder, "id" | "dimensions" | "local" | "semantic">> = {},
+): FixedEmbedder {
+  const { id = "fixed@64", dimensions = 64, local = false, semantic = true } = change;
   const axes = new Map<string, number>();
   const requests: (readonly string[])[] = [];
 
@@ -36,6 +38,7 @@ export function fixedEmbedder(change: Partial<Pick<Embedder, "id" | "dimensions"
     id,
     dimensions,
     local,
+    semantic,
     requests,
     instead: undefined,
     vectorOf,

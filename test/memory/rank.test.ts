@@ -1,7 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { byWords, type Candidate, choose, isNearDuplicate } from "#memory/rank.ts";
-import { type Remembered, wordSetOf } from "#memory/rows.ts";
+import { type Candidate, choose } from "#memory/rank.ts";
+import type { Remembered } from "#memory/rows.ts";
+import { likenessOf, roughLikeness, type WordSet, wordSetOf } from "#memory/word-set.ts";
+import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<Remembered> = {}): Remembered => ({
   id: `a/${seq}`,
@@ -13,7 +15,7 @@ const row = (seq: number, text: string, change: Partial<Remembered> = {}): Remem
   trust: "agent",
   importance: 0.4,
   text,
-  words: wordSetOf(text),
+  words: wordSetOf(wordsOf(text)),
   change: seq,
   ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
   ...change,
@@ -77,8 +79,14 @@ describe("a near-duplicate", () => {
     ["is no other than nothing", "", "", true],
     ["is not nothing", "alpha", "", false],
   ])("%s", (_title, a, b, expected) => {
-    expect(isNearDuplicate(wordSetOf(a), wordSetOf(b))).toBe(expected);
-    expect(isNearDuplicate(wordSetOf(b), wordSetOf(a))).toBe(expected);
+    const [words, others] = [wordSetOf(wordsOf(a)), wordSetOf(wordsOf(b))];
+    expect(likenessOf(words, others) >= 0.7).toBe(expected);
+    expect(likenessOf(others, words) >= 0.7).toBe(expected);
+  });
+
+  const setOf = (numbers: readonly number[]): WordSet => ({
+    hashes: Uint32Array.from(numbers).sort(),
+    sketch: new Uint32Array(16),
   });
 
   it("is told exactly as by shared words over all words", () => {
@@ -87,24 +95,19 @@ describe("a near-duplicate", () => {
       fc.property(sets, sets, (a, b) => {
         const all = new Set([...a, ...b]);
         const shared = a.filter((word) => b.includes(word)).length;
-        const expected = all.size === 0 || shared / all.size >= 0.7;
-        expect(isNearDuplicate(Uint32Array.from(a).sort(), Uint32Array.from(b).sort())).toBe(expected);
+        const expected = all.size === 0 ? 1 : shared / all.size;
+        expect(likenessOf(setOf(a), setOf(b))).toBe(expected);
       }),
     );
   });
-});
 
-describe("ranking by words", () => {
-  const rows = ["the red strings", "the blue strings", "the soup is hot"].map((text, seq) => row(seq, text));
-  const query = (text: string) => new Map([...wordSetOf(text)].map((word) => [word, 1]));
-
-  it("lets rare words count more than common ones", () => {
-    const scored = byWords(rows, query("blue strings the"));
-    expect(scored.map(({ similarity }) => similarity).indexOf(1)).toBe(1);
-  });
-
-  it("leaves newest and most important to decide when nothing is shared", () => {
-    expect(new Set(byWords(rows, query("nothing of this")).map(({ similarity }) => similarity)).size).toBe(1);
-    expect(byWords([], query("anything"))).toEqual([]);
+  it("is never taken for another text by the sketch of its words", () => {
+    const words = fc.uniqueArray(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 120 });
+    fc.assert(
+      fc.property(words, words, (kept, others) => {
+        const [a, b] = [wordSetOf(kept), wordSetOf([...kept, ...others.slice(0, kept.length / 3)])];
+        if (likenessOf(a, b) >= 0.7) expect(roughLikeness(a, b)).toBeGreaterThanOrEqual(0.55);
+      }),
+    );
   });
 });

@@ -1,0 +1,26 @@
+/** lexical-settings.ts -- the figures that shared words are weighed by; chosen on the dev half of test/data/memory alone. */
+export interface LexicalSettings {
+  /** What the row before, the one after and so on lend to a row: their distance and their share. */
+  readonly window: readonly (readonly [distance: number, share: number])[];
+  /** How much a word counts that is only spelled like a word of the query. */
+  readonly alikeShare: number;
+  /** How soon a repeated word stops to count more, and how much a long row is held back. */
+  readonly saturation: number;
+  readonly lengthShare: number;
+  /** The rarest words of a text that are searched for. */
+  readonly maxTerms: number;
+}
+
+export const LEXICAL_SETTINGS: LexicalSettings = {
+  window: [
+    [-1, 0.5],
+    [1, 0.3],
+    [-2, 0.35],
+    [2, 0.15],
+    [-3, 0.2],
+  ],
+  alikeShare: 0.3,
+  saturation: 1.2,
+  lengthShare: 0.4,
+  maxTerms: 24,
+};

@@ -1,0 +1,77 @@
+/**
+ * word-set.ts -- the words of a row as a set: how much two rows say the same.
+ *
+ * Numbers say which one, not what, and are left out. Beside the set lies a sketch of it, one bit for each word in
+ * 512, which tells in a few instructions about how much is shared.
+ */
+import { hashOf, stemOf } from "#util/words.ts";
+
+export interface WordSet {
+  /** Hashes of the stemmed words without their digits, ascending, each once. */
+  readonly hashes: Uint32Array;
+  readonly sketch: Uint32Array;
+}
+
+const SKETCH_CELLS = 16;
+
+/** `words` as `wordsOf` gives them. */
+export function wordSetOf(words: readonly string[]): WordSet {
+  const hashes = new Set<number>();
+  const sketch = new Uint32Array(SKETCH_CELLS);
+  for (const word of words) {
+    const hash = letterHashOf(word);
+    if (hash === NO_LETTERS) continue;
+    hashes.add(hash);
+    const cell = (hash >>> 5) % SKETCH_CELLS;
+    sketch[cell] = (sketch[cell] as number) | (1 << (hash & 31));
+  }
+  return { hashes: Uint32Array.from(hashes).sort(), sketch };
+}
+
+/** Shared words over all words: 1 for the same words, of two rows without any, too. */
+export function likenessOf({ hashes: a }: WordSet, { hashes: b }: WordSet): number {
+  if (a.length + b.length === 0) return 1;
+  let shared = 0;
+  let left = 0;
+  let right = 0;
+  while (left < a.length && right < b.length) {
+    const difference = (a[left] as number) - (b[right] as number);
+    if (difference === 0) shared++;
+    if (difference <= 0) left++;
+    if (difference >= 0) right++;
+  }
+  return shared / (a.length + b.length - shared);
+}
+
+/** About the same by the sketches; for long rows too high by as much as chance would have them share. */
+export function roughLikeness({ sketch: a }: WordSet, { sketch: b }: WordSet): number {
+  let shared = 0;
+  let all = 0;
+  for (let cell = 0; cell < SKETCH_CELLS; cell++) {
+    shared += bitsOf((a[cell] as number) & (b[cell] as number));
+    all += bitsOf((a[cell] as number) | (b[cell] as number));
+  }
+  return all === 0 ? 1 : shared / all;
+}
+
+/** How many bits of 32 are set. */
+function bitsOf(cell: number): number {
+  let bits = cell - ((cell >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+const NO_LETTERS = -1;
+/** Words whose hashes are kept ready; the store is emptied when it is full. */
+const MAX_KNOWN_WORDS = 8_192;
+const knownHashes = new Map<string, number>();
+
+function letterHashOf(word: string): number {
+  const known = knownHashes.get(word);
+  if (known !== undefined) return known;
+  const letters = word.replace(/\d+/g, "");
+  const hash = letters === "" ? NO_LETTERS : hashOf(stemOf(letters));
+  if (knownHashes.size >= MAX_KNOWN_WORDS) knownHashes.clear();
+  knownHashes.set(word, hash);
+  return hash;
+}
