@@ -45,7 +45,7 @@ export interface Rules {
  */
 const MAX_DEATHS = 3;
 
-/** Requests for one step, whatever they fail with, until it is paused. */
+/** Requests for one step, whatever they fail with, until it is paused, or known that the server is out of order. */
 export const MAX_TRIES = 8;
 
 /** Model calls and commands are numbered by step: an id that needs no randomness and reads well. */
@@ -61,7 +61,7 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "asking":
       return afterLostReply(state, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && state.modelFailures < rules.maxModelFailures
+      return isBefore(now, phase.at) && (state.outage || state.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
         : askAgain(state, phase.callId, rules, now);
     case "reading":
@@ -102,7 +102,8 @@ function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Da
 
 /** A question without an answer: asking again costs money but changes nothing in the world. */
 function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
-  if (state.modelFailures >= rules.maxModelFailures || state.failedTries.length >= MAX_TRIES)
+  const isSpent = state.modelFailures >= rules.maxModelFailures || state.failedTries.length >= MAX_TRIES;
+  if (isSpent && !state.outage)
     return pause("model-unreachable", `The model did not answer ${state.failedTries.length} times in a row.`);
   const limit = limitReached(state, state.step, now);
   if (limit) return pause(limit.code, limit.reason);

@@ -149,6 +149,8 @@ export type EventBody =
       readonly retryAt: string | null;
       /** The next attempt is another request, which heeds what the server said: no failure of the model. */
       readonly changed?: true;
+      /** The server is out of order: it is tried again from time to time, for as long as that takes. */
+      readonly outage?: true;
       /** The model that is asked from now on until that time, in place of one that fails for good. */
       readonly fallback?: Fallback;
     } & OfCall)

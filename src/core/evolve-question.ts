@@ -20,13 +20,17 @@ export function modelFailed(
   const open = state.open[callId];
   const model = open?.kind === "model" ? open.model : "";
   const isOther = fallback !== state.fallback;
+  const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
+  // What has not worked for so long has not worked now.
+  if (state.outage && event.outage) return inPhase(settle(state, callId, false), event, phase);
   const failed = {
     ...settle(state, callId, mayHaveBeenCharged(code)),
     fallback,
+    outage: event.outage ? { since: at } : state.outage,
     failedTries: [...state.failedTries, { model, code }],
     modelFailures: isOther ? 0 : state.modelFailures + (changed ? 0 : 1),
   };
-  return inPhase(failed, event, { kind: "retrying", callId, at: retryAt ?? at });
+  return inPhase(failed, event, phase);
 }
 
 /** The failures before an answer are over. */
@@ -34,6 +38,7 @@ export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]):
   ...state,
   fallback,
   failedTries: [],
+  outage: null,
   modelFailures: 0,
 });
 

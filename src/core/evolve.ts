@@ -9,7 +9,7 @@ import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from
 import { type At, closeCall, inPhase, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend } from "./spending.ts";
-import { type AgentState, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import { headOf } from "./text.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
@@ -83,7 +83,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-paused":
       return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
-      return { ...answeredBy(state, null), paused: null, badReplies: 0, deaths: 0, repetition: null };
+      return agentResumed(state, event);
     case "turn-started":
       return inPhase({ ...state, turn: event.turn, fallback: null }, event, { kind: "thinking" });
     case "turn-finished":
@@ -151,6 +151,13 @@ function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-int
   if (!open?.intent) return counted;
   const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
   return { ...counted, open: { ...state.open, [callId]: seen } };
+}
+
+/** Counted anew; and a server that is out of order is tried at once. */
+function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
+  const resumed = { ...answeredBy(state, null), paused: null, badReplies: 0, deaths: 0, repetition: null };
+  const { phase } = activeFrame(state);
+  return state.outage && phase.kind === "retrying" ? inPhase(resumed, event, { ...phase, at: event.at }) : resumed;
 }
 
 function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {

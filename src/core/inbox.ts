@@ -43,7 +43,7 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
         ? []
         : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
     case "resume":
-      return state.paused ? [{ type: "agent-resumed" }] : [];
+      return state.paused || state.outage ? [{ type: "agent-resumed" }] : [];
     case "settings": {
       const { type: _type, ...settings } = message;
       return [{ type: "settings-changed", ...settings }];

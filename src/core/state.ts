@@ -133,6 +133,8 @@ export interface AgentState {
   readonly modelFailures: number;
   /** Tries of the open question that failed, oldest first. */
   readonly failedTries: readonly { readonly model: string; readonly code: string }[];
+  /** Since when the server is out of order; the tries meanwhile are not counted. */
+  readonly outage: { readonly since: string } | null;
   /** In place of the agent's own model. */
   readonly fallback: Fallback | null;
   readonly usage: Usage & { readonly modelCalls: number };
@@ -169,6 +171,7 @@ export const initialState: AgentState = {
   badReplies: 0,
   modelFailures: 0,
   failedTries: [],
+  outage: null,
   fallback: null,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },
   lost: { tokens: 0, usd: 0 },

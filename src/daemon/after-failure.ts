@@ -5,6 +5,7 @@
  *   waited for            until the time that the server named, however far off; else a second, two, four … sixty
  *   another model         the agent's own is gone, or has failed as often as its code allows
  *   asked for otherwise   the model would not answer this: it is told so in the next step
+ *   tried now and then    an agent of the background whose server is out of order: each minute, until it is not
  *   paused                all else, with a code that says who can help
  *
  * Nothing of it touches a command: a question is open only while none runs.
@@ -63,6 +64,17 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
   "http-refused",
 ]);
 
+/** What a server says, or does not say, that will work again by itself. */
+const OUTAGES: ReadonlySet<string> = new Set([
+  "server-error",
+  "no-connection",
+  "connection-lost",
+  "unknown-host",
+  "timeout",
+  "rate-limited",
+]);
+const PROBE_EVERY_MS = 60_000;
+
 export function afterFailure(
   failure: Failure,
   question: FailedQuestion,
@@ -98,6 +110,8 @@ export function afterFailure(
     return [told(retryAt(failure.retry.afterMs, state, circumstances))];
   if (mayGoOn && other !== null)
     return [told(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];
+  if (state.settings.background && failure.retry && OUTAGES.has(code) && !isHopeless(code, state))
+    return [told(probeAt(failure.retry.afterMs, state, circumstances), { outage: true })];
   const pauseCode = PAUSE_CODES[code] ?? (failure.retry ? "model-unreachable" : "model-refused");
   const often = failure.retry && tries > 1 ? `The model did not answer ${tries} times in a row. ` : "";
   return [told(null), { type: "agent-paused", code: pauseCode, reason: often + message }];
@@ -112,6 +126,11 @@ const isHopeless = (code: string, { usage }: AgentState): boolean => code === "u
 const MAX_WAIT_MS = 24 * 3_600_000;
 const MAX_BACKOFF_MS = 60_000;
 const MAX_LATER_MS = 1_000;
+
+/** A minute later, or when the server said, whichever is later. */
+function probeAt(afterMs: number | null, state: AgentState, circumstances: Circumstances): Date {
+  return retryAt(Math.max(PROBE_EVERY_MS, afterMs ?? 0), state, circumstances);
+}
 
 /** Never before the time that the server named. */
 function retryAt(afterMs: number | null, { modelFailures }: AgentState, { now, random }: Circumstances): Date {

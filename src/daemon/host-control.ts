@@ -180,7 +180,7 @@ export function createHostControl(parts: HostControlParts): Control {
     await deliver(row.id, { type: "settings", ...settings, background: true }, `${key}/settings`);
     await deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id);
-    return done(row, state.paused ? "" : "It was not paused.");
+    return done(row, state.paused || state.outage ? "" : "It was not paused.");
   }
 
   async function answer(name: string, given: Answer): Promise<Done> {

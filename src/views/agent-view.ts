@@ -48,6 +48,7 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return phase.outcome;
   if (state.paused) return PAUSE_WORDS[state.paused.code] ?? `paused: ${state.paused.code}`;
+  if (state.outage) return "waiting: model";
   if (phase.kind === "awaiting-approval") return "waiting: approval";
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
   return hosted ? "running" : "interrupted";
@@ -68,6 +69,8 @@ const MACHINE_MS = 30_000;
 function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);
+  if (state.outage && phase.kind === "retrying")
+    return `The model has not answered since ${state.outage.since}; it is tried each minute, next at ${phase.at}.`;
   if (phase.kind === "retrying") return `The model did not answer; it is asked again at ${phase.at}.`;
   if (phase.kind === "waiting" && phase.until !== null) return `Until ${phase.until}.`;
   return null;

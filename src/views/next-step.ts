@@ -23,6 +23,14 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
       ],
     };
   if (state.paused) return { why: PAUSES[state.paused.code].why, todo: PAUSES[state.paused.code].todo.map(of(agent)) };
+  if (state.outage)
+    return {
+      why: `The model has not answered since ${state.outage.since}. It is tried each minute, and nothing is lost meanwhile.`,
+      todo: [
+        { text: "Check the server", command: "goald doctor" },
+        { text: "Try it now", command: `goald resume ${agent}` },
+      ],
+    };
   if (phase.kind === "awaiting-approval")
     return {
       why: "It waits for a yes before it runs a command.",

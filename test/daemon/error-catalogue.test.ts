@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
-import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import type { AgentSettings, PauseCode, RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
@@ -19,10 +19,11 @@ interface Given {
   readonly fallbackModel?: string;
   readonly baseUrl?: (baseUrl: string) => string;
   readonly temperature?: number;
+  readonly settings?: Partial<AgentSettings>;
 }
 
 /** The real loop and the real client, against a real server; only time is not real. */
-async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature }: Given) {
+async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature, settings = {} }: Given) {
   const think = numberedModel(ledger(2));
   let isMended = false;
   const server: OpenAIServer = await startOpenAIServer({
@@ -38,7 +39,13 @@ async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature
     replySchema: replySchemaOf((await loadRegistry(["commands"])).all),
     ...(temperature === undefined ? {} : { temperature }),
   });
-  const loop = await makeLoop({ script: [], model, maxModelFailures: 8, ...(fallbackModel ? { fallbackModel } : {}) });
+  const loop = await makeLoop({
+    script: [],
+    model,
+    settings,
+    maxModelFailures: 8,
+    ...(fallbackModel ? { fallbackModel } : {}),
+  });
   return {
     server,
     loop,
@@ -175,6 +182,76 @@ describe("what does not pass pauses, and the work goes on when it is mended", ()
     await using given = await under({ fails: (_request, index) => answers[index % answers.length] });
     expect((await given.loop.run()).paused?.code).toBe("model-unreachable");
     expect(given.server.chats).toHaveLength(8);
+  });
+});
+
+describe("an agent of the background whose server is out of order", () => {
+  it.each<[title: string, answer: Answer, tries: number, code: string]>([
+    ["500", error(500, "oops"), 7, "server-error"],
+    ["503", error(503, "loading"), 7, "server-error"],
+    ["a reset", { fault: "close" }, 7, "connection-lost"],
+    ["408", error(408, "slow"), 4, "timeout"],
+    ["429 without a time", error(429, "too many"), 8, "rate-limited"],
+  ])("tries it each minute until it is not, and goes on by itself: %s", async (_title, answer, tries, code) => {
+    const times = tries + 20;
+    await using given = await under({
+      fails: (_request, index) => (index < times ? answer : undefined),
+      settings: { background: true },
+    });
+    const { loop, server } = given;
+    const state = await loop.run();
+    expect(isDone(state)).toBe(true);
+    expect(state).toMatchObject({ outage: null, failedTries: [], modelFailures: 0 });
+    expect(await failures(loop)).toEqual(Array(times).fill(code));
+    for (const waited of loop.clock.slept.slice(tries)) expect(waited).toBeGreaterThanOrEqual(60_000);
+    expect(loop.clock.slept.slice(tries - 1)).toEqual(Array(21).fill(60_000));
+    expect(server.chats).toHaveLength(times + 3);
+    await expectOnce(loop);
+  });
+
+  it("is not charged for tries of a server that has not worked for so long", async () => {
+    await using given = await under({
+      fails: (_request, index) => (index < 40 ? error(500, "oops") : undefined),
+      settings: { background: true },
+    });
+    const state = await given.loop.run();
+    const asked = (await given.loop.events()).find((event) => event.type === "model-asked");
+    expect(state.lost.tokens).toBeGreaterThan(0);
+    expect(state.lost.tokens).toBeLessThanOrEqual(7 * (asked?.reservedTokens ?? 0));
+  });
+
+  it("waits no longer than it may live, and pauses for what does not pass by itself", async () => {
+    const deadline = "2026-11-20T09:00:00.000Z";
+    await using limited = await under({ fails: () => error(503, "no"), settings: { background: true, deadline } });
+    expect((await limited.loop.run()).paused).toMatchObject({ code: "time-limit" });
+
+    await using refused = await under({
+      fails: (_request, index) => (index < 9 ? error(503, "no") : error(401, "no", "invalid_api_key")),
+      settings: { background: true },
+    });
+    expect((await refused.loop.run()).paused).toMatchObject({ code: "key-refused" });
+  });
+
+  it("is tried at once when a person says so", async () => {
+    let isDown = true;
+    await using given = await under({
+      fails: () => (isDown ? error(503, "no", null, { "retry-after": "7200" }) : undefined),
+      settings: { background: true },
+    });
+    const { loop } = given;
+    const until = new Error("a person comes");
+    const sleep = loop.clock.sleep;
+    loop.clock.sleep = async (ms, signal) => {
+      if (loop.clock.slept.length >= 9) throw until;
+      return sleep.call(loop.clock, ms, signal);
+    };
+    await expect(loop.run()).rejects.toBe(until);
+    loop.clock.sleep = sleep;
+    isDown = false;
+    const before = loop.clock.now().getTime();
+    await loop.store.deliver(loop.row.id, "go", { type: "resume" }, loop.clock.now().toISOString());
+    expect(isDone(await loop.run())).toBe(true);
+    expect(loop.clock.now().getTime() - before).toBeLessThan(7_200_000);
   });
 });
 
