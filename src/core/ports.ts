@@ -348,6 +348,13 @@ export type ModelAnswer =
         readonly isChanged?: boolean;
       } | null;
     };
+export interface ModelTerms {
+  readonly mode: OutputMode;
+  /** null: not known. */
+  readonly contextTokens: number | null;
+  /** What the form of the reply takes of a request in this mode, beside its messages. */
+  readonly formatTokens?: number;
+}
 export interface LanguageModel {
   /**
    * Contract: resolves for every failure outside; rejects only when `signal` is aborted, with its reason. `onText` is
@@ -355,7 +362,7 @@ export interface LanguageModel {
    */
   complete(request: ModelRequest, signal: AbortSignal, onText?: (piece: string) => void): Promise<ModelAnswer>;
   /** How the server takes requests for this model, as far as it is known; absent: in plain text, whatever their length. */
-  terms?(model: string): Promise<{ readonly mode: OutputMode; readonly contextTokens: number | null }>;
+  terms?(model: string): Promise<ModelTerms>;
   /** Told whether a reply that was asked for in this mode could be read. */
   noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
   /** Told how many tokens, request and reply together, the server is believed to take; null: that was no help. */

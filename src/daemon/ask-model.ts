@@ -9,7 +9,7 @@ import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
-import type { Clock, LanguageModel, LongTermMemory, ModelAnswer } from "#core/ports.ts";
+import type { Clock, LanguageModel, LongTermMemory, ModelAnswer, ModelTerms } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
@@ -63,16 +63,15 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const prompt = await composePrompt(state, parts, room);
+  const { prompt, mode, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing is left to leave out: when it goes on, what was believed of the server is found out anew.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
     return pause({ code: "prompt-too-long", reason: prompt.tooLong });
   }
-  const reserved = reserve(prompt.tokens, room.replyTokens, price);
+  const reserved = reserve(prompt.tokens + formatTokens, room.replyTokens, price);
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
-  const mode = terms?.mode ?? "plain";
   const request = { model, messages: prompt.messages };
   const asked: NewEvent = {
     type: "model-asked",
@@ -125,6 +124,15 @@ function reserve(promptTokens: number, replyTokens: number, price: Price | undef
 
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
   effectless({ events: [{ type: "agent-paused", ...why }] });
+
+/** The form of the reply takes room too; where there is none for it, the words of the prompt must do. */
+async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
+  const { mode = "plain", formatTokens = 0 } = terms ?? {};
+  const less = { ...room, contextTokens: room.contextTokens - formatTokens };
+  const prompt = await composePrompt(state, parts, less);
+  if (formatTokens === 0 || !("tooLong" in prompt)) return { prompt, mode, formatTokens };
+  return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
+}
 
 /** The query is the short-term memory itself; what it shows is never recalled. */
 async function composePrompt(

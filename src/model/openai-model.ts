@@ -32,6 +32,8 @@ export interface OpenAIModelSettings extends ModelServer {
 }
 
 const OFFERED_NAMES = 10;
+/** Of JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
@@ -47,6 +49,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? openMemoryFile());
 
+  const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
+
   /** The failure, and what is learned from it. */
   async function explain(thrown: unknown, sent: Sent | undefined, asked: Asked, model: string): Promise<Failure> {
     const failure = explainFailure(thrown, asked);
@@ -61,7 +65,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   return {
     async terms(model) {
       const { mode, contextTokens } = await terms.of(model);
-      return { mode: settings.replySchema || mode !== "json_schema" ? mode : "json_object", contextTokens };
+      if (mode !== "json_schema") return { mode, contextTokens };
+      return settings.replySchema ? { mode, contextTokens, formatTokens } : { mode: "json_object", contextTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),

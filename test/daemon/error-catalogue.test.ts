@@ -5,11 +5,12 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { replySchemaOf } from "#reply/reply-schema.ts";
-import { type Loop, makeLoop } from "../helpers/loop.ts";
+import { done, type Loop, makeLoop } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { type Answer, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import type { Streaming } from "../helpers/openai-stream.ts";
+import { scriptedModel } from "../helpers/scripted-model.ts";
 
 const KEY = "sk-planted-5Wn2cX8vTq1";
 
@@ -377,6 +378,26 @@ describe("a prompt that is too long", () => {
     expect(new Set(codes)).toEqual(new Set(["context-overflow"]));
     expect(codes.length).toBeLessThanOrEqual(3);
     expect(state.step).toBeGreaterThan(3);
+  });
+});
+
+describe("the form that a reply is bound to", () => {
+  it("counts with the request, and is left out where there is no room for it", async () => {
+    const first = async (contextTokens: number, formatTokens: number) => {
+      const scripted = scriptedModel([done()]);
+      const terms = async () => ({ mode: "json_schema", contextTokens: null, formatTokens }) as const;
+      const loop = await makeLoop({ script: [], model: { ...scripted, terms }, contextTokens });
+      expect(isDone(await loop.run())).toBe(true);
+      const asked = (await loop.events()).find((event) => event.type === "model-asked");
+      return { mode: asked?.mode, reservedTokens: asked?.reservedTokens ?? 0, sent: scripted.requests[0]?.mode };
+    };
+    const bare = await first(8_000, 0);
+    expect(await first(8_000, 1_500)).toEqual({ ...bare, reservedTokens: bare.reservedTokens + 1_500 });
+    expect(await first(bare.reservedTokens + 100, 1_500)).toEqual({
+      mode: "json_object",
+      sent: "json_object",
+      reservedTokens: bare.reservedTokens,
+    });
   });
 });
 
