@@ -46,6 +46,19 @@ const ROOMS: readonly Room[] = [
   withTypes(room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "robots-parser"), "#http/http\\.ts"),
   // Posts for people to read: by the seam that it is handed.
   room("src/social/*.ts", CORE, UTIL, "node:crypto"),
+  // From the bytes of a page to its text and passages. No network: what is read is handed in.
+  room(
+    "src/page/*.ts",
+    CORE,
+    UTIL,
+    "node:(buffer|path|worker_threads)",
+    "@joplin/turndown-plugin-gfm",
+    "@mozilla/readability",
+    "html-encoding-sniffer",
+    "linkedom",
+    "turndown",
+    "unpdf",
+  ),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
   withTypes(
     room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "node:async_hooks", "node:fs"),

@@ -1,0 +1,177 @@
+/**
+ * markdown.ts -- a part of a document as Markdown: headings, lists, tables, code and links, for reading and quoting.
+ *
+ * Words are not escaped, so that what is quoted from the text stands on the page. Images are their alternative text. Tables are
+ * written here: the plugin's ask for every row's place among all rows, which takes a large table quadratic time, and it
+ * asks by `table.rows`, which linkedom does not have. A table for layout comes as what stands in it.
+ */
+import gfm from "@joplin/turndown-plugin-gfm";
+import Turndown from "turndown";
+import { type Element, isText, type Node } from "./dom.ts";
+import { resolveLink } from "./links.ts";
+
+export function toMarkdown(root: Element, base: string): string {
+  const service = new Turndown({
+    headingStyle: "atx",
+    bulletListMarker: "-",
+    codeBlockStyle: "fenced",
+    hr: "---",
+  });
+  service.escape = (text) => text;
+  service.use([gfm.strikethrough, gfm.taskListItems, gfm.highlightedCodeBlock]);
+  service.remove(["script", "style", "title", "button"]);
+  service.addRule("break", {
+    filter: "br",
+    replacement: (_content, node: Node) => (isSecondBreak(node) ? "\n\n" : "\n"),
+  });
+  addLinks(service, base);
+  addCode(service);
+  addLists(service);
+  addTables(service);
+  return service.turndown(root);
+}
+
+/** Two in a row are how old pages part paragraphs. */
+function isSecondBreak(node: Node): boolean {
+  let before = node.previousSibling;
+  while (before && isText(before) && before.textContent.trim() === "") before = before.previousSibling;
+  return before?.nodeName === "BR";
+}
+
+function addLinks(service: Turndown, base: string): void {
+  service.addRule("link", {
+    filter: "a",
+    replacement: (content, anchor: Element) => {
+      const href = resolveLink(anchor.getAttribute("href"), base);
+      return href === undefined ? content : linkFirstLine(content, href);
+    },
+  });
+  service.addRule("image", {
+    filter: "img",
+    replacement: (_content, image: Element) => {
+      const text = (image.getAttribute("alt") ?? "").replace(/\s+/g, " ").trim();
+      return text.length < 3 ? "" : `[image: ${text}]`;
+    },
+  });
+}
+
+/** A link around whole blocks, such as a card or one that was never closed, is the link of its first line. */
+function linkFirstLine(content: string, href: string): string {
+  const address = href.replaceAll("(", "%28").replaceAll(")", "%29");
+  const lines = content.split("\n");
+  const first = lines.findIndex((line) => line.trim() !== "");
+  const [, mark = "", text = ""] = /^(\s*(?:#{1,6} |- |> |\d{1,9}\. )?)(.*)$/.exec(lines[first] ?? "") ?? [];
+  const name = text.trim();
+  if (name === "" || name === href || name.startsWith("|")) return content;
+  lines[first] = `${mark}[${name}](${address})${text.endsWith(" ") ? " " : ""}`;
+  return lines.join("\n");
+}
+
+function addCode(service: Turndown): void {
+  service.addRule("preformatted", {
+    filter: "pre",
+    replacement: (_content, block: Element) => {
+      const code = textWithBreaks(block).replace(/^\n+/, "").trimEnd();
+      const classes = `${block.className} ${block.querySelector("code")?.className ?? ""}`;
+      const language = /\b(?:language|lang|highlight-source|brush:?)[-\s]([\w+#-]+)/.exec(classes)?.[1] ?? "";
+      const longest = Math.max(2, ...[...code.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+      const fence = "`".repeat(Math.min(longest + 1, 20));
+      return code === "" ? "" : `\n\n${fence}${language}\n${code}\n${fence}\n\n`;
+    },
+  });
+}
+
+function textWithBreaks(node: Node): string {
+  let text = "";
+  for (let child = node.firstChild; child; child = child.nextSibling)
+    text += child.nodeName === "BR" ? "\n" : child.nodeType === 3 ? child.textContent : textWithBreaks(child);
+  return text;
+}
+
+function addLists(service: Turndown): void {
+  service.addRule("item", {
+    filter: "li",
+    replacement: (content, item: Element) => {
+      const lines = content.replace(/^\n+/, "").trimEnd().split("\n");
+      if (lines.every((line) => line === "")) return "";
+      const mark = item.parentNode?.nodeName === "OL" ? `${numberOf(item)}. ` : "- ";
+      const inner = lines.map((line, index) => (index === 0 || line === "" ? line : " ".repeat(mark.length) + line));
+      return `${mark}${inner.join("\n")}\n`;
+    },
+  });
+}
+
+const numbers = new WeakMap<Element, number>();
+/** Items come in order: each counts the one before it. */
+function numberOf(item: Element): number {
+  const list = item.parentNode as Element;
+  const number = (numbers.get(list) ?? (Number.parseInt(list.getAttribute("start") ?? "1", 10) || 1) - 1) + 1;
+  numbers.set(list, number);
+  return number;
+}
+
+// ---------------------------------------------------------------- tables
+
+const MAX_SPAN = 20;
+
+function addTables(service: Turndown): void {
+  const layouts = new WeakMap<Element, boolean>();
+  const isLayout = (table: Element): boolean => {
+    const known = layouts.get(table) ?? looksLikeLayout(table);
+    layouts.set(table, known);
+    return known;
+  };
+  service.addRule("cell", {
+    filter: ["td", "th"],
+    replacement: (content, cell: Element) => {
+      const table = tableOf(cell);
+      if (!table || isLayout(table)) return `\n\n${content.trim()}\n\n`;
+      const text = inOneLine(content).replaceAll("|", "\\|");
+      const span = Math.min(MAX_SPAN, Number.parseInt(cell.getAttribute("colspan") ?? "1", 10) || 1);
+      return ` ${text} |${" |".repeat(Math.max(0, span - 1))}`;
+    },
+  });
+  service.addRule("row", {
+    filter: "tr",
+    replacement: (content, row: Element) => {
+      const table = tableOf(row);
+      return !table || isLayout(table) ? content : `\n|${content.replaceAll("\n", "")}`;
+    },
+  });
+  service.addRule("rows", { filter: ["thead", "tbody", "tfoot"], replacement: (content) => `\n${content}\n` });
+  service.addRule("caption", { filter: "caption", replacement: (content) => `\n${content.trim()}\n` });
+  service.addRule("table", {
+    filter: "table",
+    replacement: (content, table: Element) => `\n\n${isLayout(table) ? content : withRule(content)}\n\n`,
+  });
+}
+
+const inOneLine = (content: string): string =>
+  content
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
+
+/** Rows with the line below the first that makes a table of them; anything else, such as the caption, goes above. */
+function withRule(content: string): string {
+  const lines = content.split("\n").filter((line) => line.trim() !== "");
+  const rows = lines.filter((line) => line.startsWith("|"));
+  const others = lines.filter((line) => !line.startsWith("|"));
+  const [head = "", ...body] = rows;
+  const columns = head.replaceAll("\\|", "").split("|").length - 2;
+  const table = rows.length === 0 ? [] : [head, `|${" --- |".repeat(Math.max(1, columns))}`, ...body];
+  return `${others.join("\n")}${others.length > 0 ? "\n\n" : ""}${table.join("\n")}`;
+}
+
+function looksLikeLayout(table: Element): boolean {
+  if (/^(?:presentation|none)$/.test(table.getAttribute("role") ?? "")) return true;
+  if (table.querySelector("table,h1,h2,h3,pre")) return true;
+  return table.querySelector("td + td,th + td,th + th,td + th") === null;
+}
+
+function tableOf(cell: Element): Element | null {
+  let above = cell.parentNode;
+  while (above && above.nodeName !== "TABLE") above = above.parentNode;
+  return above;
+}

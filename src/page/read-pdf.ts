@@ -1,0 +1,73 @@
+/**
+ * read-pdf.ts -- the text of a PDF, page by page, as far as limits and time allow.
+ *
+ * Each page is a section, so that a passage says where it stands. Nothing is loaded from elsewhere and nothing drawn.
+ * Throws an Error whose message is a sentence for people where nothing can be read.
+ */
+import { getDocumentProxy, getMeta } from "unpdf";
+import type { Readable } from "./readable.ts";
+
+const MAX_PAGES = 300;
+const MAX_CHARS = 1_000_000;
+/** More than this between two lines, in heights of a line, parts two paragraphs. */
+const PARAGRAPH_GAP = 1.6;
+
+type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+/** `isLate` is asked before each page: what was read by then is the answer. */
+export async function readPdf(bytes: Uint8Array, isLate: () => boolean): Promise<Readable> {
+  const pdf = await open(bytes);
+  const pages: string[] = [];
+  let chars = 0;
+  let number = 0;
+  while (number < Math.min(pdf.numPages, MAX_PAGES) && chars < MAX_CHARS && !isLate()) {
+    number += 1;
+    const text = await textOf(pdf, number);
+    chars += text.length;
+    if (text !== "") pages.push(`## Page ${number}\n\n${text}`);
+  }
+  const remarks = number < pdf.numPages ? [`Only the first ${number} of ${pdf.numPages} pages were read.`] : [];
+  if (pages.length === 0) remarks.push("There is no text in this PDF: its pages are probably pictures.");
+  return { title: await titleOf(pdf), text: pages.join("\n\n"), links: [], remarks };
+}
+
+async function open(bytes: Uint8Array): Promise<Pdf> {
+  try {
+    return await getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false });
+  } catch (error) {
+    const isLocked = (error as { name?: unknown } | null)?.name === "PasswordException";
+    throw new Error(isLocked ? "The PDF is locked with a password." : "The PDF is damaged and cannot be read.");
+  }
+}
+
+async function textOf(pdf: Pdf, number: number): Promise<string> {
+  try {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    let text = "";
+    let line: { readonly y: number; readonly height: number } | undefined;
+    for (const item of items) {
+      if (!("str" in item)) continue;
+      const y = Number(item.transform[5]);
+      const height = item.height || line?.height || 0;
+      const isLower =
+        line !== undefined && item.str.trim() !== "" && line.y - y > PARAGRAPH_GAP * line.height && line.height > 0;
+      if (isLower) text += "\n\n";
+      if (item.str.trim() !== "") line = { y, height };
+      text += item.str + (item.hasEOL ? "\n" : "");
+    }
+    page.cleanup();
+    return text.trim();
+  } catch {
+    return "";
+  }
+}
+
+async function titleOf(pdf: Pdf): Promise<string> {
+  try {
+    const { info } = await getMeta(pdf);
+    return typeof info.Title === "string" ? info.Title : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,40 @@
+/** untyped.d.ts -- packages that bring no types of their own, as far as this room uses them. */
+
+declare module "html-encoding-sniffer" {
+  export default function sniffEncoding(
+    bytes: Uint8Array,
+    options?: {
+      readonly xml?: boolean;
+      readonly transportLayerEncodingLabel?: string | undefined;
+      readonly defaultEncoding?: string;
+      readonly maxPrescanBytes?: number;
+    },
+  ): string;
+}
+
+declare module "turndown" {
+  interface Rule {
+    readonly filter: string | readonly string[] | ((node: never) => boolean);
+    readonly replacement: (content: string, node: never) => string;
+  }
+  export default class TurndownService {
+    constructor(options?: Readonly<Record<string, string>>);
+    escape(text: string): string;
+    addRule(name: string, rule: Rule): this;
+    remove(names: readonly string[]): this;
+    use(plugins: readonly ((service: TurndownService) => void)[]): this;
+    turndown(root: object): string;
+  }
+}
+
+declare module "@joplin/turndown-plugin-gfm" {
+  import type TurndownService from "turndown";
+
+  type Plugin = (service: TurndownService) => void;
+  const plugins: {
+    readonly strikethrough: Plugin;
+    readonly taskListItems: Plugin;
+    readonly highlightedCodeBlock: Plugin;
+  };
+  export default plugins;
+}

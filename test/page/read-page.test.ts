@@ -1,0 +1,183 @@
+import { globSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { createPageReader, type PageReader } from "../../src/page/read-page.ts";
+
+const FOLDER = "test/data/pages";
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html",
+  json: "application/json",
+  csv: "text/csv",
+  md: "text/markdown; charset=utf-8",
+  xml: "application/rss+xml",
+  pdf: "application/pdf",
+};
+const SAID_BY_HEADER: Readonly<Record<string, string>> = { "windows-1251.html": 'text/html; Charset="windows-1251"' };
+const URL = "https://site.example/a/b";
+const signal = new AbortController().signal;
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+const reader = createPageReader();
+afterAll(() => reader.close());
+const read = (page: string | Uint8Array, type: string | null = "text/html", by: PageReader = reader) =>
+  by.read(typeof page === "string" ? bytesOf(page) : page, type, URL, signal);
+
+describe("a page", () => {
+  const names = globSync("*.expected", { cwd: FOLDER }).map((name) => name.replace(/\.expected$/, ""));
+
+  it.each(names.sort())("%s is read as what stands beside it", async (name) => {
+    const expected = readFileSync(`${FOLDER}/${name}.expected`, "utf8");
+    const said = JSON.parse(expected.slice(0, expected.indexOf("\n")));
+    const type = SAID_BY_HEADER[name] ?? TYPES[name.split(".").at(-1) as string] ?? "";
+    const page = await read(readFileSync(`${FOLDER}/${name}`), type);
+    expect(`${page.text}\n`).toBe(expected.slice(expected.indexOf("\n") + 1));
+    expect({ title: page.title, remarks: page.remarks, links: page.links.map(({ href }) => href) }).toEqual(said);
+  });
+
+  it("is told by its first bytes where nobody says what it is", async () => {
+    expect((await read("<!doctype html><p>Words", null)).text).toBe("Words");
+    expect((await read("<p>Words", "application/octet-stream")).text).toBe("<p>Words");
+    expect((await read(readFileSync(`${FOLDER}/paper.pdf`), "nonsense")).title).toBe("On sails");
+    expect((await read("\ufeff\uff21 mark", "text/plain")).text).toBe("\uff21 mark");
+  });
+
+  it.each([
+    ["image/png", bytesOf("\u0089PNG")],
+    ["image/svg+xml", bytesOf("<svg/>")],
+    ["application/zip", bytesOf("PK")],
+    ["video/mp4", bytesOf("x")],
+    ["text/plain", Uint8Array.of(1, 0, 0, 2)],
+    [null, Uint8Array.of(1, 0, 0, 2)],
+  ])("of the type %s is refused", async (type, bytes) => {
+    await expect(read(bytes, type)).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining(type ?? "octet-stream"),
+      hint: expect.stringContaining("download_file"),
+    });
+  });
+
+  it.each([
+    ["%PDF-1.4 nothing else", "damaged"],
+    ["", "damaged"],
+  ])("that says it is a PDF and is %j is refused with a reason", async (text, reason) => {
+    await expect(read(text, "application/pdf")).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining(reason),
+    });
+  });
+
+  it("keeps no characters that nobody sees, in no part of it", async () => {
+    const page = await read(
+      "<title>a\u202eb\u001b]0;x\u0007</title><p><a href='/x'>c\u200b\u{e0041}d</a> \u00ade\ud800f 👩‍🚒 می‌خواهم",
+    );
+    expect(page).toMatchObject({
+      title: "ab",
+      text: "[cd](https://site.example/x) e\ufffdf 👩‍🚒 می‌خواهم",
+      links: [{ text: "cd" }],
+    });
+  });
+
+  it("gives links that are absolute, on the web, and there once", async () => {
+    const page = await read(
+      `<base href="/docs/"><a href="a#x">A</a> <a href="a#y">again</a> <a href="javascript:alert(1)">no</a> <a href="mailto:x@y.z">no</a>
+       <a href="//other.example/b">B</a> <a href="https://name:word@c.example/">C</a> <a href="#top">no</a> <a href="/${"x".repeat(2000)}">no</a>`,
+    );
+    expect(page.links).toEqual([
+      { text: "A", href: "https://site.example/docs/a" },
+      { text: "B", href: "https://other.example/b" },
+      { text: "C", href: "https://c.example/" },
+    ]);
+    const many = await read(
+      Array.from({ length: 500 }, (_, index) => `<a href="/${index}">link number ${index}</a>`).join(" "),
+    );
+    expect(many.links).toHaveLength(200);
+  });
+});
+
+describe("a hostile page", () => {
+  const HOSTILE: readonly (readonly [string, string, RegExp])[] = [
+    [
+      "a long article",
+      `<article>${`<p>${"Some words, with commas, here. ".repeat(20)}</p>`.repeat(8_000)}`,
+      /^Some words/,
+    ],
+    ["200,000 elements", "<p>word, <b>x</b></p>".repeat(100_000), /^word, x\n\nword/],
+    ["50,000 nested blocks", `${"<div>".repeat(50_000)}deep words`, /^deep words$/],
+    ["2,000 nested lists", `${"<ul><li>".repeat(2_000)}deep`, /deep$/],
+    ["a table of 20,000 rows", `<table>${"<tr><td>1</td><td>2</td></tr>".repeat(20_000)}`, /^\| 1 \| 2/],
+    ["300,000 attributes", `<p ${"a='x' ".repeat(300_000)}>words`, /^words$/],
+    ["quotes that stay open", `${'<a href="x '.repeat(100_000)}`, /^/],
+    ["nothing but angle brackets", "<".repeat(300_000), /^<<</],
+    ["300,000 entities", "&amp;".repeat(300_000), /^&&&/],
+    ["a comment that stays open", `words<!--${"-".repeat(500_000)}`, /^words/],
+    ["a tag that stays open", `words <b ${"x ".repeat(200_000)}`, /^words/],
+    ["50,000 spaces in code", `<pre>\`\`\`${" ".repeat(50_000)}x</pre>`, /^````/],
+  ];
+
+  it.each(HOSTILE)("of %s is read in its time", async (_what, html, expected) => {
+    expect((await read(html)).text).toMatch(expected);
+  });
+
+  it.each(["hang", "exit", "throw", "memory"])(
+    "that makes the thread %s is read plainly, and the next one as ever",
+    async (what) => {
+      const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+      const stubborn = createPageReader({
+        program,
+        memoryMb: 64,
+        timeLimitMs: what === "hang" ? 700 : 10_000,
+        plainTimeLimitMs: 10_000,
+      });
+      try {
+        const page = await read(`<title>T</title><h1>Words</h1><p>${what}`, "text/html", stubborn);
+        expect(page).toMatchObject({ title: "T", text: `# Words\n\n${what}` });
+        expect(page.remarks[0]).toMatch(/too much to be taken apart/);
+        if (what !== "hang")
+          await expect(read(`always ${what}`, "text/html", stubborn)).rejects.toMatchObject({ code: "GOALD_WEB" });
+        expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
+      } finally {
+        await stubborn.close();
+      }
+    },
+    40_000,
+  );
+
+  it("that is not waited for any longer lets go at once", async () => {
+    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+    const stubborn = createPageReader({ program });
+    const reason = new Error("enough");
+    await expect(stubborn.read(bytesOf("hang"), "text/html", URL, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const reading = stubborn.read(bytesOf("hang"), "text/html", URL, controller.signal);
+    setTimeout(() => controller.abort(reason), 200);
+    await expect(reading).rejects.toBe(reason);
+    expect(stubborn.isRunning).toBe(false);
+    await stubborn.close();
+  });
+});
+
+describe("the thread", () => {
+  it("starts with the first page, ends when idle, and starts again", async () => {
+    const brief = createPageReader({ idleMs: 50 });
+    expect(brief.isRunning).toBe(false);
+    await read("<p>one", "text/html", brief);
+    expect(brief.isRunning).toBe(true);
+    await delay(400);
+    expect(brief.isRunning).toBe(false);
+    expect((await read("<p>two", "text/html", brief)).text).toBe("two");
+    await brief.close();
+    await expect(read("<p>three", "text/html", brief)).rejects.toMatchObject({ code: "GOALD_WEB" });
+  });
+});
+
+describe("the negative control", () => {
+  it("is a page with boilerplate, which all of its text would show", async () => {
+    const { readPlainHtml } = await import("../../src/page/plain-html.ts");
+    const html = readFileSync(`${FOLDER}/news.html`, "utf8");
+    const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
+    const all = readPlainHtml(html, URL).text;
+    const { text } = await read(html);
+    expect(boilerplate.filter((words) => all.includes(words))).toEqual(boilerplate);
+    expect(boilerplate.filter((words) => text.includes(words))).toEqual([]);
+  });
+});

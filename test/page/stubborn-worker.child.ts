@@ -1,0 +1,23 @@
+/** stubborn-worker.child.ts -- a page thread that hangs, dies or floods where a tree is wanted, and reads plainly as the real one. */
+import { parentPort } from "node:worker_threads";
+import { type Reading, readBytes } from "../../src/page/read-bytes.ts";
+
+parentPort?.on("message", (reading: Reading) => {
+  void answer(reading).then((given) => parentPort?.postMessage(given));
+});
+
+async function answer(reading: Reading): Promise<unknown> {
+  const text = new TextDecoder().decode(reading.bytes);
+  if (!reading.isPlain || text.includes("always")) {
+    if (text.includes("hang")) for (;;);
+    if (text.includes("exit")) process.exit(3);
+    if (text.includes("throw")) setImmediate(() => void thrown());
+    if (text.includes("memory")) for (const all: unknown[] = []; ; ) all.push(new Array(100_000).fill(all.length));
+  }
+  const isThrown = text.includes("throw") && (!reading.isPlain || text.includes("always"));
+  return isThrown ? new Promise(() => {}) : { value: await readBytes(reading) };
+}
+
+function thrown(): never {
+  throw new Error("thrown on purpose");
+}
