@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { Attended } from "#daemon/attended.ts";
-import { stateOf } from "#views/load-agent.ts";
+import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Host } from "./main.ts";
 import { type Nets, serveHost } from "./main-serve.ts";
 
@@ -24,10 +24,10 @@ const GRACE_MS = 5_000;
 /** Nobody who reads slowly holds up the end of the run. */
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
-/** Rejects with GOALD_DAEMON when it cannot listen. */
+/** `socket`: where calls are taken, or why they are not; then, and when nobody can listen there, none are taken. */
 export async function serveForeground(
   host: Host,
-  socket: string,
+  socket: string | Error,
   { attended, ...nets }: Nets & { readonly attended: Attended },
 ): Promise<ForegroundServer> {
   const guests = createGuests(host);
@@ -37,6 +37,7 @@ export async function serveForeground(
     ...nets,
     attended,
     role: "foreground",
+    onUnserved: ({ message }) => host.log.warn(`This run takes no calls: ${message}`),
     onOpen: (id) => guests.note(id),
     reload: async () => {
       throw onTerminal("goes on with the settings that it has read");
@@ -46,6 +47,8 @@ export async function serveForeground(
     },
     limits: LIMITS,
   });
+  for (const { id, wakeAt } of await descendantsOf(attended.id, host.store)) if (wakeAt !== null) supervisor.tell(id);
+  attended.onSent((agents) => agents.forEach(supervisor.tell));
   return {
     close: async () => {
       serving.setStopping();

@@ -27,7 +27,10 @@ export type Nets = Pick<ComposeOptions, "redact" | "scrub">;
 
 export interface ServeParts extends Pick<HostControlParts, "reload" | "shutdown">, Nets {
   readonly host: Host;
-  readonly socket: string;
+  /** Where calls are taken; or why they are not. */
+  readonly socket: string | Error;
+  /** Told why no calls are taken; without it that is thrown. */
+  onUnserved?(reason: Error): void;
   readonly role: DaemonStatus["role"];
   /** An agent that this process runs itself, beside those of the supervisor. */
   readonly attended?: Attended;
@@ -44,7 +47,7 @@ export interface Serving {
   close(reason: string): Promise<void>;
 }
 
-/** Takes calls when it resolves. Rejects with GOALD_DAEMON when it cannot listen. */
+/** Takes calls when it resolves. Rejects with GOALD_DAEMON when it cannot listen, unless `onUnserved` is told. */
 export async function serveHost(parts: ServeParts): Promise<Serving> {
   const { host, socket, attended } = parts;
   const { home, store } = host;
@@ -52,8 +55,8 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
   const meter = createLoopMeter(() => performance.now());
   let isStopping = false;
   let server: LocalServer | undefined;
-  const others = superviseOthers(parts, problems, meter);
-  const supervisor = attended ? withAttended(others, attended, store) : others;
+  const others = superviseOthers(parts, problems, meter, (agent) => supervisor.tell(agent));
+  const supervisor: Supervisor = attended ? withAttended(others, attended, store) : others;
   const status = createStatus(parts, problems, meter);
   const control = createHostControl({
     store,
@@ -67,19 +70,25 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
     shutdown: parts.shutdown,
     removeFolder: (row) => removeFolder(home, row),
   });
-  server = await startServer({
-    control,
-    socket,
-    redact: (text) => parts.redact(text),
-    onProblem: (problem) => problems.tell("", problem),
-    ...(parts.limits ? { limits: parts.limits } : {}),
-  });
+  try {
+    if (typeof socket !== "string") throw socket;
+    server = await startServer({
+      control,
+      socket,
+      redact: (text) => parts.redact(text),
+      onProblem: (problem) => problems.tell("", problem),
+      ...(parts.limits ? { limits: parts.limits } : {}),
+    });
+  } catch (thrown) {
+    if (!parts.onUnserved) throw thrown;
+    parts.onUnserved(toError(thrown));
+  }
   return {
     supervisor,
     setStopping: () => {
       isStopping = true;
     },
-    close: server.close,
+    close: async (reason) => server?.close(reason),
   };
 }
 
@@ -105,7 +114,13 @@ function createProblems({ host: { log }, redact }: ServeParts): Problems {
   };
 }
 
-function superviseOthers(parts: ServeParts, problems: Problems, meter: ReturnType<typeof createLoopMeter>): Supervisor {
+/** `tell`: reaches all agents of the host, the attended one too. */
+function superviseOthers(
+  parts: ServeParts,
+  problems: Problems,
+  meter: ReturnType<typeof createLoopMeter>,
+  tellAgent: (agent: string) => void,
+): Supervisor {
   const { host } = parts;
   const { store, log } = host;
   const { tell } = problems;
@@ -123,6 +138,7 @@ function superviseOthers(parts: ServeParts, problems: Problems, meter: ReturnTyp
       stepLogs.set(id, logStep);
       for (const event of events) logStep(event);
     },
+    onSent: (agents) => agents.forEach(tellAgent),
     onStopped: async (id) => problems.forget(id),
     report: tell,
     onIdle: (id) => {

@@ -17,6 +17,8 @@ export function serviceStates(settings: Settings): ServiceStates {
   return {
     // Whoever runs an agent has a model for it.
     advisor: { ready: true },
+    // Each agent has its own (main.ts).
+    agents: { ready: true },
     posts: stateOf(
       xKeysOf(settings),
       "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",

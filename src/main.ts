@@ -1,5 +1,5 @@
 /**
- * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-services.ts, main-shared.ts, main-daemon.ts, main-foreground.ts and main-serve.ts are more pages of it).
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-services.ts, main-shared.ts, main-daemon.ts, main-family.ts, main-foreground.ts and main-serve.ts are more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.
@@ -29,6 +29,7 @@ import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
+import { familyOf } from "./main-family.ts";
 import { serviceStates } from "./main-services.ts";
 import { openShared, type Shared } from "./main-shared.ts";
 import { readVersion } from "./shipped.ts";
@@ -184,6 +185,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     services,
+    family: familyOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: tape?.clock ?? systemClock,
     signal: options.signal,

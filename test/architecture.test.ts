@@ -161,6 +161,7 @@ describe("the import table", () => {
     expect(all.filter((file) => !covered.has(file))).toEqual([
       "src/main-catalogue.ts",
       "src/main-daemon.ts",
+      "src/main-family.ts",
       "src/main-foreground.ts",
       "src/main-serve.ts",
       "src/main-services.ts",

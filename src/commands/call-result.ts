@@ -67,12 +67,23 @@ export function checkWrite(name: string, write: CommandWrite): void {
       if (write.kind === "timer" && write.at !== null && Number.isNaN(Date.parse(write.at)))
         refuse(`a timer at ${clipped(write.at)}`);
       return;
-    case "spawn":
-      if (typeof write.spec?.name !== "string") refuse("an agent without a name");
+    case "start":
+      if (![write.name, write.task, write.prompt].every(isText))
+        refuse(`an agent without a name, task and prompt of up to ${MAX_WORDS_CHARS} characters`);
+      return;
+    case "tell":
+      if (!isText(write.agent) || !isText(write.text)) refuse("words without a text or the agent's key");
+      return;
+    case "end":
+      if (!isText(write.agent)) refuse("the end of an agent without its key");
       return;
     default:
       refuse(`a write of kind ${clipped((write as { kind?: unknown } | undefined)?.kind)}`);
   }
 }
+
+/** Words for another agent: short enough to lie in one event. */
+const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
+const MAX_WORDS_CHARS = 10_000;
 
 const clipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

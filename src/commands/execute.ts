@@ -4,10 +4,10 @@
  * A failure is an observation. Nothing that a command does wrong, throws or floods
  * can stop the loop; only a full disk or a bug in goald itself passes through.
  */
-import { type CommandContext, fail, type Waiting } from "#core/command.ts";
+import { type CommandContext, type CommandWrite, fail, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { Observation } from "#core/event.ts";
-import type { FileChange, OpenWorkspace, StagedWrite, Workspace } from "#core/ports.ts";
+import type { FileChange, OpenWorkspace, Workspace } from "#core/ports.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
 import { checkWrite, readResult } from "./call-result.ts";
@@ -37,7 +37,7 @@ export interface Execution<T> {
   readonly result: T;
   /** Files changed, in order, with the content to keep. */
   readonly files: readonly FileChange[];
-  readonly staged: readonly StagedWrite[];
+  readonly staged: readonly CommandWrite[];
 }
 
 /** What the command records before it begins. Resolves to an observation when it already knows that it cannot run. */
@@ -99,7 +99,7 @@ async function within<T>(
 ): Promise<Execution<T>> {
   const { command, agent, callId, step } = call;
   const files: FileChange[] = [];
-  const staged: StagedWrite[] = [];
+  const staged: CommandWrite[] = [];
   using limit = startTimeLimit(call.signal, command.timeoutMs);
   const inTime = (): void => {
     if (limit.isOver)

@@ -58,6 +58,7 @@ const ORDER = [
   "generate_image",
   "send_tweet",
   "read_audio_from_file",
+  "ask_user",
 ];
 const LAST = ["do_nothing", "task_complete"];
 

@@ -6,6 +6,7 @@
  * had one, GOALD_ otherwise; of several the first that is set wins.
  */
 
+import { FAMILY_SETTINGS } from "./family-settings.ts";
 import { SERVICE_SETTINGS } from "./service-settings.ts";
 import { WEB_SETTINGS } from "./web-settings.ts";
 
@@ -196,6 +197,7 @@ const TABLE = [
     ...wholeNumber(1, 100),
     meaning: "Failed model calls in a row that pause an agent.",
   },
+  ...FAMILY_SETTINGS,
   {
     name: "daemon.concurrency",
     environment: ["GOALD_MODEL_CONCURRENCY"],

@@ -38,6 +38,12 @@ export interface Settings {
     readonly maxBadReplies: number;
     readonly maxModelFailures: number;
   };
+  readonly agents: {
+    readonly maxDepth: number;
+    readonly maxChildren: number;
+    readonly sharePercent: number;
+    readonly answerSeconds: number;
+  };
   readonly daemon: {
     readonly concurrency: number;
     /** null: no limit of ours. */

@@ -7,6 +7,7 @@
  * `effect`; a command never decides about itself.
  */
 import type { Observation, WaitFor } from "./event.ts";
+import type { FamilyWish } from "./family.ts";
 import type { InboxMessage, StagedWrite, Workspace } from "./ports.ts";
 import type { ServiceName, Services } from "./services.ts";
 
@@ -108,10 +109,14 @@ export interface CommandContext {
 }
 
 type Answer = { readonly message: Extract<InboxMessage, { readonly type: "answer" }> };
-/** What a command may stage: an answer to a call that waits, never a person's words, approval or settings. */
+/**
+ * What a command may stage: an answer to a call that waits, and wishes about the agent's own agents, which goald grants or
+ * refuses by the agent's limits. Never a person's words, approval or settings, and no agent with rights of its own choice.
+ */
 export type CommandWrite =
-  | Extract<StagedWrite, { readonly kind: "memory" | "spawn" }>
-  | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & Answer);
+  | Extract<StagedWrite, { readonly kind: "memory" }>
+  | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & Answer)
+  | FamilyWish;
 
 /** What `run` returns when the answer comes later: the call stays open and costs nothing meanwhile. */
 export interface Waiting {

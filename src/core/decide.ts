@@ -8,9 +8,9 @@
  */
 import type { Annotations, Effect } from "./command.ts";
 import { stricter } from "./command.ts";
-import type { NewEvent, PauseCode, WaitFor } from "./event.ts";
+import type { NewEvent, Observation, PauseCode, WaitFor } from "./event.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
-import { circleOf, noticeDue } from "./loops.ts";
+import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
 import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, type Phase } from "./state.ts";
 import type { Text } from "./text.ts";
@@ -91,6 +91,7 @@ function think(state: AgentState, rules: Rules, now: Date): Move {
   if (limit) return pause(limit.code, limit.reason);
   const notice = noticeDue(state);
   if (notice) return record(notice);
+  if (isIdle(state)) return wait(state, "agent", null, now);
   return { kind: "ask", callId: modelCallId(step), step, attempt: 1 };
 }
 
@@ -176,10 +177,23 @@ function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting"
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
   if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
-  const text = waitFor === "time" ? `Waited until ${until}.` : `No answer came by ${until}.`;
-  const status = waitFor === "time" ? "ok" : "failed";
-  const observation = { status, text, source: "goald", artifacts: [] } as const;
+  const observation = { ...endOfWait(state, callId, waitFor, until), source: "goald", artifacts: [] } as const;
   return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
+}
+
+function endOfWait(
+  state: AgentState,
+  callId: string,
+  waitFor: WaitFor,
+  until: string,
+): Pick<Observation, "status" | "text"> {
+  if (waitFor === "time") return { status: "ok", text: `Waited until ${until}.` };
+  const [key, child] = Object.entries(state.children).find(([, each]) => each.callId === callId) ?? [];
+  if (waitFor !== "agent" || !child) return { status: "failed", text: `No answer came by ${until}.` };
+  const text =
+    `${child.name} (key ${key}) is working. Its answer will come to you as a message, as soon as there is one. ` +
+    "Go on with something else meanwhile.";
+  return { status: "ok", text };
 }
 
 /** Waiting costs nothing, but the agent waits no longer than it may live. */

@@ -19,6 +19,7 @@
  *   lease, epoch who may append now, and how often that has changed
  */
 import type { Annotations, Effect } from "./command.ts";
+import type { FamilyEvent, Origin } from "./family-event.ts";
 import type { Text } from "./text.ts";
 
 /** The version that this code writes; `upcast` reads every older one. */
@@ -82,6 +83,10 @@ export type PauseCode =
   | "person"
   | "stopped"
   | "killed"
+  /** The agent that started it was stopped. */
+  | "parent"
+  /** The agent that started it does not need it any more. */
+  | "ended"
   | "step-limit"
   | "token-limit"
   | "budget"
@@ -114,6 +119,8 @@ export type EventBody =
       readonly name: string;
       readonly role: string;
       readonly goals: readonly string[];
+      /** Absent: a person did. */
+      readonly startedBy?: Origin;
     } & GivenSettings)
   | ({ readonly type: "settings-changed" } & Partial<AgentSettings>)
   | { readonly type: "goals-changed"; readonly goals: readonly string[] }
@@ -201,7 +208,8 @@ export type EventBody =
   | { readonly type: "agent-resumed" }
   /** More to do after the last turn was finished: new goals, or a person's words. */
   | { readonly type: "turn-started"; readonly turn: number }
-  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string };
+  | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
+  | FamilyEvent;
 
 /** An event before the writer has stamped it; the frame defaults to the root. */
 export type NewEvent = EventBody & { readonly frame?: number };

@@ -5,6 +5,7 @@
  * clock, makes no id. `state = events.reduce(evolve, initialState)`.
  */
 import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
+import { agentEnded, agentReported, agentStarted, agentTold, bornOf, taskReceived, withMade } from "./evolve-family.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import { type At, closeCall, inPhase, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
@@ -15,8 +16,9 @@ import { headOf } from "./text.ts";
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   switch (event.type) {
     case "agent-created": {
-      const { name, role, goals } = event;
-      return { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
+      const { name, role, goals, startedBy } = event;
+      const created = { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
+      return startedBy ? bornOf(startedBy, created) : created;
     }
     case "settings-changed": {
       const fallback = event.model === undefined ? state.fallback : null;
@@ -85,9 +87,19 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-resumed":
       return agentResumed(state, event);
     case "turn-started":
-      return inPhase({ ...state, turn: event.turn, fallback: null }, event, { kind: "thinking" });
+      return inPhase({ ...state, turn: event.turn, fallback: null, made: [] }, event, { kind: "thinking" });
     case "turn-finished":
       return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
+    case "agent-started":
+      return agentStarted(state, event);
+    case "agent-told":
+      return agentTold(state, event);
+    case "agent-ended":
+      return agentEnded(state, event);
+    case "agent-reported":
+      return agentReported(state, event);
+    case "task-received":
+      return taskReceived(state, event);
   }
 }
 
@@ -177,7 +189,7 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const deaths = isUnseen ? state.deaths : 0;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const closed = closeCall({ ...counted, tainted, deaths }, callId);
+  const closed = closeCall(withMade({ ...counted, tainted, deaths }, observation.artifacts), callId);
   const finished = thinking(closed, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inPhase(finished, event, { kind: "closing", reason: headOf(text) });

@@ -9,6 +9,7 @@
  * hears them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
+import { nextTurn, receiveFromKin } from "./inbox-family.ts";
 import type { InboxMessage } from "./ports.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 
@@ -35,7 +36,7 @@ export function listens(state: AgentState): boolean {
 export function receive(message: InboxMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "say":
-      return [...nextTurn(state), { type: "message-received", from: message.from, text: message.text }];
+      return receiveWords(message, state);
     case "approval":
       return receiveApproval(message, state);
     case "pause":
@@ -52,11 +53,23 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
       return [...nextTurn(state), { type: "goals-changed", goals: message.goals }];
     case "answer":
       return receiveAnswer(message, state);
+    case "task":
+    case "halt":
+    case "go-on":
+    case "end":
+    case "report":
+      return receiveFromKin(message, state);
   }
 }
 
-const nextTurn = (state: AgentState): readonly NewEvent[] =>
-  isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];
+/** They answer a question that the agent has asked and waits with. */
+function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, state: AgentState): readonly NewEvent[] {
+  const { phase } = activeFrame(state);
+  const open = phase.kind === "waiting" && phase.waitFor === "person" && openCommand(state, phase.callId);
+  if (!open) return [...nextTurn(state), { type: "message-received", from, text }];
+  const observation = { status: "ok", text, source: "person", artifacts: [] } as const;
+  return [{ type: "command-finished", step: open.step, callId: phase.callId, observation, durationMs: 0 }];
+}
 
 function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
   const { phase } = activeFrame(state);

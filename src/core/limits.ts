@@ -7,6 +7,7 @@
  * person reads says what was allowed, what is spent, and how to go on.
  */
 import type { PauseCode, Usage } from "./event.ts";
+import type { Spending } from "./family-event.ts";
 import type { AgentState } from "./state.ts";
 
 export interface LimitReached {
@@ -29,17 +30,34 @@ export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
   return (fresh * price.input + cached * price.cachedInput + usage.outputTokens * price.output) / 1_000_000;
 }
 
-/** Certain and possible: what the server said, what was lost, and what is reserved for a call without an end. */
-export function spentOf(state: AgentState): { readonly tokens: number; readonly usd: number } {
-  let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens;
-  let usd = state.costUsd + state.lost.usd;
+/**
+ * Certain and possible: what the server said, what was lost, what is reserved for a call without an end, and what those
+ * that it started have spent or may still spend.
+ */
+export function spentOf(state: AgentState): Spending {
+  const others = spentByOthers(state);
+  const steps = state.step + others.steps;
+  let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens + others.tokens;
+  let usd = state.costUsd + state.lost.usd + others.usd;
   for (const open of Object.values(state.open)) {
     const reserved =
       open.kind === "model" ? { tokens: open.reservedTokens, usd: open.reservedUsd } : open.intent?.reserved;
     tokens += reserved?.tokens ?? 0;
     usd += reserved?.usd ?? 0;
   }
-  return { tokens, usd };
+  return { steps, tokens, usd };
+}
+
+/** By those that it started: what each that works may spend in all, what the others have spent. */
+export function spentByOthers({ children, endedSpent }: AgentState): Spending {
+  let { steps, tokens, usd } = endedSpent;
+  for (const { isWorking, reach, spent } of Object.values(children)) {
+    const most = (allowed: number | null, told: number): number => (isWorking ? Math.max(allowed ?? 0, told) : told);
+    steps += most(reach.stepLimit, spent.steps);
+    tokens += most(reach.tokenLimit, spent.tokens);
+    usd += most(reach.budgetUsd, spent.usd);
+  }
+  return { steps, tokens, usd };
 }
 
 /**
@@ -70,7 +88,8 @@ const TURNED_DOWN: ReadonlySet<string> = new Set([
 export function limitReached(state: AgentState, step: number, now: Date): LimitReached | undefined {
   const { stepLimit, tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
-  if (stepLimit !== null && step > stepLimit) return stepsSpent(stepLimit);
+  const others = spentByOthers(state).steps;
+  if (stepLimit !== null && step + others > stepLimit) return stepsSpent(stepLimit, others);
   if (tokenLimit !== null && spent.tokens >= tokenLimit) return tokensSpent(tokenLimit, spent.tokens);
   // Nothing spent of nothing allowed is no reason yet: a local model costs nothing.
   if (budgetUsd !== null && spent.usd > 0 && spent.usd >= budgetUsd) return moneySpent(budgetUsd, spent.usd);
@@ -106,9 +125,11 @@ export function earlier(one: string | null, other: string | null): string | null
 
 // ---------------------------------------------------------------- in words
 
-const stepsSpent = (limit: number): LimitReached => ({
+const stepsSpent = (limit: number, others: number): LimitReached => ({
   code: "step-limit",
-  reason: `The limit of ${limit} ${limit === 1 ? "step" : "steps"} is reached. ${goOn("--max-steps 100")}`,
+  reason:
+    `The limit of ${limit} ${limit === 1 ? "step" : "steps"} is reached` +
+    `${others === 0 ? "" : `, ${others} of them taken by or set aside for the agents that it started`}. ${goOn("--max-steps 100")}`,
 });
 
 function tokensSpent(limit: number, spent: number, next?: number): LimitReached {

@@ -28,6 +28,10 @@ export function noticeDue({ repetition }: AgentState): NewEvent | undefined {
   return { type: "repetition-noticed", step, callId, count };
 }
 
+/** It has been told and does nothing new, while others work for it: their next word is waited for, which costs nothing. */
+export const isIdle = ({ repetition, children }: AgentState): boolean =>
+  repetition?.noticed === true && Object.values(children).some(({ isWorking }) => isWorking);
+
 /** What the model reads. */
 export const noticeText = (name: string, count: number): string =>
   `You have asked for ${name} with the same arguments ${count} times in a row. The same again will bring nothing new: ` +

@@ -6,6 +6,7 @@
  * Longer than a file should be, so that the whole outside stands on one page: types and their contracts, no code.
  */
 import type { AgentSettings, GivenSettings, Observation, OutputMode, RecordedEvent, Usage } from "./event.ts";
+import type { FamilyMessage, Origin } from "./family-event.ts";
 
 export interface Clock {
   now(): Date;
@@ -21,7 +22,9 @@ export interface AgentSpec extends GivenSettings {
   readonly goals: readonly string[];
   /** Agent id of the parent, for a sub-agent. */
   readonly parent?: string;
-  /** Its id, for one that is played again; GOALD_CONFLICT when it is taken. Else the slug of its name. */
+  /** What it is born with then. */
+  readonly startedBy?: Origin;
+  /** Its id, for one that is played again or that another agent starts; GOALD_CONFLICT when it is taken. Else the slug of its name. */
   readonly id?: string;
 }
 
@@ -74,7 +77,9 @@ export type InboxMessage =
   /** In place of those it has; of a finished agent they open the next turn. */
   | { readonly type: "goals"; readonly goals: readonly string[] }
   /** The end of a command's wait: a child's answer, a person's reply. */
-  | { readonly type: "answer"; readonly callId: string; readonly observation: Observation };
+  | { readonly type: "answer"; readonly callId: string; readonly observation: Observation }
+  /** Between an agent and those that it starts. */
+  | FamilyMessage;
 
 export interface InboxRow {
   /** Idempotency key: the same key is delivered once. */

@@ -152,19 +152,25 @@ export interface Posts {
   >;
 }
 
-/** What an agent may know of those that it started. Starting, telling and removing are staged. */
+/** What an agent may know of those that it started. Starting, telling and ending them are wishes that a command stages. */
 export interface AgentDirectory {
   children(): Promise<readonly ChildAgent[]>;
+  /** By its key, or by its name where only one has that. */
   child(key: string): Promise<ChildAgent | undefined>;
+  /** Why there is no such agent, and which there are. */
+  unknown(key: string): string;
+  /** ISO time until which a call waits for an agent's answer before it goes on without. */
+  answerBy(): string;
 }
 export interface ChildAgent {
   /** What commands call it by. */
   readonly key: string;
   readonly name: string;
   readonly task: string;
-  readonly standing: "working" | "waiting" | "paused" | "finished";
-  /** Its last answer, if it gave one. */
-  readonly answer: string | null;
+  /** In a few words, such as `working`, `finished`, `waits for a person`, `paused: budget`. */
+  readonly standing: string;
+  /** A task would set it going, or is heard with its next step; false for one that a person has stopped. */
+  readonly listens: boolean;
   readonly step: number;
 }
 

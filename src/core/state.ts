@@ -14,10 +14,11 @@ import type {
   Usage,
   WaitFor,
 } from "./event.ts";
+import type { Origin, Reach, Spending } from "./family-event.ts";
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
-export const STATE_VERSION = 4;
+export const STATE_VERSION = 5;
 
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -33,8 +34,8 @@ export interface Message {
   /** The event that it came from. */
   readonly seq: number;
   readonly step: number;
-  readonly kind: "reply" | "result" | "problem" | "feedback";
-  /** Who speaks, for the line above the text: a command's name, a person. Empty for a reply. */
+  readonly kind: "reply" | "result" | "problem" | "feedback" | "task" | "report";
+  /** Who speaks, for the line above the text: a command's name, a person, an agent. Empty for a reply. */
   readonly from: string;
   readonly status: Observation["status"] | null;
   readonly source: Observation["source"];
@@ -113,6 +114,24 @@ export interface Repetition {
   readonly noticed: boolean;
 }
 
+/** An agent that this one started, as far as its own log knows it. */
+export interface ChildAccount {
+  readonly name: string;
+  /** One line. */
+  readonly task: string;
+  /** The call that told it something last. */
+  readonly callId: string;
+  /** How many tasks it was given. */
+  readonly told: number;
+  /** It has not finished the last one: what it may still spend is set aside. */
+  readonly isWorking: boolean;
+  /** It was told to end, and has not said yet that it did. */
+  readonly isEnding: boolean;
+  readonly reach: Reach;
+  /** As it told last. */
+  readonly spent: Spending;
+}
+
 export interface AgentState {
   readonly name: string;
   readonly role: string;
@@ -145,7 +164,19 @@ export interface AgentState {
   readonly repetition: Repetition | null;
   /** Processes that died while a command of this agent ran, since the last one that came to its end. */
   readonly deaths: number;
+  /** Who started it; null for a person. */
+  readonly startedBy: Origin | null;
+  /** Tasks that it has received from there, the first one included. */
+  readonly heard: number;
+  /** Files that it made or changed in this turn, newest last: what its answer names. Kept for whoever started it. */
+  readonly made: readonly string[];
+  /** Agents that it started and did not end, by id. */
+  readonly children: Readonly<Record<string, ChildAccount>>;
+  /** What those spent that are there no more. */
+  readonly endedSpent: Spending;
 }
+
+export const NOTHING_SPENT: Spending = { steps: 0, tokens: 0, usd: 0 };
 
 export const initialState: AgentState = {
   name: "",
@@ -178,6 +209,11 @@ export const initialState: AgentState = {
   costUsd: 0,
   repetition: null,
   deaths: 0,
+  startedBy: null,
+  heard: 0,
+  made: [],
+  children: {},
+  endedSpent: NOTHING_SPENT,
 };
 
 /** The frame that moves next: the innermost one. */
@@ -187,6 +223,14 @@ export const activeFrame = (state: AgentState): Frame => state.frames.at(-1) ?? 
 export function openCommand(state: AgentState, callId: string): Extract<OpenCall, { kind: "command" }> | undefined {
   const call = state.open[callId];
   return call?.kind === "command" ? call : undefined;
+}
+
+/** What it has asked a person and waits to hear; undefined when it has asked nothing. */
+export function questionOf(state: AgentState): string | undefined {
+  const { phase } = activeFrame(state);
+  if (phase.kind !== "waiting" || phase.waitFor !== "person") return undefined;
+  const { question } = openCommand(state, phase.callId)?.call.args ?? {};
+  return typeof question === "string" ? question : undefined;
 }
 
 /** The turn is over: it does nothing more until it is given more to do. */

@@ -23,6 +23,10 @@ export interface Attended extends Life {
   committed(events: readonly RecordedEvent[], state: AgentState): void;
   /** Told of each commit. */
   onCommitted(listener: () => void): void;
+  /** It has started these agents, or sent them something. */
+  sent(agents: readonly string[]): void;
+  /** Told of them; at once of those that were sent something before. */
+  onSent(listener: (agents: readonly string[]) => void): void;
   /** Its run is over, with all that follows one. */
   end(): void;
 }
@@ -31,6 +35,8 @@ export function createAttended(id: string, clock: Pick<Clock, "now">): Attended 
   const hard = new AbortController();
   const over = Promise.withResolvers<void>();
   const listeners: (() => void)[] = [];
+  const sent = new Set<string>();
+  let tellSent = (_agents: readonly string[]): void => undefined;
   let nudge = new AbortController();
   /** Something came that nobody was waiting for. */
   let again = false;
@@ -76,6 +82,14 @@ export function createAttended(id: string, clock: Pick<Clock, "now">): Attended 
       for (const listener of listeners) listener();
     },
     onCommitted: (listener) => void listeners.push(listener),
+    sent: (agents) => {
+      for (const agent of agents) sent.add(agent);
+      tellSent(agents);
+    },
+    onSent: (listener) => {
+      tellSent = listener;
+      listener([...sent]);
+    },
     end: () => {
       running = false;
       over.resolve();
@@ -113,6 +127,7 @@ export function withAttended(others: Supervisor, attended: Attended, store: Pick
       return attended.running ? new Map([...others.lives, [id, attended]]) : others.lives;
     },
     wake: (agent) => (isMeant(agent) ? attended : others).wake(agent),
+    tell: (agent) => (isMeant(agent) ? attended.wake() : others.tell(agent)),
     park,
     cutOff: async (agent, code, reason) => {
       if (!isMeant(agent)) return others.cutOff(agent, code, reason);

@@ -10,7 +10,7 @@ import type { Move } from "#core/decide.ts";
 import { toError } from "#core/errors.ts";
 import type { CommandCall, RecordedEvent } from "#core/event.ts";
 import type { InboxMessage, Lease, Store } from "#core/ports.ts";
-import { type AgentState, activeFrame, isOver, openCommand } from "#core/state.ts";
+import { type AgentState, activeFrame, isOver, openCommand, questionOf } from "#core/state.ts";
 import { type Attended, createAttended } from "./attended.ts";
 import { pauseAgent } from "./pause-agent.ts";
 import { type RunParts, run } from "./run.ts";
@@ -26,6 +26,8 @@ export interface ForegroundParts extends Omit<RunParts, "wait" | "store"> {
   readonly store: RunParts["store"] & Pick<Store, "deliver">;
   /** Asks the person; absent when there is none. Aborted, the question is taken back, and its answer is "leave". */
   readonly ask?: (call: CommandCall, signal: AbortSignal) => Promise<Answer>;
+  /** Puts the agent's own question to the person; undefined when they leave, or when it is aborted. Absent when there is none. */
+  readonly askWords?: (question: string, signal: AbortSignal) => Promise<string | undefined>;
   /** Told that the question was taken back, and what somebody answered to it elsewhere, when that is why. */
   withdrawn?(verdict: "approved" | "denied" | undefined): void;
   /** Aborted by the first Ctrl-C. */
@@ -53,7 +55,14 @@ export async function runForeground(lease: Lease, given: ForegroundParts): Promi
   };
   if (interrupt.aborted) onInterrupt();
   interrupt.addEventListener("abort", onInterrupt, { once: true });
-  const wait = createWait({ ...parts, lease, attended, tell, pauseTold: () => pausing });
+  const wait = createWait({
+    ...parts,
+    lease,
+    attended,
+    isHosted: given.attended !== undefined,
+    tell,
+    pauseTold: () => pausing,
+  });
   try {
     const doors: RunParts = { ...parts, wait };
     const state = await run(lease, parts.through?.(doors) ?? doors).catch((thrown: unknown) => {
@@ -71,7 +80,8 @@ export async function runForeground(lease: Lease, given: ForegroundParts): Promi
 }
 
 /** What is known of the agent outside follows what is durable. */
-const seenBy = (attended: Attended, parts: ForegroundParts): Pick<RunParts, "onCommitted" | "onOpened"> => ({
+const seenBy = (attended: Attended, parts: ForegroundParts): Pick<RunParts, "onCommitted" | "onOpened" | "onSent"> => ({
+  onSent: attended.sent,
   onCommitted: (events: readonly RecordedEvent[], state: AgentState): void => {
     attended.committed(events, state);
     parts.onCommitted(events, state);
@@ -82,25 +92,52 @@ const seenBy = (attended: Attended, parts: ForegroundParts): Pick<RunParts, "onC
   },
 });
 
-interface WaitParts extends Pick<ForegroundParts, "store" | "clock" | "interrupt" | "ask" | "withdrawn"> {
+interface WaitParts extends Pick<ForegroundParts, "store" | "clock" | "interrupt" | "ask" | "askWords" | "withdrawn"> {
   readonly lease: Lease;
   readonly attended: Attended;
+  /** Others can speak to it. */
+  readonly isHosted: boolean;
   tell(key: string, message: InboxMessage): Promise<true>;
   /** Resolves when the pause that Ctrl-C means is durable. */
   pauseTold(): Promise<unknown>;
 }
 
+const LEFT = "The person at the terminal stopped here.";
+/** A day: then it is looked at again. */
+const LONG_MS = 86_400_000;
+
 function createWait(parts: WaitParts): RunParts["wait"] {
-  const { store, clock, interrupt, lease, attended, tell, pauseTold } = parts;
+  const { store, clock, interrupt, lease, attended, isHosted, tell, pauseTold } = parts;
 
   async function wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean> {
     await pauseTold();
     const called = attended.listen();
     if (called.aborted) return isHeard();
     if (move.waitFor === "approval") return askPerson(state, called);
-    if (move.waitFor !== "time" || move.until === null) return interrupt.aborted;
-    await clock.sleep(Date.parse(move.until) - clock.now().getTime(), AbortSignal.any([interrupt, called]));
+    if (move.waitFor === "person") return askForWords(state, called);
+    if (move.waitFor === "time" && move.until === null) return interrupt.aborted;
+    // Other agents speak by a host: without one none is waited for.
+    if (move.waitFor === "agent" && !isHosted) return interrupt.aborted;
+    const ms = move.until === null ? LONG_MS : Date.parse(move.until) - clock.now().getTime();
+    await clock.sleep(ms, AbortSignal.any([interrupt, called]));
     await pauseTold();
+    return isHeard();
+  }
+
+  async function askForWords(state: AgentState, called: AbortSignal): Promise<boolean> {
+    const { phase } = activeFrame(state);
+    if (interrupt.aborted) return true;
+    if (!parts.askWords || phase.kind !== "waiting") return false;
+    const { callId } = phase;
+    const question = questionOf(state) ?? "";
+    const text = await parts.askWords(question, AbortSignal.any([interrupt, called]));
+    await pauseTold();
+    const at = clock.now().toISOString();
+    if (text !== undefined)
+      return tell(`words/${callId}/${lease.epoch}/${at}`, { type: "say", from: "a person", text });
+    if (interrupt.aborted) return true;
+    if (!called.aborted) return tell(`leave/${callId}/${at}`, { type: "pause", reason: LEFT });
+    parts.withdrawn?.(undefined);
     return isHeard();
   }
 
@@ -127,7 +164,7 @@ function createWait(parts: WaitParts): RunParts["wait"] {
         return tell(key, { type: "approval", callId, verdict: "denied", text: answer.text });
       case "leave":
         if (interrupt.aborted) return true;
-        if (!called.aborted) return tell(key, { type: "pause", reason: "The person at the terminal stopped here." });
+        if (!called.aborted) return tell(key, { type: "pause", reason: LEFT });
         parts.withdrawn?.(await verdictOn(callId));
         return isHeard();
     }

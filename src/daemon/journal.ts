@@ -10,6 +10,7 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
+import { sentWith } from "#core/kin.ts";
 import type { Clock, Commit, FileChange, Lease, NewMemory, StagedWrite, Store } from "#core/ports.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
@@ -26,6 +27,8 @@ export interface JournalParts {
   scrub(text: string): string;
   /** Told after each commit, never before: what is shown is durable. */
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
+  /** Told after each commit which agents it has started, or sent something to. */
+  onSent?(agents: readonly string[]): void;
   /** Told once, what is so before anything is written. */
   onOpened?(state: AgentState): void;
 }
@@ -80,6 +83,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
       state = evolve(state, recorded);
+      draft.staged.push(...sentWith(recorded, state, lease.agent));
     }
     draft.files.push(...(outcome.files ?? []));
     for (const write of outcome.staged ?? [])
@@ -109,12 +113,14 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state } } : {};
     const wake = wakeAt === "now" ? clock.now().toISOString() : wakeAt;
     await store.commit(lease, head, { ...draft, ...snapshot, wakeAt: wake });
-    const { events } = draft;
+    const { events, staged } = draft;
     head = newHead;
     if (wantsSnapshot) snapshotAt = newHead;
     draft = emptyDraft();
     fresh.clear();
     if (events.length > 0) parts.onCommitted(events, state);
+    const receivers = staged.flatMap(receiverOf);
+    if (receivers.length > 0) parts.onSent?.(receivers);
   }
 
   async function read(text: Text): Promise<string> {
@@ -143,6 +149,9 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     read,
   };
 }
+
+const receiverOf = (write: StagedWrite): readonly string[] =>
+  write.kind === "send" ? [write.to] : write.kind === "spawn" && write.spec.id !== undefined ? [write.spec.id] : [];
 
 /** Reasons are made where nobody knows the agent's id: with it, the calls of goald in them can be pasted. */
 const named = (event: NewEvent, agent: string): NewEvent =>

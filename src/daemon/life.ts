@@ -14,7 +14,7 @@ import { type RunParts, run } from "./run.ts";
 /** One agent's parts for the main loop, claimed for one life. */
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
-  readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted">;
+  readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
 }
 
 export interface LifeParts {
@@ -24,6 +24,8 @@ export interface LifeParts {
   /** `signal`: aborted when the agent is cut off. */
   open(agent: string, signal: AbortSignal): Promise<OpenedAgent>;
   onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
+  /** Agents that this one has started, or sent something to. */
+  onSent?(agents: readonly string[]): void;
   /** Told after each life, when nothing of the agent is under way. Its failure is told and changes nothing. */
   onStopped(agent: string, state: AgentState): Promise<void>;
   /** What went wrong with an agent, in words. */
@@ -127,7 +129,7 @@ export function createLife(id: string, parts: LifeParts): Life {
         state = found;
         opened.parts.onOpened?.(found);
       },
-      onCommitted,
+      ...seen,
       wait: ({ until }) => waitFor(until),
     });
   }
@@ -150,6 +152,8 @@ export function createLife(id: string, parts: LifeParts): Life {
     lastEventAt = last?.at ?? lastEventAt;
     parts.onCommitted(id, events, folded);
   }
+
+  const seen = { onCommitted, onSent: (agents: readonly string[]): void => parts.onSent?.(agents) };
 
   /** A full disk is waited out; what fails again and again for another reason stops the agent. */
   async function fail(error: Error): Promise<void> {
@@ -193,7 +197,7 @@ export function createLife(id: string, parts: LifeParts): Life {
 
   async function pauseAt(code: PauseCode, reason: string): Promise<void> {
     await using opened = await parts.open(id, new AbortController().signal);
-    state = await pauseAgent(opened.lease, { ...opened.parts, onCommitted }, { code, reason });
+    state = await pauseAgent(opened.lease, { ...opened.parts, ...seen }, { code, reason });
     wakeAt = null;
     stopTimer();
     await parts.onStopped(id, state).catch(tell);

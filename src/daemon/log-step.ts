@@ -60,10 +60,19 @@ export function createStepLog(log: Log, agent: string): (event: RecordedEvent) =
       case "agent-paused":
         log.warn({ agent, seq, code: event.code }, event.reason);
         return;
+      case "agent-started":
+      case "agent-told":
+      case "agent-ended":
+        log.info({ agent, seq, other: event.agent }, type);
+        return;
+      case "agent-reported":
+        log.info({ agent, seq, other: event.agent, standing: event.standing }, type);
+        return;
       case "approval-asked":
       case "agent-created":
       case "agent-resumed":
       case "message-received":
+      case "task-received":
       case "turn-started":
       case "turn-finished":
         log.info({ agent, seq }, type);

@@ -4,12 +4,13 @@
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand, Registry } from "#commands/registry.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { NewEvent, Observation } from "#core/event.ts";
 import type { Clock, OpenWorkspace } from "#core/ports.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import { type Advice, type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
+import { type FamilyParts, grant, openDirectory } from "./family-calls.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { effectless, type Work } from "./work.ts";
 
@@ -25,6 +26,8 @@ export interface CommandParts extends AdviceParts {
   /** What commands may ask of the world beyond the folder. */
   readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
+  /** Absent: commands find no other agents, and may start none. */
+  readonly family?: FamilyParts;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
@@ -66,9 +69,10 @@ export async function execute(
   return {
     intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
     act: () => {
-      if (!reserved) return act(call, prepared, of, parts);
+      if (!reserved) return act(call, prepared, of, journal, parts);
       const advice = openAdvice(journal.state, reserved, parts);
-      return act({ ...call, services: { ...call.services, advisor: advice.advisor } }, prepared, of, parts, advice);
+      const advised = { ...call, services: { ...call.services, advisor: advice.advisor } };
+      return act(advised, prepared, of, journal, parts, advice);
     },
   };
 }
@@ -77,6 +81,7 @@ async function act(
   call: CallFrame,
   prepared: unknown,
   of: { readonly step: number; readonly callId: string },
+  journal: Journal,
   parts: CommandParts,
   advice?: Advice,
 ): Promise<Outcome> {
@@ -86,19 +91,23 @@ async function act(
   const { result } = execution;
   const spent = advice?.spent();
   const ended = { ...of, durationMs, ...(spent ? { spent } : {}) };
-  const extras = { files: execution.files.map((file) => ({ ...file, ...of })), staged: execution.staged };
-  if (result.status === "waiting") {
-    const { waitFor, until } = result;
-    return { events: [{ type: "command-waiting", ...of, waitFor, until }], ...extras };
-  }
-  const strangers = await unknownReceivers(execution.staged, parts);
+  const files = execution.files.map((file) => ({ ...file, ...of }));
+  const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
+    const closesTurn = call.command.closesTurn === true && observation === result ? { closesTurn: true } : {};
+    const event: NewEvent = { type: "command-finished", ...ended, observation, ...closesTurn };
+    return { files, ...more, events: [...(more.events ?? []), event] };
+  };
+  const granted = await grant(execution.staged, journal.state, of, parts.family);
+  if ("refused" in granted) return finished(granted.refused);
+  const { events, staged } = granted;
+  const strangers = await unknownReceivers(staged, parts);
   if (strangers.length > 0) {
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
-    const observation = { status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] } as const;
-    return { events: [{ type: "command-finished", ...ended, observation }], files: extras.files };
+    return finished({ status: "failed", code: "no-such-agent", text, source: "goald", artifacts: [] });
   }
-  const closesTurn = call.command.closesTurn === true ? { closesTurn: true } : {};
-  return { events: [{ type: "command-finished", ...ended, observation: result, ...closesTurn }], ...extras };
+  if (result.status !== "waiting") return finished(result, { events, staged });
+  const { waitFor, until } = result;
+  return { events: [...events, { type: "command-waiting", ...of, waitFor, until }], files, staged };
 }
 
 async function unknownReceivers(
@@ -153,7 +162,8 @@ async function callFrame(
   const open = openCommand(state, callId);
   const args: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
-  const { folder, openWorkspace, openOwnWorkspace, services, signal } = parts;
+  const { folder, openWorkspace, openOwnWorkspace, signal, family, clock } = parts;
+  const services = family ? { ...parts.services, agents: openDirectory(state, family, clock) } : parts.services;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
     command,

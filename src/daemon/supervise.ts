@@ -22,6 +22,8 @@ export interface Supervisor {
   start(): Promise<void>;
   /** Something has come for this agent; it runs even when it belonged to a terminal. */
   wake(agent: string): void;
+  /** Something has come for this agent from another one; it runs if a host runs it by itself. */
+  tell(agent: string): void;
   /** Those that are under way, or wait for a time. */
   readonly lives: ReadonlyMap<string, Life>;
   /** Ends what is under way at once, and pauses the agent for that reason. */
@@ -134,6 +136,12 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   const wake = (id: string): void => lifeOf(id).wake();
 
+  function tell(id: string): void {
+    if (draining.signal.aborted) return;
+    if (lives.has(id)) wake(id);
+    else wakeIfOurs(id).catch(reportStore);
+  }
+
   async function cutOff(id: string, code: PauseCode, reason: string): Promise<void> {
     const life = lifeOf(id);
     life.abort(reason);
@@ -166,6 +174,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   return {
     start,
     wake,
+    tell,
     lives,
     cutOff,
     park: (id, code, reason) => lifeOf(id).park(code, reason),

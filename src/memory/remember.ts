@@ -64,10 +64,31 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         importance: IMPORTANCE.person,
         trust: "person",
       };
+    case "task-received":
+      return {
+        ...row,
+        step: before.step,
+        text: paragraphs(`${oneLine(event.from, 80)} gave this task: ${clip(headOf(event.text), PERSON_CHARS)}`),
+        importance: IMPORTANCE.closing,
+        trust: "agent",
+      };
+    case "agent-reported":
+      return event.observation && reportRow(event.agent, event.observation, { ...row, step: before.step });
     default:
       return undefined;
   }
 }
+
+const reportRow = (
+  agent: string,
+  observation: Observation,
+  row: Pick<NewMemory, "namespace" | "seq" | "kind" | "step">,
+): NewMemory => ({
+  ...row,
+  text: paragraphs(`The agent ${agent} said:`, ...resultPart(observation)),
+  importance: observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure,
+  trust: "agent",
+});
 
 function replyPart(before: AgentState, callId: string): string {
   const open = openCommand(before, callId);

@@ -73,6 +73,12 @@ function inWords(message: Message, text: string, words: Words): PromptMessage {
       const values = { step, status, command: from, source: message.source, data: delimit("data", text) };
       return { role: "user", content: fill(words.result, values) };
     }
+    case "task":
+      return { role: "user", content: fill(words.task, { step, from, words: delimit("words", text) }) };
+    case "report": {
+      const status = message.status ?? "ok";
+      return { role: "user", content: fill(words.report, { step, from, status, data: delimit("data", text) }) };
+    }
     case "problem":
       return { role: "user", content: fill(words.problem, { step, data: delimit("data", text) }) };
     case "feedback": {

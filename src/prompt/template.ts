@@ -34,6 +34,8 @@ const PROMPT_FILES = {
   result: { required: ["command", "status", "data"], optional: ["step", "source"] },
   denial: { required: ["words"], optional: ["step", "from"] },
   feedback: { required: ["words"], optional: ["step", "from"] },
+  task: { required: ["words"], optional: ["step", "from"] },
+  report: { required: ["from", "data"], optional: ["step", "status"] },
   problem: { required: ["data"], optional: ["step"] },
   "spilled-text": { required: ["bytes"], optional: [] },
   "empty-text": { required: [], optional: [] },

@@ -75,7 +75,11 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
 
 /** An event of the other's log as one of the new agent's. */
 export function adopt(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
-  if (event.type === "agent-created") return { ...event, name: wellFormed(name) };
+  if (event.type === "agent-created") {
+    const { startedBy } = event;
+    // It answers to nobody; what it was born with it keeps.
+    return { ...event, name: wellFormed(name), ...(startedBy ? { startedBy: { ...startedBy, agent: null } } : {}) };
+  }
   if (event.type !== "model-asked") return event;
   const own = (recall: string): string => (recall.startsWith(`${source}/`) ? id + recall.slice(source.length) : recall);
   return { ...event, recallIds: event.recallIds.map(own) };

@@ -100,6 +100,18 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
       return [["dim", "", `Waiting for ${event.waitFor}${event.until ? ` until ${event.until}` : ""}.`]];
     case "message-received":
       return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
+    case "agent-started":
+      return [["cyan", "Agent:", `${event.agent} is started: ${event.task}`]];
+    case "agent-told":
+      return [["cyan", "Agent:", `${event.agent} is told: ${shorten(shown(event.text), MAX_ARGUMENT_CHARS)}`]];
+    case "agent-ended":
+      return [["cyan", "Agent:", `${event.agent} is ended.`]];
+    case "agent-reported":
+      return event.observation
+        ? [["bold", `${clean(event.agent)} says:`, shorten(shown(event.observation.text), MAX_RESULT_CHARS)]]
+        : [];
+    case "task-received":
+      return [["bold", `${clean(event.from)}, whose agent this is, says:`, shown(event.text)]];
     case "agent-paused":
       return [["yellow", "Paused:", event.reason]];
     case "agent-resumed":

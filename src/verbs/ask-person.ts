@@ -3,6 +3,7 @@
  */
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { parseAnswer } from "#terminal/approve.ts";
+import { clean } from "#util/clean.ts";
 import type { House } from "./house.ts";
 
 /** The grammar of the answers is AutoGPT's. */
@@ -59,5 +60,24 @@ export function askInForeground(house: House): ForegroundParts["ask"] {
     isFirst = false;
     const said = await ask(interrupt);
     return said.kind === "approved" || said.kind === "feedback" ? said : { kind: "leave" };
+  };
+}
+
+/** The agent's own question. An empty line is no answer. */
+export function askWordsInForeground({ talk, redact }: House): ForegroundParts["askWords"] {
+  if (!talk.interactive) return undefined;
+  return async (question, withdraw) => {
+    talk.say(clean(redact(`\nIt asks: ${question}`)));
+    talk.input().dropTypedAhead();
+    for (;;) {
+      const line = await talk
+        .input()
+        .askLine("Your answer: ", withdraw)
+        .catch((thrown: unknown) => {
+          if (withdraw.aborted) return undefined;
+          throw thrown;
+        });
+      if (line === undefined || line.trim() !== "") return line && clean(line).trim();
+    }
   };
 }

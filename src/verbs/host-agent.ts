@@ -27,6 +27,8 @@ export const openHouseLog = ({ home, redact, settings }: House): Promise<Log> =>
 export interface Attendance {
   /** The person who says yes or no; absent when there is none. */
   readonly ask?: ForegroundParts["ask"];
+  /** Who answers the agent's own questions. */
+  readonly askWords?: ForegroundParts["askWords"];
   /** By which others speak to the agent meanwhile. */
   readonly attended?: Attended;
   /** When the run is recorded. */
@@ -39,7 +41,7 @@ export async function hostAgent(
   host: Host,
   row: AgentRow,
   house: House,
-  { ask, attended = createAttended(row.id, systemClock), onBegun, recorder }: Attendance = {},
+  { ask, askWords, attended = createAttended(row.id, systemClock), onBegun, recorder }: Attendance = {},
 ): Promise<Hosted> {
   const { talk } = house;
   const watch = watchSignals(house);
@@ -75,7 +77,7 @@ export async function hostAgent(
     talk.say(`${clean(row.name)} (${row.id}) works in ${agent.folder}`);
     if (ask) await showWaiting(host, row, createShow(house, thoughtsOf));
     if (recorder) await beginRecording(recorder, host, agent);
-    const asking = ask ? { ask, withdrawn } : {};
+    const asking = { ...(ask ? { ask, withdrawn } : {}), ...(askWords ? { askWords } : {}) };
     const state = await runForeground(agent.lease, { ...agent.parts, onOpened, interrupt, attended, ...asking });
     const exitCode = exitCodeOf(state, interrupt.aborted || talk.interrupted);
     sayEnd({ id: row.id, workspace: agent.folder }, state, exitCode, house);

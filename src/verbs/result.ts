@@ -47,6 +47,8 @@ const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   person: EXIT.waitsForHuman,
   stopped: EXIT.waitsForHuman,
   killed: EXIT.waitsForHuman,
+  parent: EXIT.waitsForHuman,
+  ended: EXIT.waitsForHuman,
   "token-limit": EXIT.limit,
   budget: EXIT.limit,
   "time-limit": EXIT.limit,

@@ -16,7 +16,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Host, openHost } from "../main.ts";
 import type { ForegroundServer } from "../main-foreground.ts";
-import { askInForeground } from "./ask-person.ts";
+import { askInForeground, askWordsInForeground } from "./ask-person.ts";
 import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { again, counted, type House } from "./house.ts";
 
@@ -42,9 +42,15 @@ export async function runHere(
     const row = await agentIn(host);
     const attended = createAttended(row.id, systemClock);
     const calls = takeCalls(host, socket, attended, house);
-    const ask = askInForeground(house);
+    const [ask, askWords] = [askInForeground(house), askWordsInForeground(house)];
     try {
-      const present = { attended, recorder, onBegun: () => calls.begin(AFTER_BEGIN_MS), ...(ask ? { ask } : {}) };
+      const present = {
+        attended,
+        recorder,
+        onBegun: () => calls.begin(AFTER_BEGIN_MS),
+        ...(ask ? { ask } : {}),
+        ...(askWords ? { askWords } : {}),
+      };
       return (await hostAgent(host, row, house, present)).exitCode;
     } finally {
       attended.end();
@@ -78,12 +84,11 @@ function takeCalls(host: Host, socket: string | Error, attended: Attended, { red
 
   async function open(): Promise<ForegroundServer | undefined> {
     try {
-      if (typeof socket !== "string") throw socket;
       // Loaded now: none of it is needed to run the agent.
       const { serveForeground } = await import("../main-foreground.ts");
       return attended.running ? await serveForeground(host, socket, { attended, redact, scrub }) : undefined;
     } catch (thrown) {
-      host.log.warn(`This run takes no calls: ${toError(thrown).message}`);
+      host.log.warn(`This run takes no calls, and runs no other agents: ${toError(thrown).message}`);
       return undefined;
     }
   }

@@ -6,8 +6,10 @@
  */
 import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
+import { isIdle } from "#core/loops.ts";
 import type { AgentRow } from "#core/ports.ts";
-import { type AgentState, activeFrame, initialState } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, questionOf } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
 import type { AgentView } from "#daemon/control.ts";
 
 export interface ViewFacts {
@@ -51,20 +53,23 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   if (state.outage) return "waiting: model";
   if (phase.kind === "awaiting-approval") return "waiting: approval";
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
+  if (phase.kind === "thinking" && isIdle(state)) return "waiting: agent";
   return hosted ? "running" : "interrupted";
 }
 
 /** What a person did to it is a standing of its own; all else is a pause with a reason. */
-const PAUSE_WORDS: Partial<Record<PauseCode, string>> = { stopped: "stopped", killed: "killed" };
+const PAUSE_WORDS: Partial<Record<PauseCode, string>> = { stopped: "stopped", killed: "killed", ended: "ended" };
 
 /** It has nothing left to do by itself: it finished, or a person ended it. */
 export const isOver = (standing: string): boolean => OVER.has(standing);
-const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed"]);
+const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed", "ended"]);
 
 /** How long a step may be without an event: the longest of its two waits, and some time for the machine itself. */
 export const stallLimitMs = (modelTimeoutMs: number): number => Math.max(modelTimeoutMs, COMMAND_MS) + MACHINE_MS;
 const COMMAND_MS = 120_000;
 const MACHINE_MS = 30_000;
+
+const MAX_QUESTION_CHARS = 500;
 
 function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
@@ -72,6 +77,8 @@ function reasonOf(state: AgentState): string | null {
   if (state.outage && phase.kind === "retrying")
     return `The model has not answered since ${state.outage.since}; it is tried each minute, next at ${phase.at}.`;
   if (phase.kind === "retrying") return `The model did not answer; it is asked again at ${phase.at}.`;
+  const question = questionOf(state);
+  if (question !== undefined) return `It asks: ${oneLine(question, MAX_QUESTION_CHARS)}`;
   if (phase.kind === "waiting" && phase.until !== null) return `Until ${phase.until}.`;
   return null;
 }

@@ -17,7 +17,7 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number): readonly LimitLeft[] =>
     allowed === null ? [] : [{ limit, allowed, used, left: Math.max(0, allowed - used) }];
   return [
-    ...counted("steps", stepLimit, state.step),
+    ...counted("steps", stepLimit, spent.steps),
     ...counted("tokens", tokenLimit, spent.tokens),
     ...counted("usd", budgetUsd, spent.usd),
     ...(deadline === null

@@ -64,6 +64,8 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   person: { why: "A person paused it.", todo: [GO_ON] },
   stopped: { why: "A person stopped it, after its step was finished.", todo: [GO_ON] },
   killed: { why: "A person ended it at once; the step under way was cut off.", todo: [GO_ON] },
+  parent: { why: "The agent that started it was stopped, and it stands until that one goes on.", todo: [GO_ON] },
+  ended: { why: "The agent that started it has ended it. It answers to nobody any more.", todo: [GO_ON] },
   "step-limit": {
     why: "It has taken as many steps as it may.",
     todo: [["Go on with a higher limit", "goald resume * --max-steps 100"]],

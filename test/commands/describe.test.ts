@@ -28,8 +28,9 @@ describe("the command list of the prompt", () => {
       '3. Append to file: "append_to_file", args: "file": "<file>", "text": "<text>"',
       '4. Delete file: "delete_file", args: "file": "<file>"',
       '5. Search Files: "search_files", args: "directory": "<directory>", optional "text": "<text>", "limit": "<number>"',
-      '6. Do Nothing: "do_nothing", args:',
-      '7. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
+      '6. Ask user: "ask_user", args: "question": "<question>"',
+      '7. Do Nothing: "do_nothing", args:',
+      '8. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
     ]);
   });
 

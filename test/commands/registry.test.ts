@@ -27,6 +27,7 @@ describe("the registry", () => {
       "append_to_file",
       "delete_file",
       "search_files",
+      "ask_user",
       "do_nothing",
       "task_complete",
     ]);
@@ -42,6 +43,7 @@ describe("the registry", () => {
       ["append_to_file", "reconcilable", false, false],
       ["delete_file", "idempotent", false, true],
       ["search_files", "pure", true, false],
+      ["ask_user", "pure", true, false],
       ["do_nothing", "pure", true, false],
       ["task_complete", "pure", true, false],
     ]);

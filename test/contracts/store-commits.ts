@@ -84,6 +84,20 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect((await store.verify()).problems).toEqual([]);
     });
 
+    it("starts an agent under the id that was chosen for it, with what it is born with in its first event", async () => {
+      const startedBy = { agent: "foo", depth: 1, tainted: true };
+      const spec = { ...SPEC, name: "Child", id: "foo-child", startedBy };
+      const spawn: Commit["staged"][number] = { kind: "spawn", key: "agent/2", spec };
+      await commit(1, { events: stamped(2, finished(7)), staged: [spawn] });
+      expect(await store.agent("foo-child")).toMatchObject({ parent: "foo", folder: "foo/agents/foo-child" });
+      expect((await store.read("foo-child", 0, 1))[0]).toMatchObject({ type: "agent-created", startedBy });
+      expect((await store.verify()).problems).toEqual([]);
+      // The id is taken now: another one of it does not come, nor does anything else of its commit.
+      const again = { events: stamped(3, finished(8)), staged: [{ ...spawn, key: "agent/3" }] };
+      await expect(commit(2, again)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+      expect(await store.agent("foo")).toMatchObject({ head: 2 });
+    });
+
     it.each<[title: string, change: Partial<Commit>, code: string]>([
       [
         "a message to nobody",

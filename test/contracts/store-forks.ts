@@ -44,6 +44,16 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
     });
     afterEach(() => store.close());
 
+    it("answers to nobody when it has the past of an agent that another one started, and keeps what that was born with", async () => {
+      const startedBy = { agent: "foo", depth: 1, tainted: true };
+      await store.create({ ...SPEC, name: "Child", parent: "foo", startedBy }, "key-2", AT);
+      await store.fork("child", { name: "Child", head: 1, events: [] }, "fork-2");
+      expect((await store.read("child-2", 0, 1))[0]).toMatchObject({
+        startedBy: { agent: null, depth: 1, tainted: true },
+      });
+      expect(await store.agent("child-2")).toMatchObject({ parent: null, folder: "child-2" });
+    });
+
     it("begins with the other's events, memories and files up to there, under its own id, and has its own after them", async () => {
       const row = await store.fork("foo", FORK, "fork-1");
       const times = { createdAt: AT, updatedAt: later(5), wakeAt: null };

@@ -122,7 +122,7 @@ describe("what advice costs", () => {
     expect(state.usage).toMatchObject({ modelCalls: 4, inputTokens: 400, outputTokens: 40 });
     expect(state.costUsd).toBeCloseTo(4 * (100 + 20), 6);
     expect(await finished(loop)).toMatchObject({ spent: { modelCalls: 2, costUsd: 240 } });
-    expect(spentOf(state)).toEqual({ tokens: 440, usd: state.costUsd });
+    expect(spentOf(state)).toEqual({ steps: 2, tokens: 440, usd: state.costUsd });
   });
 
   it("is never more than the limits leave: the question is not asked, and the model reads why", async () => {

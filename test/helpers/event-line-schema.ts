@@ -44,6 +44,11 @@ const annotations = closed(
   { restorable: bool },
 );
 
+const origin = closed({ agent: { anyOf: [string, { type: "null" }] }, depth: positive, tainted: bool });
+const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, deadline: timeOrNull });
+const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
+const child = closed({ name: string, role: string, goals: strings, approve, stepLimit }, settings);
+
 type Properties = Readonly<Record<string, object>>;
 interface Shape {
   readonly required: Properties;
@@ -54,7 +59,10 @@ const ofModelCall = { step: positive, callId: { type: "string", pattern: "^m\\d+
 const ofCall = { step: positive, callId: { type: "string", pattern: "^c\\d+$" }, call };
 
 const EVENTS: Readonly<Record<string, Shape>> = {
-  "agent-created": { required: { name: string, role: string, goals: strings, approve, stepLimit }, optional: settings },
+  "agent-created": {
+    required: { name: string, role: string, goals: strings, approve, stepLimit },
+    optional: { ...settings, startedBy: origin },
+  },
   "settings-changed": { required: {}, optional: { approve, stepLimit, ...settings } },
   "goals-changed": { required: { goals: strings } },
   "model-asked": {
@@ -115,6 +123,19 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "agent-paused": { required: { code: string, reason: string } },
   "agent-resumed": { required: {} },
   "turn-started": { required: { turn: { type: "integer", minimum: 2 } } },
+  "agent-started": { required: { ...ofCall, agent: string, task: string, child } },
+  "agent-told": { required: { ...ofCall, agent: string, text, reach } },
+  "agent-ended": { required: { agent: string, reason: string } },
+  "agent-reported": {
+    required: {
+      agent: string,
+      standing: { enum: ["finished", "paused", "ended", "accounts"] },
+      heard: positive,
+      spent,
+    },
+    optional: { observation },
+  },
+  "task-received": { required: { from: string, text, tainted: bool } },
   "turn-finished": { required: { outcome: { const: "completed" }, reason: string } },
 };
 

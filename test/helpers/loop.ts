@@ -9,11 +9,14 @@ import type { Command } from "#core/command.ts";
 import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
 import type { AgentRow, LanguageModel, LongTermMemory, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
+import type { FamilyParts } from "#daemon/family-calls.ts";
 import { type Answer, runForeground } from "#daemon/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#daemon/perform.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
+import { freeSlug } from "#store/slug.ts";
+import { stateOf } from "#views/load-agent.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
@@ -35,6 +38,8 @@ export interface LoopOptions {
   readonly maxModelFailures?: number;
   /** What the shipped commands find set up; nothing by default. */
   readonly services?: ServiceStates;
+  /** Agents that agents start: in place of two deep, five at a time, a quarter each. */
+  readonly family?: Partial<FamilyParts["rules"]>;
 }
 export interface RunChange {
   /** Around the store that the loop sees: where crashes happen. */
@@ -43,6 +48,8 @@ export interface RunChange {
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
   readonly scrub?: (text: string) => string;
+  /** Another agent of the store, in place of the first; its files are its own. */
+  readonly agent?: string;
 }
 export interface Loop {
   readonly store: MemoryStore;
@@ -56,6 +63,8 @@ export interface Loop {
   run(change?: RunChange): Promise<AgentState>;
   events(): Promise<readonly RecordedEvent[]>;
   text(path: string): string | undefined;
+  /** All agents in turn, each for as long as it has something to do. */
+  runAll(change?: RunChange): Promise<void>;
 }
 
 const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
@@ -82,11 +91,33 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     aliases: { commands: {}, args: {} },
   });
 
+  const familyOf = (self: string): FamilyParts => ({
+    rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...options.family },
+    answerMs: 60_000,
+    refusal: null,
+    freeId: async (name) => {
+      const taken = new Set((await store.agents()).map(({ id }) => id));
+      return freeSlug(`${self} ${name}`, (id) => taken.has(id));
+    },
+    stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
+  });
+  const filesOf = new Map<string, Files>([[row.id, files]]);
+
+  async function runAll(change: RunChange = {}): Promise<void> {
+    const due = await store.due(clock.now().toISOString());
+    for (const agent of due) await run({ ...change, agent });
+    if (due.length > 0) await runAll(change);
+  }
+
   async function run(change: RunChange = {}): Promise<AgentState> {
-    const lease = await store.claim(row.id);
-    const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
+    const { agent = row.id } = change;
+    const files = filesOf.get(agent) ?? new Map();
+    filesOf.set(agent, files);
+    const lease = await store.claim(agent);
+    const lastVersion = (path: string) => store.lastFileVersion(agent, path);
     const prepare = createPrepare({
-      agentId: row.id,
+      agentId: agent,
+      family: familyOf(agent),
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
@@ -120,7 +151,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
         maxBadReplies: 3,
         maxModelFailures: options.maxModelFailures ?? 3,
       },
-      remember: (before, event) => rememberStep(before, event, row.id),
+      remember: (before, event) => rememberStep(before, event, agent),
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
       interrupt: change.interrupt ?? new AbortController().signal,
@@ -135,6 +166,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     row,
     shown,
     run,
+    runAll,
     events: () => store.read(row.id, 0, 10_000),
     text: (path) => {
       const content = files.get(path);

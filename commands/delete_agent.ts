@@ -1,0 +1,31 @@
+/**
+ * delete_agent -- the end of an agent that this one started.
+ *
+ * It hears that with the next thing that it does, and stops; what is left of its share comes back then. Its files and its
+ * log stay: people may look back.
+ */
+import { defineCommand, fail, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "delete_agent",
+  label: "Delete GPT Agent",
+  summary: "ends a helper that you started; its files stay, and what it has not spent comes back to you.",
+  args: {
+    type: "object",
+    properties: {
+      key: { type: "string", description: "The helper's key", hint: "key", minLength: 1, maxLength: 200 },
+    },
+    required: ["key"],
+  },
+  annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  effect: "transactional",
+  needs: ["agents"],
+
+  async run({ key }, { stage, use }) {
+    const agents = use("agents");
+    const agent = await agents.child(key);
+    if (!agent) return fail("no-such-agent", agents.unknown(key));
+    stage({ kind: "end", agent: agent.key });
+    return succeed(`${agent.name} (key ${agent.key}) is ended. Its files stay in agents/${agent.key}.`);
+  },
+});

@@ -1,0 +1,21 @@
+/** list_agents -- the agents that this one started: their keys, what they do, and where they stand. */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "list_agents",
+  label: "List GPT Agents",
+  summary: "lists the helpers that you started, with their keys and where they stand.",
+  args: { type: "object", properties: {} },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  needs: ["agents"],
+
+  async run(_args, { use }) {
+    const all = await use("agents").children();
+    if (all.length === 0) return succeed("You have started no agents, or ended them all.");
+    const lines = all.map(
+      ({ key, name, task, standing, step }) => `${key}: ${name}, ${task} (${standing}, at step ${step})`,
+    );
+    return succeed(`Your agents:\n${lines.join("\n")}`);
+  },
+});

@@ -1,0 +1,41 @@
+/**
+ * message_agent -- more to do for an agent that this one started: its next turn when it has finished, else heard with its next step.
+ */
+import { defineCommand, fail, wait } from "#core/command.ts";
+
+export default defineCommand({
+  name: "message_agent",
+  label: "Message GPT Agent",
+  summary:
+    "tells a helper that you started something, or gives it more to do; returns its answer, or that it is still working.",
+  args: {
+    type: "object",
+    properties: {
+      key: { type: "string", description: "The helper's key", hint: "key", minLength: 1, maxLength: 200 },
+      message: {
+        type: "string",
+        description: "What it is to know or do",
+        hint: "message",
+        minLength: 1,
+        maxLength: 8000,
+      },
+    },
+    required: ["key", "message"],
+  },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  effect: "transactional",
+  needs: ["agents"],
+
+  async run({ key, message }, { stage, use }) {
+    const agents = use("agents");
+    const agent = await agents.child(key);
+    if (!agent) return fail("no-such-agent", agents.unknown(key));
+    if (!agent.listens)
+      return fail(
+        "agent-stopped",
+        `${agent.name} (key ${agent.key}) is ${agent.standing}, and only a person can set it going again. It was told nothing.`,
+      );
+    stage({ kind: "tell", agent: agent.key, text: message });
+    return wait("agent", agents.answerBy());
+  },
+});

@@ -1,0 +1,86 @@
+/**
+ * family-calls.ts -- what commands see of the agents that their agent started, and what becomes of their wishes about them.
+ *
+ * A wish is granted as an event of the agent's own log, in the commit of the call's result; starting and sending follow from
+ * that event (core/kin.ts). Who the agents are comes from that log; where each stands, from its own.
+ */
+import { type CommandWrite, fail } from "#core/command.ts";
+import type { NewEvent, Observation } from "#core/event.ts";
+import { arrange, childOf, type FamilyRules, type FamilyWish, unknownAgent } from "#core/family.ts";
+import { isHelpedByTask } from "#core/inbox-family.ts";
+import type { Clock, StagedWrite } from "#core/ports.ts";
+import type { AgentDirectory, ChildAgent } from "#core/services.ts";
+import type { AgentState } from "#core/state.ts";
+import { standingOf } from "#views/agent-view.ts";
+
+export interface FamilyParts {
+  readonly rules: FamilyRules;
+  /** How long a call waits for an agent's answer. */
+  readonly answerMs: number;
+  /** Why this agent may have no others at all; null when it may. */
+  readonly refusal: string | null;
+  /** An id that no agent has, for one of that name. */
+  freeId(name: string): Promise<string>;
+  /** As its log has it; undefined when it is not there any more. */
+  stateOf(agent: string): Promise<AgentState | undefined>;
+}
+
+export function openDirectory(state: AgentState, parts: FamilyParts, clock: Clock): AgentDirectory {
+  const keys = Object.keys(state.children).filter((key) => childOf(state, key));
+
+  async function look(key: string): Promise<ChildAgent> {
+    const { name = key, task = "" } = childOf(state, key) ?? {};
+    const own = await parts.stateOf(key);
+    if (!own) return { key, name, task, standing: "removed", listens: false, step: 0 };
+    const standing = WORDS[standingOf(own, true)] ?? standingOf(own, true);
+    return { key, name, task, standing, listens: isHelpedByTask(own), step: own.step };
+  }
+
+  return {
+    children: () => Promise.all(keys.map(look)),
+    child: async (given) => {
+      const named = keys.filter((key) => state.children[key]?.name.toLowerCase() === given.trim().toLowerCase());
+      const key = keys.includes(given) ? given : named.length === 1 ? named[0] : undefined;
+      return key === undefined ? undefined : look(key);
+    },
+    unknown: (key) => unknownAgent(state, key).text,
+    answerBy: () => new Date(clock.now().getTime() + parts.answerMs).toISOString(),
+  };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  running: "working",
+  completed: "finished",
+  "waiting: person": "waits for an answer from a person",
+  "waiting: approval": "waits for a yes from a person",
+};
+
+/** What a call staged, its wish granted; or why nothing of it happens. */
+export type Granted =
+  | { readonly events: readonly NewEvent[]; readonly staged: readonly StagedWrite[] }
+  | { readonly refused: Observation };
+
+export async function grant(
+  written: readonly CommandWrite[],
+  state: AgentState,
+  of: { readonly step: number; readonly callId: string },
+  parts: FamilyParts | undefined,
+): Promise<Granted> {
+  const staged = written.filter((write) => !isWish(write)) as readonly StagedWrite[];
+  const [wish, ...more] = written.filter(isWish);
+  if (!wish) return { events: [], staged };
+  const refusal = parts ? parts.refusal : "There are no other agents here.";
+  if (!parts || refusal !== null) return { refused: fail("no-agents", refusal ?? "") };
+  if (more.length > 0)
+    return { refused: fail("command-error", "A call may start, tell or end one agent, not several.") };
+  // Removed by a person; the log of this agent hears of it next.
+  if (wish.kind !== "start" && childOf(state, wish.agent) && !(await parts.stateOf(wish.agent)))
+    return { refused: fail("no-such-agent", `${wish.agent} was removed by a person.`) };
+  const id = wish.kind === "start" ? await parts.freeId(wish.name) : "";
+  const granted = arrange(wish, state, parts.rules, { ...of, id });
+  if ("refused" in granted) return { refused: fail(granted.refused, granted.text) };
+  return { events: [granted], staged };
+}
+
+const isWish = (write: CommandWrite): write is FamilyWish => WISHES.has(write.kind);
+const WISHES: ReadonlySet<CommandWrite["kind"]> = new Set(["start", "tell", "end"]);
