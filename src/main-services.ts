@@ -10,6 +10,9 @@ import type { Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports.ts";
 import type { ServiceState, Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
+import { isPublicAddress } from "#http/public-address.ts";
+import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
+import { findGit } from "./git/find-git.ts";
 import type { OAuthKeys } from "./social/oauth.ts";
 import { createXPosts } from "./social/x-posts.ts";
 
@@ -19,6 +22,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     advisor: { ready: true },
     // Each agent has its own (main.ts).
     agents: { ready: true },
+    repositories: stateOf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     posts: stateOf(
       xKeysOf(settings),
       "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
@@ -38,9 +42,17 @@ export interface ServiceParts {
 /** The services that are shared by all agents of a host. Nothing is reached before the first call. */
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
+  const git = findGit(process.env.PATH);
   return {
+    ...(git ? { repositories: createRepositories(gitParts(settings, git)) } : {}),
     ...(xKeys ? { posts: createXPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
+}
+
+function gitParts({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): RepositoriesParts {
+  // GitHub takes any name with a token.
+  const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
+  return { git, allow, key, environment: process.env, isPublic: isPublicAddress };
 }
 
 /** All four, or none. */

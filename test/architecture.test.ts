@@ -44,6 +44,8 @@ const ROOMS: readonly Room[] = [
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "ipaddr\\.js", "undici"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "robots-parser"), "#http/http\\.ts"),
+  // The system's git, under guard: it is told what it may reach, and reaches it by itself.
+  room("src/git/*.ts", CORE, UTIL, FILES, "node:child_process", "node:dns/promises"),
   // Posts for people to read: by the seam that it is handed.
   room("src/social/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.

@@ -152,6 +152,14 @@ function whileAllowed(workspace: Workspace, check: () => void): Workspace {
     truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
     remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
     preserve: checked((path) => workspace.preserve(path)),
+    place: async (path, fill) => {
+      check();
+      return workspace.place(path, async (folder) => {
+        const filled = await fill(folder);
+        check();
+        return filled;
+      });
+    },
   };
 }
 

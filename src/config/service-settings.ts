@@ -12,6 +12,34 @@ const ADDRESS = "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$";
 
 export const SERVICE_SETTINGS = [
   {
+    name: "git.allow",
+    environment: ["GOALD_GIT_ALLOW"],
+    schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://[^\\s,/?#@]+/?(?:[\\s,]+|$))+$" },
+    expected: "origins such as http://127.0.0.1:3000, with commas between",
+    meaning:
+      "Servers of a private network, by origin, that clone_repository may reach; all others must be public and speak https.",
+  },
+  {
+    name: "git.username",
+    environment: ["GITHUB_USERNAME"],
+    schema: { type: "string", nullable: true, pattern: "^[^\\s:\\p{Cc}]{1,200}$" },
+    expected: "a name without blanks and colons",
+    meaning: "Name that goes with the key of the git server.",
+  },
+  {
+    name: "git.apiKey",
+    environment: ["GITHUB_API_KEY"],
+    ...secret,
+    meaning: "Key with which clone_repository reads private repositories, of one server.",
+  },
+  {
+    name: "git.keyOrigin",
+    environment: ["GOALD_GIT_KEY_ORIGIN"],
+    schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s,/?#@]+$" },
+    expected: "an origin such as https://github.com",
+    meaning: "The one server that this key is sent to.",
+  },
+  {
     name: "twitter.consumerKey",
     environment: ["TW_CONSUMER_KEY"],
     ...secret,

@@ -67,6 +67,13 @@ export interface Settings {
     readonly searxng: { readonly baseUrl: string | null };
     readonly duckduckgo: { readonly baseUrl: string };
   };
+  readonly git: {
+    /** Origins, with commas or blanks between them. */
+    readonly allow: string | null;
+    readonly username: string | null;
+    readonly apiKey: string | null;
+    readonly keyOrigin: string;
+  };
   readonly twitter: {
     readonly consumerKey: string | null;
     readonly consumerSecret: string | null;

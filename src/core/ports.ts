@@ -463,6 +463,12 @@ export interface Workspace {
    * end is told even when it is gone already (a crash came between deleting and telling).
    */
   remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
+  /**
+   * A new folder with what `fill` puts into it, in one step: `fill` is given the absolute path of an empty folder, which
+   * gets its name when `fill` is done and goes away when it fails. GOALD_FILE when something lies there already. The
+   * files in it are not told to `onChange`.
+   */
+  place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
   /** Keeps what lies there now in the file history, unless it is the last version there. undefined when there is nothing. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
   /** Regular files below a folder, sorted by path, links not followed; "" is the root. */

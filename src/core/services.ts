@@ -75,8 +75,8 @@ export interface Downloads {
 
 export interface Repositories {
   /**
-   * Clones into a new folder and resolves to what lies in it; a failed clone leaves nothing there. `folder` is absolute
-   * and was checked by the workspace. Throws GOALD_GIT.
+   * Clones into `folder`, which is absolute and empty, and resolves to what lies in it then. Throws GOALD_GIT; what is
+   * there then is rubbish, for whoever made the folder to remove.
    */
   clone(url: string, folder: string, signal: AbortSignal): Promise<Cloned>;
 }

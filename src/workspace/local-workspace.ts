@@ -15,10 +15,11 @@ import { unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange, FileStat, LastVersion, Workspace } from "#core/ports.ts";
+import { appendWhole, readRange } from "./file-content.ts";
 import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
-import type { OpenFile } from "./open-file.ts";
 import { normalizePath, quoted, refuseOwn } from "./path-rules.ts";
+import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
   type Anchor,
@@ -29,9 +30,6 @@ import {
   type Place,
   requirePlainFile,
 } from "./resolve-path.ts";
-
-/** What `read` and `preserve` take into memory at once. */
-export const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 export interface WorkspaceOptions {
   /** May change what lies in `_goald/`, which is closed to commands. */
@@ -92,7 +90,7 @@ class LocalWorkspace implements Workspace {
       const bytes = toBytes(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
-      await replaceFile(place, `${this.folder}\0${dirname(place.path)}`, bytes);
+      await replaceFile(place, this.#keyOf(place), bytes);
       this.#tell("write", place.path, bytes.length, bytes);
     });
   }
@@ -159,6 +157,11 @@ class LocalWorkspace implements Workspace {
     });
   }
 
+  async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
+    await using place = await explained(path, () => this.#placeToChange(path));
+    return await placeFolder(place, this.#keyOf(place), fill);
+  }
+
   async *list(directory: string): AsyncIterable<FileStat> {
     try {
       const path = normalizePath(directory, this.folder);
@@ -187,6 +190,10 @@ class LocalWorkspace implements Workspace {
     return place;
   }
 
+  #keyOf(place: Place): string {
+    return `${this.folder}\0${dirname(place.path)}`;
+  }
+
   async #versionOf(path: string): Promise<Version> {
     return this.#told.get(path) ?? (await this.#lastVersion?.(path));
   }
@@ -207,39 +214,3 @@ const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex")
 
 const toBytes = (content: string | Uint8Array): Uint8Array =>
   typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
-
-/** Throws GOALD_FILE_TOO_LARGE for more than may be taken into memory. Short when the file is. */
-async function readRange(
-  opened: OpenFile,
-  path: string,
-  range?: { readonly offset: number; readonly length: number },
-): Promise<Uint8Array> {
-  const { size } = opened.stat();
-  const offset = Math.max(0, range?.offset ?? 0);
-  const length = Math.max(0, Math.min(range?.length ?? size, size - offset));
-  if (length > MAX_READ_BYTES)
-    throw new GoaldError(
-      "GOALD_FILE_TOO_LARGE",
-      `${quoted(path)} has ${size} bytes; goald takes at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
-      { hint: "Read it in parts, or leave it as it is and write a new file." },
-    );
-  const bytes = new Uint8Array(length);
-  return bytes.subarray(0, await opened.read(bytes, offset));
-}
-
-/** The file's new size. What could not be written whole is taken back. */
-async function appendWhole(place: Place, bytes: Uint8Array): Promise<number> {
-  const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
-  await using opened = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
-  const { size } = opened.stat();
-  try {
-    await opened.write(bytes);
-    await opened.sync();
-  } catch (error) {
-    await opened.truncate(size);
-    if (!place.found) await unlink(place.file);
-    throw error;
-  }
-  if (!place.found) await place.folder.sync();
-  return size + bytes.length;
-}

@@ -8,7 +8,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { constants as flags, renameSync } from "node:fs";
-import { readdir, unlink } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { OpenFile } from "./open-file.ts";
 import { isTemporary, temporaryName } from "./path-rules.ts";
 import { type Folder, type Place, SAFE_OPEN } from "./resolve-path.ts";
@@ -22,8 +22,8 @@ const PRIVATE_MODE = 0o600;
  */
 const swept = new Map<string, Promise<void>>();
 const MAX_SWEPT = 256;
-/** Names of the temporary files of writes that are under way. */
-const unfinished = new Set<string>();
+/** Names of the temporary files and folders of what is under way. */
+export const unfinished = new Set<string>();
 
 /** `key` tells the folder apart from every other one. */
 export async function replaceFile(place: Place, key: string, content: Uint8Array): Promise<void> {
@@ -55,7 +55,7 @@ async function writeNew(path: string, content: Uint8Array, mode: number | undefi
   await opened.sync();
 }
 
-function sweepOnce(folder: Folder, key: string): Promise<void> {
+export function sweepOnce(folder: Folder, key: string): Promise<void> {
   const earlier = swept.get(key);
   if (earlier) return earlier;
   const sweeping = sweep(folder);
@@ -71,4 +71,6 @@ async function sweep(folder: Folder): Promise<void> {
   for (const name of names) if (isTemporary(name) && !unfinished.has(name)) await removeQuietly(folder.at(name));
 }
 
-const removeQuietly = (path: string): Promise<void> => unlink(path).catch(() => undefined);
+/** A folder with all that is in it; links are removed, not followed. */
+export const removeQuietly = (path: string): Promise<void> =>
+  rm(path, { recursive: true, force: true }).catch(() => undefined);

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange, LastVersion, Workspace } from "#core/ports.ts";
 import { historyContract } from "./workspace-history.ts";
+import { placeContract } from "./workspace-place.ts";
 
 export interface WorkspaceUnderTest {
   /** Each call opens the same folder. */
@@ -29,6 +30,7 @@ const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> 
 
 export function workspaceContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   historyContract(name, make);
+  placeContract(name, make);
 
   describe(`${name} keeps the workspace contract`, () => {
     let under: WorkspaceUnderTest;

@@ -4,6 +4,9 @@
  * Files lie in a map by their normal path; folders exist as far as files lie in them.
  */
 import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange, FileStat, LastVersion, Workspace } from "#core/ports.ts";
 import { normalizePath, refuseOwn } from "#workspace/path-rules.ts";
@@ -93,6 +96,25 @@ export class MemoryWorkspace implements Workspace {
 
   async #versionOf(file: string): ReturnType<LastVersion> {
     return this.#told.get(file) ?? (await this.#lastVersion?.(file));
+  }
+
+  async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
+    const target = normalizePath(path, this.folder);
+    const isTaken = () => [...this.#files.keys()].some((name) => name === target || name.startsWith(`${target}/`));
+    if (target === "" || isTaken()) throw new GoaldError("GOALD_FILE", `${path} is there already.`);
+    this.#pathToChange(path);
+    const folder = await mkdtemp(join(tmpdir(), "goald-place-"));
+    try {
+      const filled = await fill(folder);
+      if (isTaken()) throw new GoaldError("GOALD_FILE", `${path} is there already.`);
+      for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+        const file = join(entry.parentPath, entry.name);
+        if (entry.isFile()) this.#files.set(`${target}/${relative(folder, file)}`, await readFile(file));
+      }
+      return filled;
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   }
 
   async *list(directory: string): AsyncIterable<FileStat> {

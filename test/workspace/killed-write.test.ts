@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -32,5 +32,19 @@ describe("a writer that is killed with kill -9", () => {
     await writeFile(join(folder, ".goald-0011.tmp"), "certainly left");
     await openLocalWorkspace(folder).write("b.txt", "");
     expect((await readdir(folder)).sort()).toEqual(["a.txt", "b.txt"]);
+  });
+
+  it("may leave a folder that was being filled: it is never listed, and goes with all that is in it, not with what it links to", async () => {
+    const outside = await mkdtemp(join(tmpdir(), "goald-outside-"));
+    await writeFile(join(outside, "mine.txt"), "mine");
+    await mkdir(join(folder, ".goald-0022.tmp/deep"), { recursive: true });
+    await writeFile(join(folder, ".goald-0022.tmp/deep/a.txt"), "a");
+    await symlink(outside, join(folder, ".goald-0022.tmp/link"));
+    const workspace = openLocalWorkspace(folder);
+    expect(await Array.fromAsync(workspace.list(""))).toEqual([]);
+    await workspace.place("new", async () => undefined);
+    expect(await readdir(folder)).toEqual(["new"]);
+    expect(await readFile(join(outside, "mine.txt"), "utf8")).toBe("mine");
+    await rm(outside, { recursive: true });
   });
 });

@@ -1,0 +1,72 @@
+/**
+ * clone_repository -- a git repository in a new folder of the workspace.
+ *
+ * The folder gets its name when it is complete, in one step: so after a crash it is there whole or not at all, and
+ * what git wrote into it says where it came from.
+ */
+import { type CommandContext, defineCommand, type Probe, succeed } from "#core/command.ts";
+
+type Workspace = CommandContext["workspace"];
+
+export default defineCommand({
+  name: "clone_repository",
+  label: "Clone repository",
+  summary: "copies the newest commit of an https git repository into a new folder; links and submodules stay out.",
+  args: {
+    type: "object",
+    properties: {
+      repository_url: {
+        type: "string",
+        description: "Such as https://github.com/owner/name.git",
+        hint: "url",
+        minLength: 1,
+        maxLength: 2_000,
+      },
+      clone_path: {
+        type: "string",
+        description: "Relative path of a folder that is not there yet, such as repositories/name",
+        hint: "directory",
+        minLength: 1,
+      },
+    },
+    required: ["repository_url", "clone_path"],
+  },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  effect: "reconcilable",
+  needs: ["repositories"],
+  timeoutMs: 300_000,
+
+  async prepare({ clone_path }, { workspace }) {
+    return { wasThere: await isThere(workspace, clone_path) };
+  },
+
+  async run({ repository_url, clone_path }, { workspace, signal, use }) {
+    const repositories = use("repositories");
+    const cloned = await workspace.place(clone_path, (folder) => repositories.clone(repository_url, folder, signal));
+    const { url, commit, branch, files, bytes, remarks } = cloned;
+    const from = `${url} (commit ${commit}${branch === null ? "" : `, branch ${branch}`})`;
+    const text = [`Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`, ...remarks].join(" ");
+    // Strangers wrote what lies there now.
+    return succeed(text, { source: "web", artifacts: [clone_path] });
+  },
+
+  async probe({ repository_url, clone_path }, { workspace }, prepared): Promise<Probe> {
+    if (!(await isThere(workspace, clone_path))) return "not-done";
+    if ((prepared as { readonly wasThere: boolean }).wasThere) return "unknown";
+    const config = await workspace.read(`${clone_path}/.git/config`);
+    const lines = new TextDecoder().decode(config).split("\n");
+    const names = [repository_url, URL.parse(repository_url)?.href];
+    return lines.some((line) => names.includes(/^\s*url = (.*)$/.exec(line)?.[1])) ? "done" : "unknown";
+  },
+});
+
+/** Whether a folder lies there; an empty one too. */
+async function isThere(workspace: Workspace, path: string): Promise<boolean> {
+  try {
+    for await (const _file of workspace.list(path)) return true;
+    return true;
+  } catch (error) {
+    if (Error.isError(error) && "code" in error && error.code === "GOALD_FILE_MISSING") return false;
+    throw error;
+  }
+}

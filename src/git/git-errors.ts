@@ -1,0 +1,62 @@
+/** git-errors.ts -- what went wrong with a clone, in words: whose fault it is and what to do. */
+import { GoaldError } from "#core/errors.ts";
+import type { Quote } from "#util/quote.ts";
+import type { GitEnd } from "./git-process.ts";
+import type { RepositoryUrl } from "./repository-url.ts";
+
+interface Rule {
+  readonly when: RegExp;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    when: /error: 30\d|redirect/i,
+    problem: "It answers from another address, and redirects are not followed",
+    hint: "Find the repository's present address and clone that.",
+  },
+  {
+    when: /Authentication failed|could not read Username|error: 40[13]|terminal prompts disabled/i,
+    problem: "It is private, or not there: the server wants a name and a key",
+    hint: "A person can set GITHUB_USERNAME and GITHUB_API_KEY for GitHub; else choose another repository.",
+  },
+  {
+    when: /not found|error: 404|does not appear to be a git/i,
+    problem: "There is no such repository",
+    hint: "Check the address.",
+  },
+  {
+    when: /fsck|gitmodules|unpack-objects|index-pack|corrupt|malformed|invalid path|hasDotgit/i,
+    problem: "What came is damaged, or made to do harm",
+    hint: "Use another repository.",
+  },
+  {
+    when: /Could not resolve|Failed to connect|Connection refused|timed out|unable to access/i,
+    problem: "The server could not be reached, or does not speak git",
+    hint: "Check the address, or try later.",
+  },
+  { when: /No space left|Disk quota/i, problem: "There is no room left on the disk", hint: "Free some space." },
+];
+const OTHER: Rule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
+
+export function explainGit({ said, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
+  const rule = RULES.find(({ when }) => when.test(said)) ?? OTHER;
+  const lines = said.split(/[\r\n]+/).filter((line) => /^(?:fatal|error|remote):/.test(line));
+  const words = quote(lines.slice(-3).join(" ") || `exit code ${code}`, 300);
+  return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}. git said: “${words}”`, {
+    hint: rule.hint,
+  });
+}
+
+export const tooLarge = (maxBytes: number): GoaldError =>
+  limit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
+export const tooMany = (files: number, maxFiles: number): GoaldError =>
+  limit(`has ${files} files, and ${maxFiles} are allowed`);
+export const tooLong = (timeoutMs: number): GoaldError =>
+  limit(`took longer than ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 1000)} s`}`);
+
+const limit = (problem: string): GoaldError =>
+  new GoaldError("GOALD_GIT", `The repository ${problem}. Nothing of it was kept.`, {
+    hint: "Use a smaller one, or read its files one by one on the web.",
+  });

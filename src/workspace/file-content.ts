@@ -1,0 +1,46 @@
+/** file-content.ts -- the bytes of one plain file: read in part, or added to as a whole. */
+import { constants as flags } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { GoaldError } from "#core/errors.ts";
+import type { OpenFile } from "./open-file.ts";
+import { quoted } from "./path-rules.ts";
+import { openFile, type Place } from "./resolve-path.ts";
+
+/** What `read` and `preserve` take into memory at once. */
+export const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+/** Throws GOALD_FILE_TOO_LARGE for more than may be taken into memory. Short when the file is. */
+export async function readRange(
+  opened: OpenFile,
+  path: string,
+  range?: { readonly offset: number; readonly length: number },
+): Promise<Uint8Array> {
+  const { size } = opened.stat();
+  const offset = Math.max(0, range?.offset ?? 0);
+  const length = Math.max(0, Math.min(range?.length ?? size, size - offset));
+  if (length > MAX_READ_BYTES)
+    throw new GoaldError(
+      "GOALD_FILE_TOO_LARGE",
+      `${quoted(path)} has ${size} bytes; goald takes at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
+      { hint: "Read it in parts, or leave it as it is and write a new file." },
+    );
+  const bytes = new Uint8Array(length);
+  return bytes.subarray(0, await opened.read(bytes, offset));
+}
+
+/** The file's new size. What could not be written whole is taken back. */
+export async function appendWhole(place: Place, bytes: Uint8Array): Promise<number> {
+  const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
+  await using opened = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
+  const { size } = opened.stat();
+  try {
+    await opened.write(bytes);
+    await opened.sync();
+  } catch (error) {
+    await opened.truncate(size);
+    if (!place.found) await unlink(place.file);
+    throw error;
+  }
+  if (!place.found) await place.folder.sync();
+  return size + bytes.length;
+}

@@ -1,0 +1,124 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import clone_repository from "../../commands/clone_repository.ts";
+import { createRepositories } from "../../src/git/clone.ts";
+import { findGit } from "../../src/git/find-git.ts";
+import { makeRepository } from "../helpers/git-repository.ts";
+import { type GitServer, startGitServer } from "../helpers/git-server.ts";
+import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+
+let root: string;
+let commit: string;
+let server: GitServer;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "goald-git-"));
+  commit = makeRepository(root, "plain.git", [
+    { path: "README.md", text: "# Plain\n" },
+    { path: "etc", text: "/etc", kind: "link" },
+  ]);
+  server = await startGitServer({ root });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(root, { recursive: true });
+});
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await makeDesk();
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+
+const contextWith = (allow: string | null) => {
+  const git = findGit(process.env.PATH) ?? "";
+  const parts = { git, allow, key: null, environment: process.env, isPublic: () => false };
+  return contextOf(desk.workspace, { repositories: createRepositories(parts) });
+};
+const clone = (
+  clone_path: string,
+  repository_url = `${server.origin}/plain.git`,
+  allow: string | null = server.origin,
+) => call(clone_repository, { repository_url, clone_path }, contextWith(allow));
+
+describe("clone_repository", () => {
+  it("clones into a new folder of the workspace, and says what is there and what is not", async () => {
+    const url = `${server.origin}/plain.git`;
+    expect(await clone("work/plain")).toEqual({
+      status: "ok",
+      text: `Cloned ${url} (commit ${commit}, branch main) into work/plain: 2 files, 12 bytes. 1 link became a plain file with the path it led to.`,
+      source: "web",
+      artifacts: ["work/plain"],
+    });
+    expect(await readFile(join(desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
+    expect(desk.changes).toEqual([]);
+  });
+
+  it.each(REFUSED_PATHS)("leaves the workspace by no path: %j", async (path) => {
+    const connections = server.connections;
+    await expect(clone(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(server.connections).toBe(connections);
+  });
+
+  it("takes no folder that is there, and leaves nothing when it fails", async () => {
+    await desk.workspace.write("taken/mine.txt", "mine");
+    await expect(clone("taken")).rejects.toMatchObject({ code: "GOALD_FILE" });
+    await expect(clone("new", `${server.origin}/none.git`)).rejects.toMatchObject({ code: "GOALD_GIT" });
+    expect(await readdir(desk.folder)).toEqual(["taken"]);
+  });
+
+  it.each([
+    "--upload-pack=touch ran",
+    "-u./payload",
+    "ext::sh -c touch% ran",
+    "file:///etc",
+    "/etc",
+    "../plain.git",
+    "ssh://-oProxyCommand=touch/x",
+    "git@github.com:owner/name.git",
+    "git://127.0.0.1/plain.git",
+    "https::http://127.0.0.1/plain.git",
+    "http://github.com/owner/name.git",
+    "https://user:password@github.com/owner/name",
+    "https://github.com@127.0.0.1/x",
+    "https://127.0.0.1\\@github.com/x",
+    "https://github.com/x --upload-pack=touch",
+    "https://github.com/x%0d%0aHost:evil",
+    "https://github.com/x\nHost: evil",
+    "https://github.com:22/owner/name",
+    "https://github.com/",
+    "https://github.com/x?y",
+    "https://github.com/x#y",
+    "https://",
+    "https://[::1",
+    "javascript:alert(1)",
+    "x".repeat(2_001),
+  ])("hands git nothing that is no plain address: %s", async (address) => {
+    const connections = server.connections;
+    await expect(clone("new", address, null)).rejects.toMatchObject({ code: "GOALD_GIT" });
+    expect(await readdir(desk.folder)).toEqual([]);
+    expect(server.connections).toBe(connections);
+  });
+
+  describe("after a crash", () => {
+    const args = () => ({ repository_url: `${server.origin}/plain.git`, clone_path: "plain" });
+    const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(server.origin), prepared);
+    const prepare = () => clone_repository.prepare?.(args(), contextWith(server.origin));
+
+    it("is done when the folder is there and came from that address, and not done when nothing is", async () => {
+      const prepared = await prepare();
+      expect(await probe(prepared)).toBe("not-done");
+      await clone("plain");
+      expect(await probe(prepared)).toBe("done");
+    });
+
+    it("cannot be told from somebody else's folder, or from one that was there before", async () => {
+      const prepared = await prepare();
+      await clone("plain");
+      await writeFile(join(desk.folder, "plain/.git/config"), '[remote "origin"]\n\turl = https://example.org/other\n');
+      expect(await probe(prepared)).toBe("unknown");
+      expect(await probe(await prepare())).toBe("unknown");
+    });
+  });
+});

@@ -1,0 +1,91 @@
+/** What every Workspace promises of a folder that somebody else fills. */
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { FileChange, Workspace } from "#core/ports.ts";
+import type { WorkspaceUnderTest } from "./workspace.ts";
+
+const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> =>
+  (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
+
+export function placeContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
+  describe(`${name}: a folder that is filled by somebody else`, () => {
+    let under: WorkspaceUnderTest;
+    let changes: FileChange[];
+    let workspace: Workspace;
+    beforeEach(async () => {
+      under = await make();
+      changes = [];
+      workspace = under.open((change) => changes.push(change));
+    });
+    afterEach(() => under.close());
+
+    async function fill(folder: string): Promise<string> {
+      await mkdir(join(folder, "inner"));
+      await writeFile(join(folder, "a.txt"), "abc");
+      await writeFile(join(folder, "inner/b.txt"), "b");
+      return "filled";
+    }
+
+    it("is there with all that it holds, and not told file by file", async () => {
+      expect(await workspace.place("work/new", fill)).toBe("filled");
+      expect(await namesIn(workspace)).toEqual(["work/new/a.txt", "work/new/inner/b.txt"]);
+      expect(new TextDecoder().decode(await workspace.read("work/new/a.txt"))).toBe("abc");
+      expect(changes).toEqual([]);
+    });
+
+    it("is empty and has no name of its own before", async () => {
+      await workspace.place("new", async (folder) => {
+        expect(await readdir(folder)).toEqual([]);
+        await fill(folder);
+        expect(await namesIn(workspace)).toEqual([]);
+        await expect(workspace.read("new/a.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+      });
+      expect(await namesIn(workspace)).toHaveLength(2);
+    });
+
+    it("leaves nothing when filling it fails, and the failure comes through as it is", async () => {
+      const failure = Object.assign(new Error("half way"), { code: "ENOENT" });
+      const failing = async (folder: string) => {
+        await fill(folder);
+        throw failure;
+      };
+      await expect(workspace.place("new", failing)).rejects.toBe(failure);
+      expect(await namesIn(workspace)).toEqual([]);
+      expect(await workspace.stat("new")).toBeUndefined();
+      expect(await workspace.place("new", fill)).toBe("filled");
+    });
+
+    it("takes no place where something lies, and is not even filled", async () => {
+      await workspace.write("file", "mine");
+      await workspace.write("folder/file", "mine");
+      const never = async () => {
+        throw new Error("it was filled");
+      };
+      for (const path of ["file", "folder", "folder/file"])
+        await expect(workspace.place(path, never)).rejects.toMatchObject({ code: "GOALD_FILE" });
+      expect(await namesIn(workspace)).toEqual(["file", "folder/file"]);
+    });
+
+    it("takes no place that was taken meanwhile", async () => {
+      const tooLate = async (folder: string) => {
+        await fill(folder);
+        await workspace.write("new/mine.txt", "mine");
+      };
+      await expect(workspace.place("new", tooLate)).rejects.toMatchObject({ code: "GOALD_FILE" });
+      expect(await namesIn(workspace)).toEqual(["new/mine.txt"]);
+    });
+
+    it.each(["../new", "/etc/new", "_goald/new", "CON", "a/../../new", "new\0", ""])(
+      "is refused at %j",
+      async (path) => {
+        const never = async () => {
+          throw new Error("it was filled");
+        };
+        await expect(workspace.place(path, never)).rejects.toMatchObject({
+          code: expect.stringMatching(/^GOALD_(PATH_REFUSED|FILE)$/),
+        });
+      },
+    );
+  });
+}

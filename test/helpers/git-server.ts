@@ -1,0 +1,105 @@
+/** git-server.ts -- git's own http-backend on loopback, with what a hostile or a slow server adds to it. */
+import { spawn } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface GitServerOptions {
+  /** Folder with the repositories. */
+  readonly root: string;
+  /** Wanted in the Authorization header; else 401. */
+  readonly authorization?: string;
+  /** Answers in place of git; false: it is git's to answer. */
+  readonly instead?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+}
+export interface GitServer extends AsyncDisposable {
+  readonly origin: string;
+  readonly port: number;
+  readonly connections: number;
+  /** Path, and the Authorization header that came with it. */
+  readonly requests: readonly { readonly path: string; readonly authorization: string | undefined }[];
+  asked(count: number): Promise<void>;
+}
+
+export async function startGitServer({ root, authorization, instead }: GitServerOptions): Promise<GitServer> {
+  const requests: GitServer["requests"][number][] = [];
+  let connections = 0;
+  let wake = (): void => undefined;
+  const server = createServer((incoming, outgoing) => {
+    outgoing.on("error", () => undefined);
+    requests.push({ path: incoming.url ?? "", authorization: incoming.headers.authorization });
+    wake();
+    if (instead?.(incoming, outgoing)) return;
+    if (authorization !== undefined && incoming.headers.authorization !== authorization) {
+      outgoing.writeHead(401, { "www-authenticate": 'Basic realm="test"' }).end("who are you?");
+      return;
+    }
+    runBackend(root, incoming, outgoing);
+  });
+  server.on("connection", () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    requests,
+    get connections() {
+      return connections;
+    },
+    asked: async (count) => {
+      while (requests.length < count)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** CGI, as far as git needs it. */
+function runBackend(root: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const [path = "", query = ""] = (incoming.url ?? "").split("?");
+  const child = spawn("git", ["http-backend"], {
+    env: {
+      PATH: process.env.PATH,
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: "1",
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.directory",
+      GIT_CONFIG_VALUE_0: "*",
+      PATH_INFO: path,
+      QUERY_STRING: query,
+      REQUEST_METHOD: incoming.method,
+      CONTENT_TYPE: incoming.headers["content-type"] ?? "",
+      HTTP_CONTENT_ENCODING: String(incoming.headers["content-encoding"] ?? ""),
+      GIT_PROTOCOL: String(incoming.headers["git-protocol"] ?? ""),
+      REMOTE_ADDR: "127.0.0.1",
+    },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  outgoing.on("close", () => child.kill("SIGKILL"));
+  child.stdin.on("error", () => undefined);
+  incoming.pipe(child.stdin);
+  let head = Buffer.alloc(0);
+  let isBody = false;
+  child.stdout.on("data", (piece: Buffer) => {
+    if (isBody) {
+      outgoing.write(piece);
+      return;
+    }
+    head = Buffer.concat([head, piece]);
+    const end = head.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    isBody = true;
+    const fields = head.toString("latin1", 0, end).split("\r\n");
+    const headers = new Map(fields.map((line) => line.split(": ", 2) as [string, string]));
+    const status = Number.parseInt(headers.get("Status") ?? "200", 10);
+    headers.delete("Status");
+    outgoing.writeHead(status, Object.fromEntries(headers));
+    outgoing.write(head.subarray(end + 4));
+  });
+  child.on("close", () => outgoing.end());
+}
