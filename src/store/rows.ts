@@ -62,16 +62,29 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-export function toMemoryRow({ ordinal, made, vector, ...row }: MemoryRecord): MemoryRow {
-  const idOf = (name: string): string => `${row.namespace}/${name}`;
-  const id = idOf(nameOfRow({ seq: row.seq, ordinal, made }));
+/** Member by member: a spread of SQLite's records costs more than reading them, which the start of a long memory feels. */
+export function toMemoryRow(record: MemoryRecord): MemoryRow {
+  const { seq, ordinal, made, namespace, supersedes, supersededBy, vector } = record;
+  const idOf = (name: string): string => `${namespace}/${name}`;
+  const id = idOf(nameOfRow({ seq, ordinal, made }));
   return {
-    ...row,
     id,
-    supersedes: row.supersedes && idOf(row.supersedes),
-    supersededBy: row.supersededBy && idOf(row.supersededBy),
-    pinned: row.pinned === 1,
-    forgotten: row.forgotten as MemoryRow["forgotten"],
+    namespace,
+    seq,
+    change: record.change,
+    step: record.step,
+    kind: record.kind,
+    text: record.text,
+    importance: record.importance,
+    trust: record.trust,
+    at: record.at,
+    supersedes: supersedes && idOf(supersedes),
+    supersededBy: supersededBy && idOf(supersededBy),
+    key: record.key,
+    source: record.source,
+    pinned: record.pinned === 1,
+    forgotten: record.forgotten as MemoryRow["forgotten"],
+    embedder: record.embedder,
     vector: vector && bytesToVector(vector, id),
   };
 }
@@ -117,9 +130,10 @@ function bytesToVector(bytes: Uint8Array, what: string): Float32Array {
       "GOALD_STORE_DAMAGED",
       `Expected whole 4-byte numbers in the vector of ${what}, got ${bytes.byteLength} bytes.`,
     );
-  const copy = new Uint8Array(bytes);
-  if (endianness() !== "LE") Buffer.from(copy.buffer).swap32();
-  return new Float32Array(copy.buffer);
+  // SQLite's bytes are this row's own: a copy of 10,000 vectors would cost as much as reading them.
+  const own = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
+  if (endianness() !== "LE") Buffer.from(own.buffer, own.byteOffset, own.byteLength).swap32();
+  return new Float32Array(own.buffer, own.byteOffset, own.byteLength / 4);
 }
 
 /** Any time that Date reads, in the one form whose text order is time order. Throws for anything else. */

@@ -96,6 +96,7 @@ process.on("message", (message: ToGraph) => {
 process.on("disconnect", () => process.exit());
 // The terminal's Ctrl-C is meant for the parent, which lets its graph be kept first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.umask(0o077);
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 async function handle({ id, name, request }: ToGraph): Promise<FromGraph> {

@@ -1,0 +1,61 @@
+/** graph.ts -- the graph of 100,000 vectors: what it loses, what it costs here and in its process, and what coming back costs. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ExactIndex } from "#memory/exact-index.ts";
+import { GraphKeeper } from "#memory/index/graph-keeper.ts";
+import { HnswIndex } from "#memory/index/hnsw-index.ts";
+import { cpuOf } from "./meter.ts";
+import { mixture } from "./vectors.ts";
+
+const ROWS = 100_000;
+const DIMENSIONS = 384;
+const QUERIES = 200;
+
+export async function measureGraph(folder: string): Promise<void> {
+  const all = mixture(ROWS, QUERIES, DIMENSIONS);
+  const queries = all.slice(ROWS);
+  const truth: ReadonlySet<number>[] = [];
+  console.log(`\nA graph of ${ROWS} vectors of ${DIMENSIONS} numbers`);
+  for (const start of ["built", "read"]) {
+    const exact = new ExactIndex(DIMENSIONS);
+    const keeper = new GraphKeeper({
+      scope: { namespace: "bench", embedder: "bench@384", dimensions: DIMENSIONS, folder: join(folder, "graph") },
+      fromRows: 1,
+      rows: exact,
+      report: console.log,
+      searchLimitMs: 10_000,
+    });
+    const index = new HnswIndex(exact, keeper, DIMENSIONS);
+    const began = performance.now();
+    const here = await cpuOf(async () => {
+      for (const [slot, vector] of all.slice(0, ROWS).entries()) await index.add(slot, vector);
+      while (!keeper.isReady || !keeper.unsent()[Symbol.iterator]().next().done) await sleep(50);
+    });
+    const [there, wall] = [cpuMsOf(keeper.pid), performance.now() - began];
+    const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+    console.log(`${start}: CPU ${seconds(here)} here, ${seconds(there)} in its process; ${seconds(wall)} in all`);
+    if (truth.length === 0)
+      for (const query of queries) truth.push(new Set((await exact.search(query, 10)).map(({ slot }) => slot)));
+    let found = 0;
+    const asked = await cpuOf(async () => {
+      for (const [at, query] of queries.entries())
+        found += (await index.search(query, 10)).filter(({ slot }) => truth[at]?.has(slot)).length;
+    });
+    const asking = cpuMsOf(keeper.pid) - there;
+    const scanned = await cpuOf(async () => {
+      for (const query of queries) await exact.search(query, 10);
+    });
+    const each = (ms: number) => `${(ms / QUERIES).toFixed(2)} ms`;
+    const lost = 100 * (1 - found / (10 * QUERIES));
+    console.log(`A query: ${each(asked)} here, ${each(asking)} in its process; ${each(scanned)} by exact search`);
+    console.log(`Target: at most 0.5 % lost: ${lost.toFixed(2)} %, ${lost <= 0.5 ? "met" : "MISSED"}`);
+    await index.close();
+  }
+}
+
+/** User and system time, in hundredths of a second. */
+function cpuMsOf(pid: number | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
