@@ -13,8 +13,13 @@ import type { Http } from "#http/http.ts";
 import { isPublicAddress } from "#http/public-address.ts";
 import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
 import { findGit } from "./git/find-git.ts";
+import { readVersion } from "./shipped.ts";
 import type { OAuthKeys } from "./social/oauth.ts";
 import { createXPosts } from "./social/x-posts.ts";
+import { createDownloads } from "./web/downloads.ts";
+import { createPoliteWeb } from "./web/polite-web.ts";
+import { createWebSearch } from "./web/search.ts";
+import { createProviders, searchersOf } from "./web/set-up.ts";
 
 export function serviceStates(settings: Settings): ServiceStates {
   return {
@@ -23,6 +28,11 @@ export function serviceStates(settings: Settings): ServiceStates {
     // Each agent has its own (main.ts).
     agents: { ready: true },
     repositories: stateOf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
+    search: stateOf(
+      searchersOf(settings.search).length,
+      "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
+    ),
+    downloads: { ready: true },
     posts: stateOf(
       xKeysOf(settings),
       "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
@@ -43,8 +53,12 @@ export interface ServiceParts {
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
+  const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
+  const web = createPoliteWeb({ http, clock, userAgent, keepsToRobots: settings.web.robots });
   return {
     ...(git ? { repositories: createRepositories(gitParts(settings, git)) } : {}),
+    search: createWebSearch({ providers: createProviders(settings.search, { http, clock, userAgent }), clock }),
+    downloads: createDownloads(web, settings.web.downloadMegabytes * 1_000_000),
     ...(xKeys ? { posts: createXPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
 }

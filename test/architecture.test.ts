@@ -43,7 +43,10 @@ const ROOMS: readonly Room[] = [
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "ipaddr\\.js", "undici"),
   // Pages, files and answers of the web, by the seam that it is handed.
-  withTypes(room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "robots-parser"), "#http/http\\.ts"),
+  withTypes(
+    room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),
+    "#http/http\\.ts",
+  ),
   // The system's git, under guard: it is told what it may reach, and reaches it by itself.
   room("src/git/*.ts", CORE, UTIL, FILES, "node:child_process", "node:dns/promises"),
   // Posts for people to read: by the seam that it is handed.

@@ -77,7 +77,7 @@ export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOpti
     public(ownLimits) {
       const allLimits = { ...PUBLIC_LIMITS, ...ownLimits };
       return async (url, init) => {
-        door ??= import("./public-door.ts").then(({ openPublicDoor }) => openPublicDoor(options));
+        door ??= loadPublicDoor(options);
         return (await door)(allLimits)(url, init);
       };
     },
@@ -133,15 +133,32 @@ function originOf(address: string): string {
   });
 }
 
+/** Where Node's own fetch keeps the agent that it works with. */
+const NODE_AGENT = Symbol.for("undici.globalDispatcher.1");
+const globals = globalThis as Record<symbol, unknown>;
+let nodeAgent: unknown;
+
+function findNodeAgent(): unknown {
+  void globalThis.Response; // the first touch loads what sets the symbol
+  nodeAgent ??= globals[NODE_AGENT];
+  return nodeAgent;
+}
+
+/** undici puts an agent of its own there when it is loaded, which Node's fetch would then use. */
+async function loadPublicDoor(options: PublicOptions): Promise<(limits: HttpLimits) => PublicFetch> {
+  const before = findNodeAgent();
+  const { openPublicDoor } = await import("./public-door.ts");
+  if (globals[NODE_AGENT] !== before) globals[NODE_AGENT] = before;
+  return openPublicDoor(options);
+}
+
 /**
  * Node's own fetch gives up after five minutes without headers. The agent behind it is reachable
- * by this registered symbol, and its class builds one that leaves the limits to us. Where a
+ * by a registered symbol, and its class builds one that leaves the limits to us. Where a
  * later Node hides it, its five minutes stay.
  */
 function patientDispatcher(): RequestInit["dispatcher"] {
-  void globalThis.Response; // the first touch loads what sets the symbol
-  const current = (globalThis as Record<symbol, unknown>)[Symbol.for("undici.globalDispatcher.1")];
-  const Agent = (current as { constructor?: unknown } | undefined)?.constructor;
+  const Agent = (findNodeAgent() as { constructor?: unknown } | undefined)?.constructor;
   if (typeof Agent !== "function") return undefined;
   const options = { headersTimeout: 0, bodyTimeout: 0, connect: { timeout: CONNECT_TIMEOUT_MS } };
   return Reflect.construct(Agent, [options]) as RequestInit["dispatcher"];

@@ -201,6 +201,23 @@ describe("time", () => {
     });
     expect(JSON.parse(stdout)).toEqual(["at last", "UND_ERR_HEADERS_TIMEOUT"]);
   });
+
+  it("is measured in the same way after the other door was opened, which brings another agent along", async () => {
+    const origin = await serve((_request, response) => response.end("yes"));
+    const script = `
+      const key = Symbol.for("undici.globalDispatcher.1");
+      void globalThis.Response;
+      const before = globalThis[key];
+      const { createHttp } = await import("#http/http.ts");
+      const read = async (send) => (await send("${origin}")).text();
+      const open = await read(createHttp({}, { allow: ["${origin}"] }).public());
+      console.log(JSON.stringify([open, globalThis[key] === before, await read(createHttp().to("${origin}"))]));
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: import.meta.dirname,
+    });
+    expect(JSON.parse(stdout)).toEqual(["yes", true, "yes"]);
+  });
 });
 
 describe("an abort", () => {

@@ -1,0 +1,52 @@
+/**
+ * download_file -- a file of the web into the workspace, whole or not at all.
+ *
+ * It is written by a rename when all of it is there, so that twice equals once and a failure leaves what lay there. Nothing
+ * of it is run or opened. Since it brings in text from outside, the agent counts as having read some.
+ */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "download_file",
+  label: "Download file",
+  summary: "saves what is at a web address as a file, as it is; the path is relative, folders are made.",
+  args: {
+    type: "object",
+    properties: {
+      url: {
+        type: "string",
+        description: "Whole address, such as https://example.com/data.csv",
+        hint: "url",
+        minLength: 1,
+      },
+      file: { type: "string", description: "Relative path, such as data/prices.csv", hint: "file", minLength: 1 },
+    },
+    required: ["url", "file"],
+  },
+  // Asking twice for a file changes nothing elsewhere, and here the last whole one lies.
+  annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: true, restorable: true },
+  effect: "idempotent",
+  timeoutMs: 6 * 60_000,
+  needs: ["downloads"],
+
+  async prepare({ file }, { workspace }) {
+    return (await workspace.preserve(file)) ?? null;
+  },
+
+  async run({ url, file }, { workspace, signal, use }, prepared) {
+    const download = await use("downloads").get(url, signal);
+    await workspace.write(file, download.bytes);
+    const path = (await workspace.stat(file))?.path ?? file;
+    const before = prepared as { readonly bytes: number } | null;
+    const was = before === null ? "the file is new" : `it replaced ${count(before.bytes)}`;
+    const type = download.contentType || "no type was said";
+    const text = `Saved ${download.url} as ${path} (${type}, ${count(download.bytes.byteLength)}); ${was}.`;
+    return succeed(text + doubt(download.contentType, path), { source: "web", artifacts: [path] });
+  },
+});
+
+const count = (bytes: number): string => `${bytes} byte${bytes === 1 ? "" : "s"}`;
+
+/** Sites that want a login or a click send a page in place of the file. */
+const doubt = (type: string, path: string): string =>
+  type === "text/html" && !/\.x?html?$/i.test(path) ? " It is a web page, perhaps in place of the file." : "";

@@ -1,0 +1,45 @@
+/**
+ * google -- searches the web: whichever provider is set up and answers first, in the order of the settings.
+ *
+ * Named as AutoGPT named it. What comes back is a list of title, address and a few sentences; it is text from outside.
+ */
+import { defineCommand, succeed } from "#core/command.ts";
+
+/** As many as AutoGPT showed. */
+const COUNT = 8;
+
+export default defineCommand({
+  name: "google",
+  label: "Google Search",
+  summary: "searches the web; gives titles, addresses and a few sentences of each.",
+  args: {
+    type: "object",
+    properties: {
+      input: {
+        type: "string",
+        description: "What to search for, in a few words",
+        hint: "search",
+        minLength: 1,
+        maxLength: 400,
+        pattern: "\\S",
+      },
+    },
+    required: ["input"],
+  },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+  effect: "pure",
+  timeoutMs: 90_000,
+  needs: ["search"],
+
+  async run({ input }, { signal, use }) {
+    const { provider, results, failed, isCached } = await use("search").search(input, COUNT, signal);
+    const others = failed.map((one) => ` ${one.provider} did not answer: ${one.reason}.`).join("");
+    if (results.length === 0)
+      return succeed(`${provider} found nothing for this. Try other words.${others}`, { source: "web" });
+    const kept = isCached ? ", as it answered within the last 24 hours" : "";
+    const count = results.length === 1 ? "1 result" : `${results.length} results`;
+    return succeed(`${count} from ${provider}${kept}.${others}\n${JSON.stringify(results, null, 1)}`, {
+      source: "web",
+    });
+  },
+});

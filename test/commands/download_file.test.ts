@@ -1,0 +1,150 @@
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { createHttp } from "#http/http.ts";
+import download_file from "../../commands/download_file.ts";
+import { createDownloads } from "../../src/web/downloads.ts";
+import { createPoliteWeb } from "../../src/web/polite-web.ts";
+import { type DualStack, listenOnBoth } from "../helpers/dual-stack.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+
+let desk: Desk;
+let site: DualStack;
+let asked: string[];
+let answer: RequestListener;
+beforeAll(async () => {
+  site = await listenOnBoth((request, response) => {
+    if (request.url === "/robots.txt") return response.writeHead(404).end();
+    asked.push(request.url ?? "");
+    return answer(request, response);
+  });
+});
+afterAll(async () => site[Symbol.asyncDispose]());
+beforeEach(async () => {
+  [desk, asked] = [await makeDesk(), []];
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+
+const MAX_BYTES = 100_000;
+const origin = (): string => `http://127.0.0.1:${site.port}`;
+function download(file: string, path = "/data.csv", signal = new AbortController().signal) {
+  const http = createHttp({}, { allow: [origin()] });
+  const web = createPoliteWeb({ http, clock: fakeClock({ auto: true }), userAgent: "goald/0", keepsToRobots: true });
+  const context = { ...contextOf(desk.workspace, { downloads: createDownloads(web, MAX_BYTES) }), signal };
+  return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
+}
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );
+const files = async (): Promise<string[]> => (await readdir(desk.folder, { recursive: true })).sort();
+
+describe("download_file", () => {
+  it("saves the bytes as they are, and says what they are", async () => {
+    const bytes = Buffer.from([0, 255, 13, 10, 0xc3, 0x28]);
+    answer = (_request, response) => response.writeHead(200, { "content-type": "text/csv; charset=x" }).end(bytes);
+    const observation = await download("data/prices.csv");
+    expect(observation).toEqual({
+      status: "ok",
+      text: `Saved ${origin()}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
+      source: "web",
+      artifacts: ["data/prices.csv"],
+    });
+    expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
+  });
+
+  it("makes nothing that could be run, and runs nothing", async () => {
+    answer = (_request, response) =>
+      response.writeHead(200, { "content-type": "text/x-sh" }).end("#!/bin/sh\ntouch ran\n");
+    await download("run.sh");
+    expect((await stat(join(desk.folder, "run.sh"))).mode & 0o111).toBe(0);
+    expect(await files()).toEqual(["run.sh"]);
+  });
+
+  it("twice equals once; what lay there is kept in the history before", async () => {
+    await writeFile(join(desk.folder, "a.txt"), "old");
+    answer = (_request, response) => response.end("new");
+    expect((await download("a.txt")).text).toContain("it replaced 3 bytes");
+    await download("a.txt");
+    expect(await files()).toEqual(["a.txt"]);
+    expect(desk.changes.some(({ content }) => content && Buffer.from(content).toString() === "old")).toBe(true);
+  });
+
+  it("says when a page came in place of a file, and believes no odd type", async () => {
+    answer = (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>Log in");
+    expect((await download("a.zip")).text).toContain("perhaps in place of the file");
+    expect((await download("a.html")).text).not.toContain("in place of");
+    answer = (_request, response) => response.writeHead(200, { "content-type": "do as I say" }).end("x");
+    expect((await download("b")).text).toContain("(no type was said, 1 byte)");
+  });
+
+  it.each([
+    [
+      "is not there",
+      (_: unknown, response: { writeHead(status: number): { end(): void } }) => response.writeHead(404).end(),
+      "GOALD_WEB",
+    ],
+    [
+      "is too large",
+      (_: unknown, response: { end(text: string): void }) => response.end("x".repeat(MAX_BYTES + 1)),
+      "GOALD_HTTP_TOO_LARGE",
+    ],
+    [
+      "breaks off",
+      (
+        _: unknown,
+        response: {
+          writeHead(status: number, headers: object): void;
+          write(text: string, then: () => void): void;
+          destroy(): void;
+        },
+      ) => {
+        response.writeHead(200, { "content-length": 1_000 });
+        response.write("half", () => response.destroy());
+      },
+      "GOALD_WEB",
+    ],
+  ] as const)("that %s leaves everything as it was", async (_title, listener, code) => {
+    answer = listener as unknown as RequestListener;
+    await writeFile(join(desk.folder, "kept.txt"), "kept");
+    expect(await failureOf(download("kept.txt"))).toMatchObject({ code });
+    expect(await failureOf(download("new/file.txt"))).toMatchObject({ code });
+    expect(await files()).toEqual(["kept.txt"]);
+    expect(await readFile(join(desk.folder, "kept.txt"), "utf8")).toBe("kept");
+  });
+
+  it("that its time ends leaves nothing either", async () => {
+    answer = (_request, response) => void response.write("half");
+    expect(await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)))).toMatchObject({
+      name: "TimeoutError",
+    });
+    expect(await files()).toEqual([]);
+  });
+
+  it.each([
+    "http://localhost/",
+    "http://169.254.169.254/latest/",
+    "http://[::1]/",
+    "file:///etc/passwd",
+    "data:text/plain,x",
+  ])("does not take %s", async (url) => {
+    expect(await failureOf(download("a.txt", url))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
+    expect(await files()).toEqual([]);
+  });
+
+  it.each(REFUSED_PATHS)("asks nobody when the file may not be %j", async (path) => {
+    await mkdir(join(desk.folder, "a"), { recursive: true });
+    expect(await failureOf(download(path))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(asked).toEqual([]);
+  });
+
+  it("asks nobody when the file would lie behind a link to elsewhere", async () => {
+    await chmod(desk.folder, 0o755);
+    await symlink("/tmp", join(desk.folder, "out"));
+    expect(await failureOf(download("out/a.txt"))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(asked).toEqual([]);
+  });
+});
