@@ -11,6 +11,7 @@ import type { Bind } from "./cli/bind.ts";
 import { addDaemonVerbs } from "./cli/daemon-verbs.ts";
 import { adviceOn, allVerbs, explainVerbs, HELP_STYLE, ROOT_EXAMPLES, withHelp } from "./cli/help.ts";
 import { addHomeVerbs } from "./cli/home-verbs.ts";
+import { addMemoryVerbs, withMemory } from "./cli/memory-verbs.ts";
 import { addReadingVerbs } from "./cli/reading-verbs.ts";
 import { addRunVerbs } from "./cli/run-verbs.ts";
 import { addSteeringVerbs } from "./cli/steering-verbs.ts";
@@ -30,7 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
   });
   for (const verb of allVerbs(program)) verb.configureOutput({ outputError: describeUsage(verb, json) });
   try {
-    await program.parseAsync(withVerb(withHelp(program, args)), { from: "user" });
+    await program.parseAsync(withVerb(withMemory(program, withHelp(program, args))), { from: "user" });
     return code;
   } catch (error) {
     const thrown = toError(error);
@@ -71,6 +72,7 @@ function buildProgram(bind: Bind): Command {
   addRunVerbs(program, bind);
   addSteeringVerbs(program, bind);
   addReadingVerbs(program, bind);
+  addMemoryVerbs(program, bind);
   addDaemonVerbs(program, bind);
   addHomeVerbs(program, bind);
 

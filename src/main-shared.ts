@@ -4,8 +4,8 @@ import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
-import type { Embedder, LanguageModel, OpenIndex, Store } from "#core/ports.ts";
-import type { Services } from "#core/services.ts";
+import type { Embedder, LanguageModel, OpenIndex, Store, StoreReader } from "#core/ports.ts";
+import type { Services, WebPages } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
@@ -36,7 +36,7 @@ export function openShared(
   report: (problem: string) => void,
   tape?: Tape,
 ): Shared {
-  const open = () => createHttp({}, { allow: settings.web.allow?.split(/[,\s]+/) ?? [] });
+  const open = () => openHttp(settings);
   const http = tape?.http(open) ?? open();
   const { concurrency, requestsPerMinute } = settings.daemon;
   const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
@@ -47,6 +47,25 @@ export function openShared(
   const memory = openLongTermMemory({ store, embedder, openIndex: openIndexes(home, settings, report, tape), report });
   return { http, gate, model, memory, services: openServices({ home, settings, http, clock: asking.clock }) };
 }
+
+/** Long-term memory for a person who looks into it: as agents recall, on a store that is only read. */
+export function openRecall(
+  settings: Settings,
+  reader: Pick<StoreReader, "memories">,
+  report: (problem: string) => void,
+): RecallingMemory {
+  const store = {
+    memories: (namespace: string, after: number, limit: number) => reader.memories(namespace, after, limit),
+    saveVectors: async () => undefined,
+  };
+  return openLongTermMemory({ store, embedder: chooseEmbedder(settings, openHttp(settings), report), report });
+}
+
+/** What reads pages of the web, for a person; undefined where this home is not set up for it. */
+export const openPages = (home: Home, settings: Settings): WebPages | undefined =>
+  openServices({ home, settings, http: openHttp(settings), clock: systemClock }).pages;
+
+const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
 /** What was known of the servers at the time has a say in what is asked of them. */
 const taped = (file: TermsFile, tape: Tape | undefined): TermsFile =>

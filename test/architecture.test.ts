@@ -135,7 +135,7 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     FILES,
-    "\\.\\./(main|main-catalogue|main-daemon|main-foreground|main-services|shipped)\\.ts",
+    "\\.\\./(main|main-catalogue|main-daemon|main-foreground|main-services|main-shared|shipped)\\.ts",
     "#cassette/.+",
     "#config/.+",
     "#client/.+",

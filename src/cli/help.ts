@@ -58,6 +58,13 @@ const GROUPS: readonly (readonly [heading: string, verbs: Readonly<Record<string
     },
   ],
   [
+    "Memory of agents:",
+    {
+      memory: "look, search, add, correct, forget",
+      ingest: "have files or pages read into it",
+    },
+  ],
+  [
     "The daemon:",
     {
       up: "start it; verbs that need it do so themselves",
@@ -125,6 +132,9 @@ const FOREIGN: Readonly<Record<string, string>> = {
   agents: "ps",
   top: "ps --watch",
   inspect: "show",
+  remember: "memory <agent> add",
+  recall: "memory <agent> search",
+  forget: "memory <agent> forget",
   log: "logs",
   journal: "logs",
   tail: "logs -f",

@@ -172,7 +172,10 @@ function openChanges(
   function forget(agentNo: number, name: string, row: Found, by: "person" | "source"): Curated {
     // A person's word outlasts the file's.
     if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
+    // What is freed is overwritten, so that the text is not left lying in the file.
+    database.exec("PRAGMA secure_delete = ON");
     queries.forget.run(agentNo, name, textShaOf(newSalt(), row.text), by);
+    database.exec("PRAGMA secure_delete = OFF");
     return { op: "forget", id: name, by, ...(row.isOld === 1 ? { isOld: true } : {}) };
   }
 

@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 
 const VERBS =
-  "up|down|restart|status|reload|install-service|doctor|run|resume|ps|attach|logs|show|say|goals|pause|stop|kill|approve|deny|rm|config|report|why|diff|restore|events|files|verify";
+  "up|down|restart|status|reload|install-service|doctor|run|resume|ps|attach|logs|show|say|goals|pause|stop|kill|approve|deny|rm|config|report|why|diff|restore|events|files|verify|memory|ingest";
 
 /** From `goald` and a verb to the end of the line, the code or the clause. For words of ours: no text of a model or a file goes through here. */
 const CALL = new RegExp(`\\bgoald (?:${VERBS})\\b[^\\n\`]*?(?=[\\n\`)]|, |; |\\.(?: |$)|$)`, "g");

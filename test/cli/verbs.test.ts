@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addDaemonVerbs } from "../../src/cli/daemon-verbs.ts";
 import { allVerbs, explainVerbs, HELP_STYLE } from "../../src/cli/help.ts";
 import { addHomeVerbs } from "../../src/cli/home-verbs.ts";
+import { addMemoryVerbs } from "../../src/cli/memory-verbs.ts";
 import { addReadingVerbs } from "../../src/cli/reading-verbs.ts";
 import { addRunVerbs } from "../../src/cli/run-verbs.ts";
 import { addSteeringVerbs } from "../../src/cli/steering-verbs.ts";
@@ -12,7 +13,7 @@ import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 /** As cli.ts puts them together; nothing is run. */
 function parserOfVerbs(): Command {
   const program = new Command("goald").configureHelp(HELP_STYLE);
-  for (const add of [addRunVerbs, addSteeringVerbs, addReadingVerbs, addDaemonVerbs, addHomeVerbs])
+  for (const add of [addRunVerbs, addSteeringVerbs, addReadingVerbs, addMemoryVerbs, addDaemonVerbs, addHomeVerbs])
     add(program, () => async () => {});
   explainVerbs(program);
   return program;
@@ -72,6 +73,11 @@ const OF_AN_AGENT: readonly (readonly string[])[] = [
   ["deny", "nobody"],
   ["rm", "-f", "nobody"],
   ["resume", "-d", "nobody"],
+  ["memory", "nobody", "list"],
+  ["memory", "nobody", "search", "x"],
+  ["memory", "nobody", "add", "x"],
+  ["memory", "nobody", "forget", "1"],
+  ["ingest", "nobody", "README.md"],
 ];
 
 /** What each verb ends with where nothing is there yet: no agent, no daemon, no key. */

@@ -1,0 +1,84 @@
+/**
+ * change-memory.ts -- what a person changes in memory: through the host that is up, or in the store itself when none is.
+ *
+ * Either way it is durable and seen by the agents' next recall when it resolves; no daemon is started for it.
+ */
+import { findHost } from "#client/auto-start.ts";
+import { openHome } from "#config/open-home.ts";
+import { isGoaldError } from "#core/errors.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports.ts";
+import { holdHostLock } from "#store/host-lock.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { systemClock } from "#util/clock.ts";
+import { readVersion } from "../shipped.ts";
+import type { House } from "./house.ts";
+
+export interface Changer extends AsyncDisposable {
+  /** All or nothing. Throws as `Store.curate`. */
+  change(namespace: string, changes: readonly MemoryChange[]): Promise<readonly MemoryChanged[]>;
+}
+
+const ATTEMPTS = 3;
+const PAUSE_MS = 200;
+
+/** Throws GOALD_ALREADY_RUNNING when the host is a run that takes no calls. */
+export async function openChanger(house: House): Promise<Changer> {
+  for (let attempt = 1; ; attempt++) {
+    const changer = (await throughHost(house)) ?? (await inStore(house, attempt === ATTEMPTS));
+    if (changer) return changer;
+    await systemClock.sleep(PAUSE_MS);
+  }
+}
+
+export async function changeMemory(
+  house: House,
+  namespace: string,
+  changes: readonly MemoryChange[],
+): Promise<readonly MemoryChanged[]> {
+  await using changer = await openChanger(house);
+  return changer.change(namespace, changes);
+}
+
+async function throughHost({ home }: House): Promise<Changer | undefined> {
+  const client = await findHost(home, { version: readVersion() });
+  const nextKey = keys();
+  return (
+    client && {
+      change: (namespace, changes) => client.changeMemory(namespace, changes, nextKey()),
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  );
+}
+
+/** Undefined when somebody took the lock meanwhile, who may take calls; throws that when this is the last attempt. */
+async function inStore({ home }: House, isLast: boolean): Promise<Changer | undefined> {
+  await openHome(home, process.getuid?.());
+  const startedAt = systemClock.now().toISOString();
+  try {
+    const lock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
+    try {
+      const store = await openSqliteStore(home.database);
+      const nextKey = keys();
+      return {
+        change: (namespace, changes) => store.curate(namespace, changes, nextKey(), systemClock.now().toISOString()),
+        [Symbol.asyncDispose]: async () => {
+          await store.close();
+          lock.release();
+        },
+      };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  } catch (error) {
+    if (isLast || !isGoaldError(error, "GOALD_ALREADY_RUNNING")) throw error;
+    return undefined;
+  }
+}
+
+/** Of this process's calls, none twice. */
+function keys(): () => string {
+  const begun = systemClock.now().toISOString();
+  let count = 0;
+  return () => `memory/${process.pid}/${begun}/${++count}`;
+}

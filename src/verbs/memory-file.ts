@@ -1,0 +1,174 @@
+/**
+ * memory-file.ts -- memory as JSON lines: export and import.
+ *
+ * A file is a file, whoever wrote it first: unless the person says --trust, nothing in it counts as more than `file`, nothing is
+ * pinned, and it brings no keys. A line that is there already, that was corrected here, or that was forgotten here is left out,
+ * so that the same file can be read again and again.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { isLive, namespaceOf } from "#core/memory.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports.ts";
+import { clean } from "#util/clean.ts";
+import { identityOf } from "#views/memory-view.ts";
+import { openChanger } from "./change-memory.ts";
+import { type House, openHouse } from "./house.ts";
+import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
+import { reading, readStore } from "./reading.ts";
+
+type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
+
+/** Oldest first; what was forgotten or superseded is left out. */
+export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
+  return reading(options, async (reader, { talk, redact }) => {
+    const { namespace } = await findSpace(reader, name, options);
+    const lines: string[] = [];
+    for await (const row of allMemories(reader, namespace))
+      if (isLive(row)) lines.push(redact(JSON.stringify(lineOf(row))));
+    if (file === undefined) for (const line of lines) talk.data(line);
+    else {
+      await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+        throw cannot("written", file, thrown);
+      });
+      if (talk.json) talk.data(JSON.stringify({ namespace, file, count: lines.length }));
+      else talk.say(clean(`${lines.length} of ${namespace} are in ${file}`));
+    }
+    return EXIT.ok;
+  });
+}
+
+const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }: MemoryRow): Line => ({
+  ...{ id, kind, text, importance, trust, at, step, source, pinned },
+});
+
+export interface ImportOptions extends MemoryOptions {
+  /** The file is as trustworthy as it says of its lines. */
+  readonly trust?: boolean;
+}
+
+/** `file`: a path, or `-` for standard input. Nothing is imported when one line cannot be read. */
+export async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
+  const house = await openHouse(options);
+  try {
+    const lines = readLines(await readWhole(file), file, options.trust === true, house);
+    const space = await readStore(house, (reader) => findSpace(reader, name, options));
+    const added = await addLines(lines, space, house);
+    const known = lines.length - added;
+    if (house.talk.json) house.talk.data(JSON.stringify({ namespace: space.namespace, added, known }));
+    else house.talk.say(`${added} added to ${space.title}, ${known} known already.`);
+    return EXIT.ok;
+  } finally {
+    house.talk.close();
+  }
+}
+
+const BATCH = 200;
+
+/** Returns how many were not there. */
+async function addLines(lines: readonly GivenLine[], space: Space, house: House): Promise<number> {
+  const { namespace } = space;
+  const here = await readStore(house, async (reader) => {
+    const [texts, gone] = [new Set<string>(), new Set<string>()];
+    for await (const row of allMemories(reader, namespace)) {
+      texts.add(identityOf(row));
+      if (!isLive(row)) gone.add(row.id);
+    }
+    return { texts, gone };
+  });
+  const isKnown = ({ id, change }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) || (id !== null && namespaceOf(id) === namespace && here.gone.has(id));
+  const fresh = lines.filter((line) => !isKnown(line));
+  await using changer = await openChanger(house);
+  let added = 0;
+  for (let at = 0; at < fresh.length; at += BATCH) {
+    const batch = fresh.slice(at, at + BATCH);
+    const changed = await changer.change(
+      namespace,
+      batch.map(({ change }) => change),
+    );
+    const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
+    const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
+    if (pins.length > 0) await changer.change(namespace, pins);
+    added += changed.filter(({ isNew }) => isNew).length;
+  }
+  return added;
+}
+
+interface GivenLine {
+  /** What it was called where it was exported. */
+  readonly id: string | null;
+  readonly change: MemoryChange & { readonly op: "add" };
+  readonly pinned: boolean;
+}
+
+const KINDS: readonly MemoryKind[] = ["step", "fact", "note", "file_chunk", "reflection"];
+const TRUSTS: readonly Trust[] = ["person", "agent", "goald", "file", "web"];
+const MAX_TEXT_CHARS = 20_000;
+const MAX_BYTES = 256 * 1024 * 1024;
+
+function readLines(text: string, file: string, isTrusted: boolean, house: House): readonly GivenLine[] {
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, house));
+}
+
+function readLine(line: string, place: string, isTrusted: boolean, { scrub }: House): GivenLine {
+  const value = parse(line, place);
+  const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id = null, pinned = false } = value;
+  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
+    throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
+  if (!KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${KINDS.join(", ")})`);
+  if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
+  if (typeof importance !== "number" || importance < 0 || importance > 1)
+    throw wrong(place, "an importance from 0 to 1");
+  if (source !== null && (typeof source !== "string" || source.length > 4_096)) throw wrong(place, "a source in words");
+  const content = {
+    kind: kind as MemoryKind,
+    text: scrub(clean(text)),
+    importance,
+    trust: isTrusted || trust === "web" ? (trust as Trust) : "file",
+    ...(source === null || source === "" ? {} : { source: clean(source) }),
+  };
+  const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
+  return { id: typeof id === "string" ? id : null, change, pinned: isTrusted && pinned === true };
+}
+
+function parse(line: string, place: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw wrong(place, "JSON");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(place, "a JSON object");
+  return value as Readonly<Record<string, unknown>>;
+}
+
+async function readWhole(file: string): Promise<string> {
+  if (file !== "-")
+    return readFile(file, "utf8").catch((thrown) => {
+      throw cannot("read", file, thrown);
+    });
+  let text = "";
+  process.stdin.setEncoding("utf8");
+  for await (const chunk of process.stdin) {
+    text += chunk as string;
+    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is too long to be imported.");
+  }
+  return text;
+}
+
+const wrong = (place: string, expected: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", `Expected ${expected} in ${place}, got something else. Nothing was imported.`, {
+    hint: "One JSON object a line, as `goald memory <agent> export` writes them.",
+  });
+
+function cannot(what: string, file: string, thrown: unknown): GoaldError {
+  const missing = what === "read" && (thrown as { readonly code?: unknown }).code === "ENOENT";
+  return new GoaldError(
+    missing ? "GOALD_FILE_MISSING" : "GOALD_FILE",
+    `${file} cannot be ${what}: ${toError(thrown).message}`,
+  );
+}

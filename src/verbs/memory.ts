@@ -1,0 +1,162 @@
+/** memory.ts -- the verbs that look into memory: list, show, search, why. They need no lock and change nothing. */
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isLive } from "#core/memory.ts";
+import type { MemoryRow, StoreReader } from "#core/ports.ts";
+import { headOf } from "#core/text.ts";
+import { renderTable } from "#terminal/table.ts";
+import { clean } from "#util/clean.ts";
+import { findMemory } from "#views/find-memory.ts";
+import {
+  describeMemory,
+  describeMemoryStory,
+  MEMORY_HEAD,
+  type MemoryStory,
+  memoryCells,
+  RECALL_HEAD,
+  recallCells,
+  viewMemory,
+} from "#views/memory-view.ts";
+import { findStep } from "#views/step-view.ts";
+import { openRecall } from "../main-shared.ts";
+import type { House } from "./house.ts";
+import { allMemories, findSpace, type MemoryOptions, requireMemory, type Space } from "./memory-space.ts";
+import { allEvents, reading } from "./reading.ts";
+
+export interface ListOptions extends MemoryOptions {
+  readonly all?: boolean;
+  readonly kind?: string;
+  readonly limit?: number;
+}
+
+const DEFAULT_LINES = 50;
+
+/** Newest first. */
+export async function listMemories(name: string, options: ListOptions): Promise<number> {
+  return reading(options, async (reader, { talk, redact }) => {
+    const space = await findSpace(reader, name, options);
+    const rows: MemoryRow[] = [];
+    for await (const row of allMemories(reader, space.namespace))
+      if ((options.all || isLive(row)) && (options.kind === undefined || row.kind === options.kind)) rows.push(row);
+    rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
+    const shown = rows.slice(0, options.limit ?? DEFAULT_LINES);
+    if (talk.json) {
+      const memories = shown.map(viewMemory);
+      talk.data(redact(JSON.stringify({ namespace: space.namespace, count: rows.length, memories })));
+    } else if (rows.length === 0) talk.say(`There is nothing in ${space.title}.`);
+    else {
+      talk.data(clean(redact(renderTable(MEMORY_HEAD, shown.map(memoryCells)))));
+      if (shown.length < rows.length) talk.say(`The newest ${shown.length} of ${rows.length}. More: -n ${rows.length}`);
+    }
+    return EXIT.ok;
+  });
+}
+
+export async function showMemory(name: string, id: string, options: MemoryOptions): Promise<number> {
+  return reading(options, async (reader, { talk, redact }) => {
+    const row = viewMemory(await requireMemory(reader, id, await findSpace(reader, name, options)));
+    talk.data(talk.json ? redact(JSON.stringify(row)) : clean(redact(describeMemory(row))));
+    return EXIT.ok;
+  });
+}
+
+/** What the agent would recall if it were busy with these words. */
+export async function searchMemory(
+  name: string,
+  words: readonly string[],
+  options: MemoryOptions & { readonly limit?: number },
+): Promise<number> {
+  return reading(options, async (reader, house) => {
+    const { talk, redact } = house;
+    const query = words.join(" ").trim();
+    const { namespace, title } = await findSpace(reader, name, options);
+    if (query === "")
+      throw new GoaldError("GOALD_USAGE", "What is to be looked for?", {
+        hint: `Such as: goald memory ${namespace} search "opening hours"`,
+      });
+    const recalls = await recallFor(namespace, query, options.limit, reader, house);
+    if (talk.json) talk.data(redact(JSON.stringify({ namespace, query, recalls })));
+    else if (recalls.length === 0) talk.say(`Nothing in ${title} is near to that.`);
+    else talk.data(clean(redact(renderTable(RECALL_HEAD, recalls.map(recallCells)))));
+    return EXIT.ok;
+  });
+}
+
+/** The same machinery as the agent's; what it makes is not kept, since the store belongs to the host. */
+async function recallFor(
+  namespace: string,
+  query: string,
+  limit: number | undefined,
+  reader: StoreReader,
+  { settings }: House,
+) {
+  const memory = openRecall(settings, reader, (problem) => console.error(clean(problem)));
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  process.once("SIGINT", stop);
+  try {
+    const count = limit ?? settings.recall.count;
+    const asked = { agent: namespace, texts: [query], count, excludeSteps: new Set<number>() };
+    return await memory.recall(asked, interrupt.signal);
+  } finally {
+    process.off("SIGINT", stop);
+    await memory.close();
+  }
+}
+
+export async function whyMemory(name: string, id: string, options: MemoryOptions): Promise<number> {
+  return reading(options, async (reader, { talk, redact }) => {
+    const space = await findSpace(reader, name, options);
+    const story = await storyOf(await requireMemory(reader, id, space), space, reader);
+    talk.data(talk.json ? redact(JSON.stringify(story)) : clean(redact(describeMemoryStory(story))));
+    return EXIT.ok;
+  });
+}
+
+async function storyOf(row: MemoryRow, { row: agent }: Space, reader: StoreReader): Promise<MemoryStory> {
+  const chain = async (next: (row: MemoryRow) => string | null): Promise<readonly MemoryRow[]> => {
+    const rows: MemoryRow[] = [];
+    for (let id = next(row); id !== null && rows.length < MAX_CHAIN; ) {
+      const found = await findMemory(reader, id);
+      if (!found) break;
+      rows.push(found);
+      id = next(found);
+    }
+    return rows;
+  };
+  const recalledIn = new Set<number>();
+  if (agent)
+    for await (const event of allEvents(reader, agent.id))
+      if (event.type === "model-asked" && event.recallIds.includes(row.id)) recalledIn.add(event.step);
+  return {
+    memory: viewMemory(row),
+    step: await stepOf(row, reader),
+    before: (await chain(({ supersedes }) => supersedes)).map(viewMemory),
+    after: (await chain(({ supersededBy }) => supersededBy)).map(viewMemory),
+    recalledIn: [...recalledIn],
+  };
+}
+
+/** Corrections of corrections that are followed. */
+const MAX_CHAIN = 50;
+
+async function stepOf({ namespace, step, seq }: MemoryRow, reader: StoreReader): Promise<MemoryStory["step"]> {
+  if (step === null || step === 0) return null;
+  const files = await reader.files(namespace);
+  const found = await findStep(allEvents(reader, namespace), step, files);
+  if (!found) return null;
+  const { turn, thought, command, result } = found.view;
+  const [event] = await reader.read(namespace, seq - 1, 1);
+  // What a person said in between belongs to no command.
+  const isOfCommand = event !== undefined && "callId" in event;
+  return {
+    agent: namespace,
+    step,
+    turn,
+    thought: isOfCommand ? headOf(thought) : "",
+    command: isOfCommand ? (command?.name ?? null) : null,
+    args: isOfCommand ? (command?.args ?? {}) : {},
+    status: isOfCommand ? (result?.status ?? null) : null,
+    from: isOfCommand ? (result?.source ?? null) : null,
+    files: isOfCommand ? found.view.files.map(({ path }) => path) : [],
+  };
+}

@@ -1,0 +1,264 @@
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { MemoryRow } from "#core/ports.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { numberedModel, write } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
+type Listed = Omit<MemoryRow, "vector">;
+
+let goald: Goald;
+let server: OpenAIServer;
+beforeAll(async () => {
+  const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
+  server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  endedWith(0, await goald.run(["run", "--name", "Foo", "--role", "r", "-g", "Work", "--continuous"]));
+});
+afterAll(async () => {
+  await server.close();
+  await goald[Symbol.asyncDispose]();
+});
+
+const memory = (...args: readonly string[]) => goald.run(["memory", "foo", ...args]);
+const idsOf = async (...args: readonly string[]): Promise<readonly string[]> => {
+  const { memories } = jsonOf<{ memories: Listed[] }>(await memory("list", "--json", ...args));
+  return memories.map(({ id }) => id);
+};
+const firstFound = async (query: string): Promise<readonly string[]> =>
+  jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
+
+describe("goald memory", () => {
+  it("lists what steps left, the newest first, and says where one comes from", async () => {
+    const ids = await idsOf();
+    expect(ids).toHaveLength(3);
+    expect(endedWith(0, await goald.run(["memory", "foo"])).stdout).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
+    const oldest = ids.at(-1) as string;
+    const why = jsonOf(await memory("why", oldest, "--json"));
+    expect(why).toMatchObject({
+      memory: { id: oldest, step: 1, kind: "step", trust: "agent", source: null },
+      step: { agent: "foo", step: 1, turn: 1, command: "write_to_file", status: "ok", files: ["hours.md"] },
+      before: [],
+      after: [],
+    });
+    const told = endedWith(0, await memory("why", oldest.replace("foo/", ""))).stdout;
+    expect(told).toContain("Left by step 1 of foo (turn 1): goald show foo --step 1");
+    expect(told).toContain("Command: write_to_file");
+  });
+
+  it("corrects: the right words are found, the wrong row never again, and both say so", async () => {
+    const wrong = (await idsOf()).at(-1) as string;
+    expect(await firstFound("when does the shop open")).toContain(wrong);
+    const { changed } = jsonOf<{ changed: { id: string }[] }>(
+      await memory("correct", wrong, "The shop opens at nine, not at eight.", "--json"),
+    );
+    const right = changed[0]?.id;
+    expect(right).toBe("foo/+1");
+    const found = await firstFound("when does the shop open");
+    expect(found).toContain(right);
+    expect(found).not.toContain(wrong);
+    expect(jsonOf(await memory("show", "+1", "--json"))).toMatchObject({
+      ...{ kind: "fact", trust: "person", importance: 1, supersedes: wrong, step: null },
+    });
+    expect(endedWith(0, await memory("why", "+1")).stdout).toContain(`In place of ${wrong}: `);
+    const again = errorOf(endedWith(7, await memory("correct", wrong, "At ten", "--json")));
+    expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
+  });
+
+  it("forgets for good: no text is left, not in the file of the store either", async () => {
+    const isOnDisk = async () => (await readFile(join(goald.home, ".goald", "goald.db"))).includes("door is 7319");
+    endedWith(0, await memory("add", `The code of the ${"very ".repeat(1_500)} door is 7319`, "--pin"));
+    expect(await isOnDisk()).toBe(true);
+    const [id = ""] = await idsOf("-n", "1");
+    expect(endedWith(0, await memory("list")).stdout).toMatch(
+      new RegExp(`${id.replace("+", "\\+")}.*note +person +pinned`),
+    );
+    endedWith(0, await memory("forget", id));
+    expect(await isOnDisk()).toBe(false);
+    expect(await firstFound("the code of the door")).not.toContain(id);
+    expect(jsonOf(await memory("show", id, "--json"))).toMatchObject({ text: "", forgotten: "person", pinned: false });
+    errorOf(endedWith(3, await memory("pin", id, "--json")));
+    expect(endedWith(0, await goald.run(["verify"])).stdout).toContain("sound");
+  });
+
+  it("takes words from standard input, keeps keys of the home out, and strips what acts on a terminal", async () => {
+    await goald.write(".env", "OPENAI_API_KEY=sk-very-secret-key-of-mine-1234567890\n", 0o600);
+    const input = "Use sk-very-secret-key-of-mine-1234567890\u001b[2J here\n";
+    const { changed } = jsonOf<{ changed: { id: string }[] }>(
+      await goald.run(["memory", "foo", "add", "--json"], { input }),
+    );
+    const { text } = jsonOf<Listed>(await memory("show", changed[0]?.id ?? "", "--json"));
+    expect(text).toMatch(/^Use \S+ here$/);
+    expect(text).not.toContain("very-secret");
+    endedWith(0, await memory("forget", changed[0]?.id ?? ""));
+  });
+
+  it("has a memory for all agents of the home", async () => {
+    endedWith(0, await memory("add", "Prices are in francs", "--shared"));
+    const { memories } = jsonOf<{ memories: Listed[] }>(await goald.run(["memory", "shared", "list", "--json"]));
+    expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
+    endedWith(0, await memory("pin", "shared/+1"));
+    expect(endedWith(0, await goald.run(["memory", "shared"])).stdout).toContain("pinned");
+  });
+
+  it.each<[what: string, code: number, args: readonly string[]]>([
+    ["a row that is not there", 3, ["show", "999"]],
+    ["a row of another agent", 2, ["forget", "bar/2"]],
+    ["a file that is not there", 1, ["import", "nothing.jsonl"]],
+    ["too long a memory", 2, ["add", "x".repeat(10_001)]],
+  ])("refuses %s", async (_what, code, args) => {
+    errorOf(endedWith(code, await memory(...args, "--json")));
+  });
+});
+
+describe("memory as a file", () => {
+  const lines = (...values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join("\n");
+  const shared = (...args: readonly string[]) => goald.run(["memory", "shared", ...args]);
+  const sharedRows = async (): Promise<readonly Listed[]> =>
+    jsonOf<{ memories: Listed[] }>(await shared("list", "--json")).memories;
+
+  it("goes out and comes in, once however often, and never what was forgotten", async () => {
+    const out = join(goald.cwd, "foo.jsonl");
+    endedWith(0, await memory("add", "To be forgotten later"));
+    const [id = ""] = await idsOf("-n", "1");
+    endedWith(0, await memory("export", out));
+    endedWith(0, await memory("forget", id));
+    const before = await idsOf();
+    expect(jsonOf(await memory("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
+    expect(await idsOf()).toEqual(before);
+    expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: before.length + 1 });
+    expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
+  });
+
+  it("is trusted as a file at most, unless the person says so", async () => {
+    const given = [
+      { text: "from a person", trust: "person", pinned: true, key: "k" },
+      { text: "from the web", trust: "web" },
+      { text: "from nobody" },
+    ];
+    await goald.write("in.jsonl", lines(...given));
+    endedWith(0, await shared("import", join(goald.home, "in.jsonl")));
+    const trustOf = async (text: string) => (await sharedRows()).find((row) => row.text === text);
+    expect(await trustOf("from a person")).toMatchObject({ trust: "file", pinned: false });
+    expect(await trustOf("from the web")).toMatchObject({ trust: "web" });
+    expect(await trustOf("from nobody")).toMatchObject({ trust: "file", kind: "fact" });
+    await goald.write("own.jsonl", lines({ text: "my own words", trust: "person", pinned: true }));
+    endedWith(0, await shared("import", "--trust", join(goald.home, "own.jsonl")));
+    expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
+  });
+
+  it.each([
+    ["no JSON", "what"],
+    ["an unknown trust", lines({ text: "x", trust: "god" })],
+  ])("is refused as a whole when one line is %s", async (_what, line) => {
+    const before = (await sharedRows()).length;
+    const bad = await goald.run(["memory", "shared", "import", "-", "--json"], {
+      input: `${lines({ text: "fine" })}\n${line}\n`,
+    });
+    expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
+    expect((await sharedRows()).length).toBe(before);
+  });
+});
+
+describe("goald ingest", () => {
+  const paragraph = (about: string): string =>
+    `${about} ${"is said here in as many words as it takes to fill a paragraph of a handbook. ".repeat(9)}`;
+  const ingest = async (...args: readonly string[]) => jsonOf(await goald.run(["ingest", "foo", ...args, "--json"]));
+  let docs: string;
+  const put = (name: string, text: string | Uint8Array) => writeFile(join(docs, name), text);
+  beforeAll(async () => {
+    docs = join(goald.cwd, "docs");
+    await mkdir(join(docs, "inner"), { recursive: true });
+    await put("a.md", ["# Opening", "Ovens", "Yeast", "Salt"].map(paragraph).join("\n\n"));
+    await put("inner/b.txt", paragraph("Deliveries"));
+    await put("c.bin", Uint8Array.of(1, 0, 2));
+    await put("latin.txt", Uint8Array.of(0x63, 0xe9));
+    await put("big.txt", "x ".repeat(3 * 1024 * 1024));
+    await symlink("/etc/passwd", join(docs, "link.txt"));
+  });
+
+  it("takes in texts once, in pieces of a page's length that say where they are from, and says what it left out", async () => {
+    const first = await ingest("docs");
+    expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
+    const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
+    expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt"]);
+    const { memories } = jsonOf<{ memories: Listed[] }>(await memory("list", "--kind", "file_chunk", "--json"));
+    expect(memories.length).toBe(first.added);
+    for (const { text, trust, source, step } of memories) {
+      expect([trust, step]).toEqual(["file", null]);
+      expect(text.length).toBeLessThanOrEqual(1_000);
+      expect(source).toMatch(/docs\/(a\.md|inner\/b\.txt)$/);
+      expect(text).toMatch(/^(a\.md|b\.txt)/);
+    }
+    expect(await ingest("docs")).toMatchObject({ added: 0, changed: 0, removed: 0, unchanged: first.added });
+  });
+
+  it("a second time has what changed take the place of the old, and forgets what is gone", async () => {
+    await put("a.md", ["# Opening", "Ovens", "Yeast and more yeast"].map(paragraph).join("\n\n"));
+    const second = await ingest("docs");
+    expect(second).toMatchObject({ sources: 2, added: 0 });
+    expect(second.changed).toBeGreaterThan(0);
+    expect(second.removed).toBeGreaterThan(0);
+    expect(JSON.stringify(await idsText("file_chunk"))).not.toContain("Salt");
+    await rm(join(docs, "inner"), { recursive: true });
+    expect(await ingest("docs")).toMatchObject({ sources: 1, added: 0, changed: 0, removed: 1 });
+    expect(JSON.stringify(await idsText("file_chunk"))).not.toContain("Deliveries");
+    const missing = errorOf(endedWith(1, await goald.run(["ingest", "foo", "inner", "--json"])));
+    expect(missing.code).toBe("GOALD_FILE_MISSING");
+  });
+
+  it("does not bring back a piece that a person forgot or corrected", async () => {
+    const [first = "", second = ""] = await idsOf("--kind", "file_chunk");
+    endedWith(0, await memory("forget", first));
+    endedWith(0, await memory("correct", second, "Ovens are off on Sundays"));
+    const before = await idsOf();
+    expect(await ingest("docs")).toMatchObject({ added: 0, changed: 0, removed: 0 });
+    expect(await idsOf()).toEqual(before);
+  });
+
+  it("forgets a file that is named and is gone, and takes it in again when it is back", async () => {
+    await put("one.md", "Only once");
+    expect(await ingest("docs/one.md")).toMatchObject({ sources: 1, added: 1 });
+    await rm(join(docs, "one.md"));
+    expect(await ingest("docs/one.md")).toMatchObject({ removed: 1 });
+    await put("one.md", "Only once");
+    expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
+    expect(endedWith(0, await goald.run(["verify"])).stdout).toContain("sound");
+  });
+
+  const idsText = async (kind: string): Promise<readonly string[]> =>
+    jsonOf<{ memories: Listed[] }>(await memory("list", "--kind", kind, "--json")).memories.map(({ text }) => text);
+});
+
+describe("memory while others hold the home", () => {
+  it("is changed through a daemon whose agent is in a step, and that agent recalls it at its next", async () => {
+    await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
+    home.holdFrom(2);
+    endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
+    await home.asked(2);
+    endedWith(0, await home.goald.run(["memory", "t", "add", "The letter to Ada is to be short"]));
+    home.release();
+    await home.logged("turn-finished");
+    const prompts = home.server.chats.map((chat) => JSON.stringify(chat));
+    expect(prompts.slice(0, 2).join()).not.toContain("is to be short");
+    expect(prompts.at(-1)).toContain("The letter to Ada is to be short");
+    const why = jsonOf(await home.goald.run(["memory", "t", "why", "+1", "--json"]));
+    expect(why.recalledIn).toEqual([3]);
+  });
+
+  it("says who is in the way when the holder takes no calls", async () => {
+    await using other = await makeGoald();
+    await mkdir(join(other.home, ".goald"), { recursive: true, mode: 0o700 });
+    await (await openSqliteStore(join(other.home, ".goald", "goald.db"))).close();
+    const { holdHostLock } = await import("#store/host-lock.ts");
+    using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
+      ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString(), role: "foreground" },
+    });
+    const refused = errorOf(endedWith(7, await other.run(["memory", "shared", "add", "x", "--json"])));
+    expect(refused.code).toBe("GOALD_ALREADY_RUNNING");
+  });
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { MemoryChange } from "#core/ports.ts";
+import { type KnownPiece, piecesOf, planSource, type Source } from "#views/ingest-plan.ts";
+
+const source = (text: string, name = "/docs/a.md"): Source => ({ name, text, format: "markdown", trust: "file" });
+const NONE = { pieces: [], settled: new Set<string>() };
+
+/** Rows as a store would have them after these changes. */
+function applied(pieces: readonly KnownPiece[], changes: readonly MemoryChange[]): readonly KnownPiece[] {
+  const gone = new Set(changes.flatMap((change) => (change.op === "add" ? (change.supersedes ?? []) : change.id)));
+  const added = changes.flatMap((change, place) =>
+    change.op === "add" ? { id: `${pieces.length}/${place}`, key: change.key ?? null, text: change.text } : [],
+  );
+  return [...pieces.filter(({ id }) => !gone.has(id)), ...added];
+}
+
+const texts = fc.array(fc.lorem({ mode: "sentences", maxCount: 12 }), { maxLength: 8 }).map((all) => all.join("\n\n"));
+
+describe("what the reading of a text changes in memory", () => {
+  it("leaves exactly the pieces of the newest text, whatever was there before, and nothing to do a second time", () => {
+    fc.assert(
+      fc.property(texts, texts, texts, (...versions) => {
+        let pieces: readonly KnownPiece[] = [];
+        for (const text of versions) {
+          const plan = planSource(source(text), { ...NONE, pieces });
+          pieces = applied(pieces, plan.changes);
+          expect(new Set(pieces.map((piece) => piece.text))).toEqual(new Set(piecesOf(source(text))));
+          expect(plan.added + plan.changed + plan.unchanged).toBe(pieces.length);
+        }
+        const again = planSource(source(versions[2]), { ...NONE, pieces });
+        expect(again).toMatchObject({ changes: [], added: 0, changed: 0, removed: 0 });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("has a piece take the place of the one that it is most like, not of any", () => {
+    const [ovens, yeast] = ["The ovens are lit at four in the morning", "The yeast comes on Mondays by bicycle"];
+    const { changes } = planSource(source(`${ovens}, not at five.`, "/a.txt"), {
+      ...NONE,
+      pieces: [
+        { id: "1", key: "x", text: `a.txt\n${yeast}.` },
+        { id: "2", key: "y", text: `a.txt\n${ovens}.` },
+      ],
+    });
+    expect(changes).toMatchObject([
+      { op: "add", supersedes: "2" },
+      { op: "forget", id: "1", by: "source" },
+    ]);
+  });
+
+  it("keeps away what a person settled, and puts it in nobody's place", () => {
+    const [first] = planSource(source("Ovens are hot."), NONE).changes;
+    const settled = new Set([(first as { key: string }).key]);
+    const pieces = [{ id: "1", key: "old", text: "a.md\nOvens are hot indeed." }];
+    const plan = planSource(source("Ovens are hot."), { pieces, settled });
+    expect(plan.changes).toEqual([{ op: "forget", id: "1", by: "source" }]);
+  });
+
+  it("gives each piece the name of its file and its headings, in 1,000 characters at most", () => {
+    const text = `# Bakery\n\n## Ovens\n\n${"They are hot and must be watched. ".repeat(60)}`;
+    const pieces = piecesOf(source(text));
+    expect(pieces.length).toBeGreaterThan(2);
+    for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(1_000);
+    expect(pieces[1]).toMatch(/^a\.md > Bakery > Ovens\n/);
+  });
+
+  it.each(
+    (JSON.parse(readFileSync("test/data/chunk_cases.json", "utf8")) as { golden: { name: string; text: string }[] })
+      .golden,
+  )("loses nothing of $name", ({ text }) => {
+    const said = piecesOf(source(text, "/a.txt")).map((piece) => piece.slice("a.txt\n".length));
+    expect(said.join("").replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
+  });
+});
