@@ -17,6 +17,8 @@ import { createReplyReader, type Reading } from "#reply/read.ts";
 import { replySchemaOf } from "#reply/reply-schema.ts";
 import { ROOT_FOLDER, readShippedJson } from "./shipped.ts";
 
+export { createLiveThoughts } from "#reply/live-thoughts.ts";
+
 export interface Catalogue {
   readonly registry: Registry;
   /** The commands as the prompt lists them. */

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { Attended } from "#daemon/attended.ts";
+import type { LiveTextWriter } from "#daemon/live-text.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Host } from "./main.ts";
 import { type Nets, serveHost } from "./main-serve.ts";
@@ -28,7 +29,7 @@ const LIMITS = { closeMs: 2_000, flushMs: 500 };
 export async function serveForeground(
   host: Host,
   socket: string | Error,
-  { attended, ...nets }: Nets & { readonly attended: Attended },
+  { attended, live, ...nets }: Nets & { readonly attended: Attended; readonly live: LiveTextWriter },
 ): Promise<ForegroundServer> {
   const guests = createGuests(host);
   const { supervisor, ...serving } = await serveHost({
@@ -36,6 +37,7 @@ export async function serveForeground(
     socket,
     ...nets,
     attended,
+    live,
     role: "foreground",
     onUnserved: ({ message }) => host.log.warn(`This run takes no calls: ${message}`),
     onOpen: (id) => guests.note(id),

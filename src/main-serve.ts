@@ -13,6 +13,7 @@ import { type Attended, withAttended } from "#daemon/attended.ts";
 import { type DaemonStatus, PROTOCOL_VERSION } from "#daemon/control.ts";
 import { createHostControl, type HostControlParts } from "#daemon/host-control.ts";
 import type { OpenedAgent } from "#daemon/life.ts";
+import { createLiveText, type LiveTextWriter } from "#daemon/live-text.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { createLoopMeter } from "#daemon/loop-meter.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
@@ -34,6 +35,8 @@ export interface ServeParts extends Pick<HostControlParts, "reload" | "shutdown"
   readonly role: DaemonStatus["role"];
   /** An agent that this process runs itself, beside those of the supervisor. */
   readonly attended?: Attended;
+  /** In which whoever runs that one tells of its replies. */
+  readonly live?: LiveTextWriter;
   /** Told before one of the supervisor's agents is opened. */
   onOpen?(agent: string): void;
   readonly limits?: LocalServerOptions["limits"];
@@ -55,13 +58,15 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
   const meter = createLoopMeter(() => performance.now());
   let isStopping = false;
   let server: LocalServer | undefined;
-  const others = superviseOthers(parts, problems, meter, (agent) => supervisor.tell(agent));
+  const live = parts.live ?? createLiveText();
+  const others = superviseOthers(parts, problems, meter, live, (agent) => supervisor.tell(agent));
   const supervisor: Supervisor = attended ? withAttended(others, attended, store) : others;
   const status = createStatus(parts, problems, meter);
   const control = createHostControl({
     store,
     supervisor,
     clock: systemClock,
+    live,
     workspaceFolder: home.workspaceFolder,
     stallAfterMs: () => stallLimitMs(host.settings.modelTimeoutMs),
     checkAgent: validateAgent,
@@ -119,6 +124,7 @@ function superviseOthers(
   parts: ServeParts,
   problems: Problems,
   meter: ReturnType<typeof createLoopMeter>,
+  live: LiveTextWriter,
   tellAgent: (agent: string) => void,
 ): Supervisor {
   const { host } = parts;
@@ -130,10 +136,15 @@ function superviseOthers(
     clock: systemClock,
     open: async (id, signal) => {
       parts.onOpen?.(id);
-      return openAgent(parts, id, { signal, report: (problem) => tell("", problem) });
+      return openAgent(parts, id, {
+        signal,
+        report: (problem) => tell("", problem),
+        onText: (piece) => live.tell(id, piece),
+      });
     },
     onCommitted: (id, events) => {
       meter.setBusy(true);
+      live.committed(id, events);
       const logStep = stepLogs.get(id) ?? createStepLog(log, id);
       stepLogs.set(id, logStep);
       for (const event of events) logStep(event);
@@ -156,7 +167,7 @@ function superviseOthers(
 async function openAgent(
   { host, redact, scrub }: ServeParts,
   id: string,
-  options: Pick<ComposeOptions, "signal" | "report">,
+  options: Pick<ComposeOptions, "signal" | "report" | "onText">,
 ): Promise<OpenedAgent> {
   const row = await host.store.agent(id);
   if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);

@@ -221,8 +221,6 @@ async function report({ store }: Host, row: AgentRow, folder: string, redact: (t
   if (current) await writeReport(current, { store, hosted: false, workspace, redact });
 }
 
-export { createLiveThoughts } from "#reply/live-thoughts.ts";
-
 /** Servers on the usual local ports; found, never used unasked. */
 export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
 

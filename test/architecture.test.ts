@@ -116,7 +116,7 @@ const ROOMS: readonly Room[] = [
     "diff",
   ),
   // The local API: HTTP around one `Control`. A listener on the unix socket, no client.
-  room("src/server/*.ts", CORE, UTIL, FILES, "#daemon/control\\.ts", "ajv", "fastify"),
+  room("src/server/*.ts", CORE, UTIL, FILES, "#daemon/(control|live-text)\\.ts", "ajv", "fastify"),
   // The socket's client, and the daemon started when there is none. It reaches no network.
   room(
     "src/client/*.ts",
@@ -140,7 +140,7 @@ const ROOMS: readonly Room[] = [
     "#config/.+",
     "#client/.+",
     "#commands/(list|validate)\\.ts",
-    "#daemon/(attended|foreground|control|log-step)\\.ts",
+    "#daemon/(attended|foreground|control|live-text|log-step)\\.ts",
     "#demo/.+",
     "#views/.+",
     "#store/.+",

@@ -9,7 +9,7 @@ import type { AgentView, Control, DaemonStatus, Done, EventPage } from "#daemon/
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import { ANSWER_MS, type Call, callHost } from "./socket.ts";
 
-export interface Client extends Omit<Control, "whenLonger"> {
+export interface Client extends Omit<Control, "whenLonger" | "live"> {
   /** Where the host listens. */
   readonly socket: string;
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;

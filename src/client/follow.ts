@@ -13,12 +13,16 @@ import { openStream } from "./socket.ts";
 
 export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
+  /** More of the reply that is arriving: `from` characters of it came before. It may begin anew, and may never come to its end. */
+  | { readonly kind: "delta"; readonly seq: number; readonly from: number; readonly text: string }
   /** Let go as too slow (`dropped`), or the host goes down (`bye`). The follower connects again, unless it is left. */
   | { readonly kind: "dropped" | "bye"; readonly reason: string; readonly after: number };
 
 export interface FollowOptions {
   /** Number of the last event that is known. */
   readonly after: number;
+  /** Pieces of replies, too. */
+  readonly live?: boolean;
   /** Ends it quietly. */
   readonly signal?: AbortSignal;
   /** How long to look for a host that answers. */
@@ -43,7 +47,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
       const leftMs = Math.max(1, lastAnswerAt + patienceMs - performance.now());
       const stream = await openStream(socket, {
         method: "GET",
-        path: `${path}?after=${after}`,
+        path: `${path}?after=${after}${options.live ? "&live=true" : ""}`,
         lastEventId: after,
         answerMs: leftMs,
         idleMs,
@@ -82,7 +86,7 @@ async function* readStream(chunks: AsyncIterable<Uint8Array>, known: number): As
       if (followed === undefined) continue;
       if (followed.kind === "event") after = followed.event.seq;
       yield followed;
-      if (followed.kind !== "event") return;
+      if (followed.kind === "dropped" || followed.kind === "bye") return;
     }
 }
 
@@ -98,6 +102,12 @@ function toFollowed({ event, data }: ServerSentEvent, after: number): Followed |
         "GOALD_INTERNAL",
         `Expected event ${after + 1} of the agent, the daemon sent event ${recorded.seq}.`,
       );
+    }
+    case "delta": {
+      const { seq, from, text } = parse(data);
+      return typeof seq === "number" && typeof from === "number" && typeof text === "string"
+        ? { kind: "delta", seq, from, text }
+        : undefined;
     }
     case "dropped":
     case "bye": {

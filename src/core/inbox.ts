@@ -71,6 +71,9 @@ function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, st
   return [{ type: "command-finished", step: open.step, callId: phase.callId, observation, durationMs: 0 }];
 }
 
+/** More to do, even for one that has finished. */
+export const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
+
 function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
   const { phase } = activeFrame(state);
   const { callId, verdict, count = 1, text = "" } = message;

@@ -7,6 +7,7 @@
  */
 import type { AgentSettings, GivenSettings, RecordedEvent } from "#core/event.ts";
 import type { AgentSpec, MemoryChange, MemoryChanged } from "#core/ports.ts";
+import type { LiveText } from "./live-text.ts";
 
 /** Raised when a client of the old one would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;
@@ -125,6 +126,8 @@ export interface Control {
   page(name: string, after: number, limit: number): Promise<EventPage>;
   /** Resolves when the agent's log is longer than `after`, when it is removed, or when the signal is aborted; rejects for none of them. */
   whenLonger(name: string, after: number, signal: AbortSignal): Promise<void>;
+  /** The replies that are arriving now, by agent id. */
+  readonly live: LiveText;
   /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */
   reload(): Promise<readonly string[]>;
   /** Begins to go down: steps are finished, and what is not after `graceMs` is cut off. Resolves at once. */

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
+import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
 import { type AgentState, activeFrame, initialState, isFinished, isOver, openCommand } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
@@ -15,12 +16,14 @@ import { findAgent, stateOf } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
 import { heardNote } from "./heard-note.ts";
+import type { LiveText } from "./live-text.ts";
 import type { Supervisor } from "./supervise.ts";
 
 export interface HostControlParts {
   readonly store: Store;
   readonly supervisor: Supervisor;
   readonly clock: Clock;
+  readonly live: LiveText;
   readonly workspaceFolder: string;
   stallAfterMs(): number;
   /** Checks and trims name, role and goals; throws GOALD_USAGE. */
@@ -190,13 +193,9 @@ export function createHostControl(parts: HostControlParts): Control {
     const waiting = phase.kind === "awaiting-approval" ? phase.callId : undefined;
     if (waiting === undefined || (given.callId !== undefined && given.callId !== waiting))
       throw conflict(`${row.id} has no command that waits for this answer.`, `Where it stands: goald show ${row.id}`);
-    const { verdict, count, text } = given;
-    const more = { ...(count === undefined ? {} : { count }), ...(text === undefined ? {} : { text }) };
-    await tell(found, { type: "approval", callId: waiting, verdict, ...more });
-    return done(
-      row,
-      `${verdict === "approved" ? "Approved" : "Denied"}: ${openCommand(state, waiting)?.call.name ?? ""}`,
-    );
+    await tell(found, { type: "approval", ...given, callId: waiting });
+    const told = given.verdict === "approved" ? "Approved" : "Denied";
+    return done(row, `${told}: ${openCommand(state, waiting)?.call.name ?? ""}`);
   }
 
   async function remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
@@ -238,13 +237,12 @@ export function createHostControl(parts: HostControlParts): Control {
       return { events: await store.read(id, after, limit), head };
     },
     whenLonger: async (name, after, signal) => supervisor.whenLonger((await findAgent(store, name)).id, after, signal),
+    live: parts.live,
     reload: parts.reload,
     shutdown: async (graceMs) => parts.shutdown(graceMs),
   };
 }
 
 const STOPPED = "Stopped by a person.";
-
-const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });

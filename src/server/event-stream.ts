@@ -4,13 +4,15 @@
  * Each reader pulls: a page of the log after the last event that it was sent, written as fast as it
  * takes it, and at the end of the log a wait for more. So there is no queue, a reader costs one page
  * of memory however far behind it is, and no agent ever waits for one. Ids are numbers of committed events and
- * nothing else has one: a reader that comes back with the last id misses nothing and gets nothing twice.
+ * nothing else has one: a reader that comes back with the last id misses nothing and gets nothing twice. Who asks for it
+ * is also sent the reply that is arriving, when nothing else is to be sent: pieces without an id, which may be missed.
  */
 import type { FastifyReply } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { Control } from "#daemon/control.ts";
 import { createTurns } from "#util/turns.ts";
 import type { ToJson } from "./json.ts";
+import { createLiveReader } from "./live-reader.ts";
 
 export interface StreamLimits {
   /** Readers at once; one more is told so. Fewer than connections: who only follows keeps nobody from steering. */
@@ -28,8 +30,9 @@ export interface StreamLimits {
 }
 
 export interface StreamParts {
-  readonly control: Pick<Control, "page" | "whenLonger">;
+  readonly control: Pick<Control, "page" | "whenLonger" | "live">;
   readonly toJson: ToJson;
+  readonly redact: (text: string) => string;
   readonly onProblem: (problem: string) => void;
   readonly limits: StreamLimits;
 }
@@ -40,7 +43,7 @@ export interface EventStreams {
   readonly count: number;
   readonly isFull: boolean;
   /** `agent` is an id, never a name: a name may pass on to a newer agent. */
-  open(agent: string, after: number, response: Response): void;
+  open(agent: string, from: { readonly after: number; readonly live: boolean }, response: Response): void;
   /** What is committed is still sent, then `bye`; who does not take it in `flushMs` is cut off. */
   close(reason: string): Promise<void>;
 }
@@ -64,9 +67,9 @@ export function createEventStreams(parts: StreamParts): EventStreams {
     get isFull() {
       return streams.size >= parts.limits.followers;
     },
-    open: (agent, after, response) => {
+    open: (agent, from, response) => {
       if (response.destroyed) return;
-      const stream = openStream(agent, after, response, parts);
+      const stream = openStream(agent, from, response, parts);
       streams.add(stream);
       void stream.closed.then(() => streams.delete(stream));
       if (farewell !== undefined) stream.sayBye(farewell);
@@ -89,17 +92,24 @@ interface Stream {
   cutOff(): void;
 }
 
-function openStream(agent: string, from: number, response: Response, parts: StreamParts): Stream {
+function openStream(
+  agent: string,
+  from: Parameters<EventStreams["open"]>[1],
+  response: Response,
+  parts: StreamParts,
+): Stream {
   const { control, toJson, limits } = parts;
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   const waiting = new AbortController();
   const turn = createTurns();
-  let after = from;
+  let after = from.after;
   let farewell: string | undefined;
   let hasEnded = false;
+  const live = from.live ? openLive(agent, response, parts) : undefined;
 
   response.once("close", () => {
     hasEnded = true;
+    live?.close();
     clearInterval(alive);
     waiting.abort();
     close();
@@ -132,7 +142,9 @@ function openStream(agent: string, from: number, response: Response, parts: Stre
       }
       if (page.events.length > 0) continue;
       if (farewell !== undefined) return end("bye", { reason: farewell });
+      live?.setCaughtUp(true);
       await control.whenLonger(agent, after, waiting.signal);
+      live?.setCaughtUp(false);
     }
   }
 
@@ -167,6 +179,7 @@ function openStream(agent: string, from: number, response: Response, parts: Stre
   function end(event: "bye" | "dropped", data: unknown): void {
     if (hasEnded) return;
     hasEnded = true;
+    live?.close();
     response.end(`event: ${event}\ndata: ${toJson(data)}\n\n`);
     const late = setTimeout(cutOff, limits.flushMs);
     response.once("close", () => clearTimeout(late));
@@ -189,6 +202,44 @@ function openStream(agent: string, from: number, response: Response, parts: Stre
     sayBye: (reason) => {
       farewell = reason;
       waiting.abort();
+    },
+  };
+}
+
+interface Live {
+  /** Only then is anything sent. */
+  setCaughtUp(isCaughtUp: boolean): void;
+  close(): void;
+}
+
+const LIVE_EVERY_MS = 50;
+
+/** What arrives of replies, for a reader that has nothing else to read and takes what it is sent. */
+function openLive(agent: string, response: Response, { control, toJson, redact }: StreamParts): Live {
+  const nextPiece = createLiveReader(redact);
+  let isCaughtUp = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function send(): void {
+    timer = undefined;
+    const reply = isCaughtUp && !response.writableNeedDrain ? control.live.of(agent) : undefined;
+    const piece = reply && nextPiece(reply);
+    if (piece) response.write(`event: delta\ndata: ${toJson(piece)}\n\n`);
+  }
+
+  const hear = (): void => {
+    timer ??= setTimeout(send, LIVE_EVERY_MS);
+  };
+  const leave = control.live.listen(agent, hear);
+  return {
+    setCaughtUp: (is) => {
+      isCaughtUp = is;
+      if (is) hear();
+    },
+    close: () => {
+      leave();
+      clearTimeout(timer);
+      isCaughtUp = false;
     },
   };
 }

@@ -12,7 +12,7 @@ export interface EventsParts {
   readonly streams: EventStreams;
   readonly toJson: ToJson;
 }
-export type EventsQuery = Given<unknown, { readonly after?: number; readonly limit?: number }>;
+export type EventsQuery = Given<unknown, { readonly after?: number; readonly limit?: number; readonly live?: boolean }>;
 
 /** Resolves to the JSON of a page; to undefined when a stream has taken the reply over. */
 export async function answerWithEvents(
@@ -36,7 +36,7 @@ export async function answerWithEvents(
       hint: "End some of them, and try again.",
     });
   reply.hijack();
-  streams.open(id, after, reply.raw);
+  streams.open(id, { after, live: query.live ?? false }, reply.raw);
   return undefined;
 }
 

@@ -212,8 +212,9 @@ export const EVENTS_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/agents/:agent/events",
   operation: "events",
-  summary: "The committed events of an agent after one of them, oldest first: a page, or a stream that goes on.",
-  query: words.closed({ after: words.eventNumber, limit: words.pageSize }, "after", "limit"),
+  summary:
+    "The committed events of an agent after one of them, oldest first: a page, or a stream that goes on; `live`: with pieces of the reply that is arriving.",
+  query: words.EventsQuery,
   status: 200,
   reply: words.EventPage,
 };

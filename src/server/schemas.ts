@@ -171,6 +171,8 @@ export const RecordedEvent = {
   ...open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text }),
   description: "One event of an agent's log; each type has members of its own.",
 };
+export const EventsQuery = closed({ after: eventNumber, limit: pageSize, live: yesOrNo }, "after", "limit", "live");
+
 export const EventPage = open({ events: listOf(RecordedEvent), head: count });
 export const Accepted = open({});
 export const OpenApiDocument = open({ openapi: text, info: open({ title: text, version: text }) });

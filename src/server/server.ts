@@ -66,7 +66,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   clearSocketPlace(socket);
   const toJson = createJsonWriter(options.redact);
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
-  const streams = createEventStreams({ control, toJson, onProblem, limits });
+  const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
   const parts: Parts = { control, toJson, onProblem, streams, state: { closing: false } };
   const app = await createApp(limits, (refusal) => toJson(bodyOf(refusal)));
   addRefusals(app, parts, limits);

@@ -68,18 +68,21 @@ export async function followAgent(parts: FollowParts): Promise<FollowEnd> {
 
 /** Ends when the person leaves. Throws GOALD_DAEMON when there is no host any more, and none that should be there. */
 async function* eventsOf(
-  { house, agent, after: known, state }: FollowParts,
+  { house, agent, after: known, state, show }: FollowParts,
   host: { client: Client },
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent> {
   let after = known;
+  const live = show.onText !== undefined;
+  const hear = createHearing(show);
   for (;;) {
     try {
-      for await (const followed of host.client.follow(agent, { after, signal, patienceMs: PATIENCE_MS })) {
+      for await (const followed of host.client.follow(agent, { after, signal, live, patienceMs: PATIENCE_MS })) {
         if (followed.kind === "event") {
           after = followed.event.seq;
           yield followed.event;
-        } else if (followed.kind === "bye") house.talk.say(byeOf(followed));
+        } else if (followed.kind === "delta") hear(followed);
+        else if (followed.kind === "bye") house.talk.say(byeOf(followed));
       }
       return;
     } catch (thrown) {
@@ -87,6 +90,18 @@ async function* eventsOf(
       host.client = (await findNextHost(house, agent, state.settings.background)) ?? host.client;
     }
   }
+}
+
+/** Pieces in their order, each once; of a reply of which one was missed, nothing more. */
+function createHearing(show: Show): (piece: Extract<Followed, { kind: "delta" }>) => void {
+  let heard = { seq: 0, chars: 0 };
+  return ({ seq, from, text }) => {
+    if (heard.seq !== seq) heard = { seq, chars: 0 };
+    const end = from + text.length;
+    if (from > heard.chars || end <= heard.chars) return;
+    show.onText?.(text.slice(heard.chars - from));
+    heard = { seq, chars: end };
+  };
 }
 
 /** Of a home whose host is gone: another one, or undefined while the one that has the lock does not answer yet. */
@@ -102,7 +117,7 @@ async function findNextHost({ home }: House, agent: string, isOfBackground: bool
   });
 }
 
-const byeOf = ({ reason }: Exclude<Followed, { kind: "event" }>): string =>
+const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): string =>
   clean(`The host goes down${reason ? `: ${reason}` : ""}`);
 
 interface Questions {

@@ -7,11 +7,13 @@ import type { AgentRow } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
+import type { LiveTextWriter } from "#daemon/live-text.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
-import { composeAgent, createLiveThoughts, type Host } from "../main.ts";
+import { composeAgent, type Host } from "../main.ts";
+import { createLiveThoughts } from "../main-catalogue.ts";
 import type { House } from "./house.ts";
 import { beginRecording, endRecording } from "./recording.ts";
 import { createPresenter, createShow, exitCodeOf, type Show, sayEnd } from "./result.ts";
@@ -31,6 +33,8 @@ export interface Attendance {
   readonly askWords?: ForegroundParts["askWords"];
   /** By which others speak to the agent meanwhile. */
   readonly attended?: Attended;
+  /** For those who look on from elsewhere. */
+  readonly live?: LiveTextWriter;
   /** When the run is recorded. */
   readonly recorder?: Recorder | undefined;
   /** Told when something of it is under way. */
@@ -41,7 +45,7 @@ export async function hostAgent(
   host: Host,
   row: AgentRow,
   house: House,
-  { ask, askWords, attended = createAttended(row.id, systemClock), onBegun, recorder }: Attendance = {},
+  { ask, askWords, attended = createAttended(row.id, systemClock), live, onBegun, recorder }: Attendance = {},
 ): Promise<Hosted> {
   const { talk } = house;
   const watch = watchSignals(house);
@@ -56,12 +60,16 @@ export async function hostAgent(
     await using agent = await composeAgent(host, row, {
       onCommitted: (events) => {
         onBegun?.();
+        live?.committed(row.id, events);
         for (const event of events) {
           logStep(event);
           show(event);
         }
       },
-      onText: (piece) => show.onText?.(piece),
+      onText: (piece) => {
+        show.onText?.(piece);
+        live?.tell(row.id, piece);
+      },
       report,
       scrub: house.scrub,
       redact: house.redact,

@@ -11,6 +11,7 @@ import { socketPathOf } from "#config/socket-path.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";
+import { createLiveText, type LiveTextWriter } from "#daemon/live-text.ts";
 import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
@@ -41,11 +42,13 @@ export async function runHere(
     );
     const row = await agentIn(host);
     const attended = createAttended(row.id, systemClock);
-    const calls = takeCalls(host, socket, attended, house);
+    const live = createLiveText();
+    const calls = takeCalls(host, socket, { attended, live }, house);
     const [ask, askWords] = [askInForeground(house), askWordsInForeground(house)];
     try {
       const present = {
         attended,
+        live,
         recorder,
         onBegun: () => calls.begin(AFTER_BEGIN_MS),
         ...(ask ? { ask } : {}),
@@ -78,7 +81,12 @@ interface Calls {
 }
 
 /** `socket`: where, or why nowhere. */
-function takeCalls(host: Host, socket: string | Error, attended: Attended, { redact, scrub }: House): Calls {
+function takeCalls(
+  host: Host,
+  socket: string | Error,
+  { attended, live }: { readonly attended: Attended; readonly live: LiveTextWriter },
+  { redact, scrub }: House,
+): Calls {
   let server: Promise<ForegroundServer | undefined> | undefined;
   let hasBegun = false;
 
@@ -86,7 +94,7 @@ function takeCalls(host: Host, socket: string | Error, attended: Attended, { red
     try {
       // Loaded now: none of it is needed to run the agent.
       const { serveForeground } = await import("../main-foreground.ts");
-      return attended.running ? await serveForeground(host, socket, { attended, redact, scrub }) : undefined;
+      return attended.running ? await serveForeground(host, socket, { attended, live, redact, scrub }) : undefined;
     } catch (thrown) {
       host.log.warn(`This run takes no calls, and runs no other agents: ${toError(thrown).message}`);
       return undefined;

@@ -4,7 +4,7 @@
 import type { Client } from "#client/client.ts";
 import { EXIT } from "#core/errors.ts";
 import { type AgentState, isOver } from "#core/state.ts";
-import { loadWholeCatalogue } from "../main-catalogue.ts";
+import { createLiveThoughts, loadWholeCatalogue } from "../main-catalogue.ts";
 import { type AskPerson, createAskPerson } from "./ask-person.ts";
 import { followAgent } from "./follow-agent.ts";
 import { again, type House } from "./house.ts";
@@ -32,7 +32,12 @@ export async function openScreen(house: House, begun: AgentState["open"]): Promi
   if (talk.json) return { show: createPresenter(house, () => null, begun), ask };
   const { readReply } = await loadWholeCatalogue(home);
   return {
-    show: createPresenter(house, (reply, finishReason) => readReply(reply, finishReason).thoughts, begun),
+    show: createPresenter(
+      house,
+      (reply, finishReason) => readReply(reply, finishReason).thoughts,
+      begun,
+      createLiveThoughts,
+    ),
     ask,
   };
 }

@@ -1,8 +1,11 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
-import { endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
-import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 /** An agent `t` in the background of its home. */
 async function inBackground(tasks: number, heldFrom: number, ...flags: readonly string[]): Promise<DaemonHome> {
@@ -16,6 +19,29 @@ const followers = async (goald: Goald): Promise<number> =>
   (JSON.parse((await goald.run(["status", "--json"])).stdout) as { followers: number }).followers;
 
 describe("goald attach", () => {
+  it.concurrent("shows the thoughts of a reply that is still arriving in the daemon, once, from their beginning", async () => {
+    const rest = Promise.withResolvers<void>();
+    const text = replyWith(append("1\n"), "I write the first line now.");
+    await using server = await startOpenAIServer({
+      reply: () => ({
+        text,
+        streamed: { pause: { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise } },
+      }),
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await using _daemon = daemonOf(goald);
+    const limits = ["--max-steps", "1", "--approve", "never"];
+    endedWith(0, await goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...limits]));
+    while (server.chats.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    const terminal = goald.openTerminal(["attach", "t"]);
+    await terminal.see("I write the first");
+    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
+    rest.resolve();
+    endedWith(6, await terminal.ended);
+    expect(stripVTControlCharacters(terminal.shown).match(/Thoughts: I write the first line now\./g)).toHaveLength(1);
+  });
+
   it.concurrent("shows every event from a step on, past and live, in the lines of the log, and last the result", async () => {
     await using home = await inBackground(6, 4);
     const { goald } = home;

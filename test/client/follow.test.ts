@@ -129,7 +129,7 @@ describe("following an agent", () => {
   });
 
   it("passes over kinds of events that a newer host sends", async () => {
-    await using server = await startUnixServer(stream(`event: delta\ndata: ...\n\n${event(1)}…`));
+    await using server = await startUnixServer(stream(`event: novelty\ndata: ...\n\n${event(1)}…`));
     expect(await until(1, connectHost(server.socket).follow("a", { after: 0 }))).toEqual([1]);
   });
 

@@ -7,6 +7,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentView, type Control, type DaemonStatus, type Done, PROTOCOL_VERSION } from "#daemon/control.ts";
+import { createLiveText } from "#daemon/live-text.ts";
 
 export interface FakeControl extends Control {
   /** What was asked for, in order, but for the reading of pages. */
@@ -18,6 +19,8 @@ export interface FakeControl extends Control {
   /** Adds an agent with `count` events; the id is the name in lower case, `-2` and so on when taken. */
   add(name: string, count: number): string;
   append(id: string, count: number, text?: string): void;
+  /** A piece of the reply to the question of event `seq`. */
+  hearText(id: string, seq: number, piece: string): void;
   /** Takes the last events out of a log, as nothing should: its length stays what it was. */
   damage(id: string, count: number): void;
   /** Every later call of that method throws this. */
@@ -69,8 +72,14 @@ export function makeFakeControl(): FakeControl {
     for (const look of [...waits]) look();
   }
 
+  const live = createLiveText();
   return {
     calls,
+    live,
+    hearText: (id, seq, piece) => {
+      if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
+      live.tell(id, piece);
+    },
     pagesRead,
     get waits() {
       return waits.size;

@@ -11,6 +11,7 @@ import type { AgentRow, AgentSpec, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Control, PROTOCOL_VERSION } from "#daemon/control.ts";
 import { createHostControl } from "#daemon/host-control.ts";
+import { createLiveText } from "#daemon/live-text.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
 import { rememberStep } from "#memory/remember.ts";
@@ -133,6 +134,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       store,
       supervisor,
       clock,
+      live: createLiveText(),
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
       checkAgent: (agent) => agent,

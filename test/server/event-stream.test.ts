@@ -298,3 +298,57 @@ describe("a server that closes", () => {
     expect(control.calls.map(({ method }) => method)).toEqual(["stop"]);
   });
 });
+
+describe("a reply that is still arriving", () => {
+  const SECRET = "sk-live-9Zx81Qw";
+  const piecesIn = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>
+    messages.filter(({ event }) => event === "delta").map(({ data }) => data as { from: number; text: string });
+  const textOf = (pieces: readonly { readonly from: number; readonly text: string }[]): string => {
+    let text = "";
+    for (const piece of pieces) {
+      expect(piece.from).toBe(text.length);
+      text += piece.text;
+    }
+    return text;
+  };
+
+  it("is sent to who asks for it, word by word and without ids, and to nobody else", async () => {
+    const control = makeFakeControl();
+    control.add("t", 2);
+    await using api = await serve(control);
+    await using live = await api.follow("/v1/agents/t/events?live=true");
+    await using other = await api.follow("/v1/agents/t/events");
+    await live.until(() => live.numbers.length === 2);
+    for (const piece of ["I wr", "ite the", " first li", "ne now"]) control.hearText("t", 2, piece);
+    await live.until(() => textOf(piecesIn(live.messages)).includes("line "));
+    expect(textOf(piecesIn(live.messages))).toBe("I write the first line ");
+    control.append("t", 1);
+    await live.until(() => live.numbers.length === 3);
+    await other.until(() => other.numbers.length === 3);
+    expect(live.messages.filter(({ event, id }) => event === "delta" && id !== null)).toEqual([]);
+    expect(piecesIn(other.messages)).toEqual([]);
+  });
+
+  it("is sent from its beginning to who comes late, and anew with each reply", async () => {
+    const control = makeFakeControl();
+    control.add("t", 2);
+    await using api = await serve(control);
+    control.hearText("t", 2, "one two ");
+    await using late = await api.follow("/v1/agents/t/events?live=true");
+    await late.until(() => piecesIn(late.messages).length > 0);
+    expect(piecesIn(late.messages)).toEqual([{ seq: 2, from: 0, text: "one two " }]);
+    control.hearText("t", 5, "three ");
+    await late.until(() => piecesIn(late.messages).length > 1);
+    expect(piecesIn(late.messages)[1]).toEqual({ seq: 5, from: 0, text: "three " });
+  });
+
+  it("never brings a secret in pieces", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
+    await using live = await api.follow("/v1/agents/t/events?live=true");
+    for (const piece of ["the key ", ...SECRET, " is set "]) control.hearText("t", 1, piece);
+    await live.until(() => textOf(piecesIn(live.messages)).includes("set"));
+    expect(textOf(piecesIn(live.messages))).toBe("the key [redacted] is set ");
+  });
+});
