@@ -13,6 +13,8 @@ import type { Http } from "#http/http.ts";
 import { isPublicAddress } from "#http/public-address.ts";
 import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
 import { findGit } from "./git/find-git.ts";
+import { createPageReader } from "./page/read-page.ts";
+import { createWebPages } from "./page/web-pages.ts";
 import { readVersion } from "./shipped.ts";
 import type { OAuthKeys } from "./social/oauth.ts";
 import { createXPosts } from "./social/x-posts.ts";
@@ -27,6 +29,7 @@ export function serviceStates(settings: Settings): ServiceStates {
     advisor: { ready: true },
     // Each agent has its own (main.ts).
     agents: { ready: true },
+    pages: { ready: true },
     repositories: stateOf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: stateOf(
       searchersOf(settings.search).length,
@@ -56,6 +59,7 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
   const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
   const web = createPoliteWeb({ http, clock, userAgent, keepsToRobots: settings.web.robots });
   return {
+    pages: createWebPages({ fetchPage: web.get, reader: createPageReader(), clock }),
     ...(git ? { repositories: createRepositories(gitParts(settings, git)) } : {}),
     search: createWebSearch({ providers: createProviders(settings.search, { http, clock, userAgent }), clock }),
     downloads: createDownloads(web, settings.web.downloadMegabytes * 1_000_000),

@@ -28,7 +28,7 @@ const ROOMS: readonly Room[] = [
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
-  room("commands/*.ts", "#core/command\\.ts", "node:crypto"),
+  withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
   room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises", "@pinecone-database/pinecone"),
   // Indexes that need files and a process of their own: the native library is loaded there and nowhere else.
   room(
@@ -56,7 +56,7 @@ const ROOMS: readonly Room[] = [
     "src/page/*.ts",
     CORE,
     UTIL,
-    "node:(buffer|path|worker_threads)",
+    "node:(buffer|crypto|path|worker_threads)",
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",

@@ -43,6 +43,7 @@ const PROMPT_FILES = {
   "advice-material": { required: ["label", "data"], optional: [] },
   "advice-again": { required: [], optional: [] },
   "evaluate-code": { required: [], optional: [] },
+  "browse-website": { required: [], optional: [] },
   "improve-code": { required: [], optional: [] },
   "write-tests": { required: [], optional: [] },
 } as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;

@@ -1,0 +1,201 @@
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { readCommand } from "#commands/validate.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { Advisor, Question, Services } from "#core/services.ts";
+import { createHttp } from "#http/http.ts";
+import browse_website from "../../commands/browse_website.ts";
+import { createPageReader } from "../../src/page/read-page.ts";
+import { createWebPages } from "../../src/page/web-pages.ts";
+import { createPoliteWeb } from "../../src/web/polite-web.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
+import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
+import { call, contextOf, type Desk, makeDesk } from "./context.ts";
+
+const PAGES = "test/data/pages";
+const reader = createPageReader();
+let site: ServiceServer;
+let desk: Desk;
+beforeAll(async () => {
+  site = await startServiceServer(async ({ path }) => {
+    if (path === "/robots.txt") return { status: 404, body: "" };
+    if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
+    if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
+    const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
+    if (body === undefined) return { status: 404, body: "" };
+    return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body };
+  });
+});
+beforeEach(async () => {
+  desk = await makeDesk();
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+afterAll(async () => {
+  await reader.close();
+  await site[Symbol.asyncDispose]();
+});
+
+type Reply = (question: Question) => unknown;
+
+/** The model is the test's; pages, HTTP and files are real. */
+function browse(path: string, question: string, reply: Reply) {
+  const asked: Question[] = [];
+  const advisor: Advisor = {
+    ask: async (given) => {
+      asked.push(given);
+      return { value: reply(given), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: false } };
+    },
+  };
+  const http = createHttp({}, { allow: [site.origin] });
+  const clock = fakeClock({ auto: true });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/test", keepsToRobots: true });
+  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock }) };
+  const url = path.includes(":") ? path : site.origin + path;
+  return { asked, result: call(browse_website, { url, question }, contextOf(desk.workspace, services)) };
+}
+
+describe("browse_website", () => {
+  it("answers with quotes that stand on the page, its links, and where it is kept", async () => {
+    const { asked, result } = browse("/moved", "How much higher is the wall? Is there other weather news?", () => ({
+      found: true,
+      answer: "Forty centimetres higher.",
+      quotes: [
+        { passage: "p1", text: "The new wall stands forty\ncentimetres higher than the old one." },
+        { passage: "p7", text: '"it was a puzzle of eleven thousand pieces" … who led the work' },
+      ],
+    }));
+    const { status, text, source, artifacts } = await result;
+    expect({ status, source }).toEqual({ status: "ok", source: "web" });
+    expect(text).toBe(
+      [
+        "Forty centimetres higher.",
+        "",
+        "Quotes:",
+        '- p1: "The new wall stands forty centimetres higher than the old one."',
+        '- p1: ""it was a puzzle of eleven thousand pieces" … who led the work"',
+        "",
+        `Page: Harbour wall finished | The Lindholm Courier (${site.origin}/news.html)`,
+        "Links:",
+        `- News: ${site.origin}/news`,
+        `- Weather: ${site.origin}/weather`,
+        `- The Lindholm Courier: ${site.origin}/`,
+        `- Sport: ${site.origin}/sport`,
+        `- Ten beaches you must see: ${site.origin}/story/0`,
+        `- Mayor denies everything again: ${site.origin}/story/1`,
+        `- Win a weekend in the hills: ${site.origin}/story/2`,
+        `- Cat returns after nine years: ${site.origin}/story/3`,
+        "",
+        `The whole page is kept in ${artifacts[0]}.`,
+      ].join("\n"),
+    );
+    expect(asked.map(({ role, words }) => [role, words])).toEqual([["fast", "browse-website"]]);
+  });
+
+  it("keeps the page as a file, with where it comes from, once for each address", async () => {
+    const reply: Reply = () => ({ found: false, answer: "It is about sails.", quotes: [] });
+    const { artifacts, text } = await browse("/forum.html", "Price of tea?", reply).result;
+    expect(text).toMatch(/^Not on this page, as far as it was read\. It is about sails\.\n\nPage: Drying sails/);
+    await browse("/forum.html#x", "Price of coffee?", reply).result;
+    expect(artifacts).toEqual([expect.stringMatching(/^pages\/127\.0\.0\.1-[0-9a-f]{8}\.md$/)]);
+    expect(await readdir(join(desk.folder, "pages"))).toHaveLength(1);
+    const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
+    const expected = await readFile(`${PAGES}/forum.html.expected`, "utf8");
+    expect(kept).toMatch(
+      /^---\nurl: http:.*\/forum\.html\ntitle: "Drying sails - Boat forum"\nfetched: 2026-.*Z\ntype: text\/html\nsha256: [0-9a-f]{64}\nremark: "No article.*"\n---\n\n/,
+    );
+    expect(kept).toContain("[mira_k]");
+    expect(kept.split("\n---\n\n")[1]?.replaceAll(site.origin, "https://site.example")).toBe(
+      expected.slice(expected.indexOf("\n") + 1),
+    );
+  });
+
+  it("leaves out quotes that do not stand there, and says so", async () => {
+    const quotes = [
+      { passage: "p1", text: "Engineers lifted every stone" },
+      { passage: "p1", text: "The wall was paid for by the king." },
+      { passage: "p1", text: " … " },
+    ];
+    const some = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes })).result;
+    expect(some.text).toMatch(
+      /- p1: "Engineers lifted every stone"\n\(2 more did not stand on the page and were left out\.\)/,
+    );
+    expect(some.text).not.toContain("king");
+    const none = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes: quotes.slice(1) }))
+      .result;
+    expect(none.text).toMatch(/None that stands on the page: do not rely on this answer/);
+  });
+
+  it("takes a quote without the marks of Markdown for the words that it is", async () => {
+    const quote = { passage: "p1", text: "See the plans of the wall." };
+    const { text } = await browse("/article.html", "Plans?", () => ({ found: true, answer: "A.", quotes: [quote] }))
+      .result;
+    expect(text).toContain('- p1: "See the plans of the wall."');
+  });
+
+  it.each(["GOALD_MODEL", "GOALD_LIMIT", "GOALD_NOT_CONFIGURED"] as const)(
+    "answers with the nearest passages when the model fails with %s",
+    async (code) => {
+      const { text, status } = await browse("/docs.html", "Which errors?", () => {
+        throw new GoaldError(code, "no");
+      }).result;
+      expect(status).toBe("ok");
+      expect(text).toMatch(
+        /^No model could be asked; these passages are nearest to the question:\n\n\[p1\]\nOpens a kiln/,
+      );
+      expect(text).toContain("Page: open() - kiln 2.1");
+    },
+  );
+
+  it("gives the model text from elsewhere as material and as nothing else", async () => {
+    const { asked, result } = browse("/injection.html", "How long does it bake?", () => ({
+      found: false,
+      answer: "",
+      quotes: [],
+    }));
+    await result;
+    const [{ values, material }] = asked as [Question];
+    expect(values).toEqual({});
+    expect(material.map(({ label }) => label)).toEqual(["The question", "The page", "Passage p1"]);
+    expect(JSON.stringify(material)).toContain("fifty minutes at 240 degrees");
+    expect(JSON.stringify(material)).not.toMatch(/Ignore all previous|\u{e0064}|\u200b/u);
+  });
+
+  it.each([
+    ["/missing.html", "GOALD_WEB", /404, there is no such page/],
+    ["/picture", "GOALD_WEB", /this is image\/png/],
+    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", /whole web address/],
+    ["http://127.0.0.1:1/", "GOALD_HTTP_REFUSED", /./],
+  ])("says of %s what is wrong with it", async (path, code, message) => {
+    const { asked, result } = browse(path, "What?", () => undefined);
+    await expect(result).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(asked).toEqual([]);
+  });
+
+  it("fails clearly on a page without text, and asks nobody", async () => {
+    const { asked, result } = browse("/empty.html", "What?", () => undefined);
+    expect(await result).toMatchObject({
+      status: "failed",
+      code: "page-empty",
+      text: expect.stringContaining("The page is empty."),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it("answers although the page cannot be kept", async () => {
+    const reply: Reply = () => ({ found: false, answer: "No.", quotes: [] });
+    const { artifacts } = await browse("/docs.html", "What?", reply).result;
+    const file = join(desk.folder, artifacts[0] as string);
+    await rm(file);
+    await mkdir(file);
+    const { status, text, artifacts: none } = await browse("/docs.html", "What?", reply).result;
+    expect({ status, none }).toEqual({ status: "ok", none: [] });
+    expect(text).toMatch(/The page could not be kept: /);
+  });
+
+  it("says of itself that it reads, so that a background agent is not stopped", () => {
+    const { annotations, effect } = readCommand("browse_website", "browse_website.ts", browse_website);
+    expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
+    expect(effect).toBe("idempotent");
+  });
+});
