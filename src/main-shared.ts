@@ -1,21 +1,18 @@
 /** main-shared.ts -- what all agents of a host use together: the way out, the model behind its gate, long-term memory. */
-import { join } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
-import type { Embedder, LanguageModel, OpenIndex, Store, StoreReader } from "#core/ports.ts";
+import type { LanguageModel, Store, StoreReader } from "#core/ports.ts";
 import type { Services, WebPages } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
-import { fallbackEmbedder } from "#memory/choose-embedder.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { chooseIndex } from "#memory/index/choose-index.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import type { RecallingMemory } from "#memory/recall.ts";
+import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
-import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Catalogue } from "./main-catalogue.ts";
+import { openMemory } from "./main-memory.ts";
 import { openServices } from "./main-services.ts";
 
 export interface Shared {
@@ -23,6 +20,7 @@ export interface Shared {
   readonly model: LanguageModel;
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
+  readonly embeddings: Pick<EmbeddingMeter, "read">;
   /** Those that need not know whose command asks. */
   readonly services: Partial<Services>;
 }
@@ -38,18 +36,26 @@ export function openShared(
 ): Shared {
   const open = () => openHttp(settings);
   const http = tape?.http(open) ?? open();
+  const server = serverOf(settings, http);
   const { concurrency, requestsPerMinute } = settings.daemon;
   const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
   const termsFile = taped(openTermsFile(home.privateFolder), tape);
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
-  const model = gate.guard(createOpenAIModel({ ...serverOf(settings, http), ...asking }));
-  const embedder = chooseEmbedder(settings, http, report);
-  const memory = openLongTermMemory({ store, embedder, openIndex: openIndexes(home, settings, report, tape), report });
-  return { http, gate, model, memory, services: openServices({ home, settings, http, clock: asking.clock }) };
+  const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
+  const { memory, embeddings } = openMemory({ home, settings, server, store, report, ...(tape ? { tape } : {}) });
+  return {
+    http,
+    gate,
+    model,
+    memory,
+    embeddings,
+    services: openServices({ home, settings, http, clock: asking.clock }),
+  };
 }
 
 /** Long-term memory for a person who looks into it: as agents recall, on a store that is only read. */
 export function openRecall(
+  home: Home,
   settings: Settings,
   reader: Pick<StoreReader, "memories">,
   report: (problem: string) => void,
@@ -58,7 +64,8 @@ export function openRecall(
     memories: (namespace: string, after: number, limit: number) => reader.memories(namespace, after, limit),
     saveVectors: async () => undefined,
   };
-  return openLongTermMemory({ store, embedder: chooseEmbedder(settings, openHttp(settings), report), report });
+  const server = serverOf(settings, openHttp(settings));
+  return openMemory({ home, settings, server, store, report, isReading: true }).memory;
 }
 
 /** What reads pages of the web, for a person; undefined where this home is not set up for it. */
@@ -79,21 +86,7 @@ const taped = (file: TermsFile, tape: Tape | undefined): TermsFile =>
       }
     : file;
 
-/** A run that is recorded or played leaves no index files: another one of the same agent may be at work. */
-function openIndexes(home: Home, settings: Settings, report: (problem: string) => void, tape?: Tape): OpenIndex {
-  const folder = tape ? null : join(home.privateFolder, "memory");
-  return chooseIndex(settings.memoryBackend, { folder, report });
-}
-
-/** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
-function chooseEmbedder(settings: Settings, http: Http, report: (problem: string) => void): Embedder {
-  const offline = openHashEmbedder();
-  if (settings.embedder === "offline") return offline;
-  const remote = createOpenAIEmbedder({ ...serverOf(settings, http), model: settings.models.embedding });
-  if (settings.embedder === "openai") return remote;
-  return fallbackEmbedder(remote, offline, (reason) => report(`Memory works offline: ${reason}`));
-}
-
+/** The model's server, which is asked for embeddings too. */
 function serverOf(settings: Settings, http: Http) {
   const { apiKey, baseUrl, organization } = settings.openai;
   const ofOrganization = organization ? { organization } : {};

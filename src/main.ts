@@ -1,5 +1,5 @@
 /**
- * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-services.ts, main-shared.ts, main-daemon.ts, main-family.ts, main-foreground.ts and main-serve.ts are more pages of it).
+ * main.ts -- the composition root: the one file that knows every part (main-catalogue.ts, main-services.ts, main-shared.ts, main-memory.ts, main-daemon.ts, main-family.ts, main-foreground.ts and main-serve.ts are more pages of it).
  *
  * `openHost` takes the home's lock and its store; `composeAgent` puts one agent's parts
  * together for the main loop. Nothing here decides anything.

@@ -29,7 +29,16 @@ const ROOMS: readonly Room[] = [
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
-  room("src/memory/*.ts", CORE, UTIL, "node:crypto", "node:timers/promises", "@pinecone-database/pinecone"),
+  room(
+    "src/memory/*.ts",
+    CORE,
+    UTIL,
+    FILES,
+    "node:crypto",
+    "node:module",
+    "node:timers/promises",
+    "@pinecone-database/pinecone",
+  ),
   // Indexes that need files and a process of their own: the native library is loaded there and nowhere else.
   room(
     "src/memory/index/!(graph*).ts",
@@ -168,6 +177,7 @@ describe("the import table", () => {
       "src/main-daemon.ts",
       "src/main-family.ts",
       "src/main-foreground.ts",
+      "src/main-memory.ts",
       "src/main-serve.ts",
       "src/main-services.ts",
       "src/main-shared.ts",

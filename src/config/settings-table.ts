@@ -7,6 +7,7 @@
  */
 
 import { FAMILY_SETTINGS } from "./family-settings.ts";
+import { MEMORY_SETTINGS } from "./memory-settings.ts";
 import { SERVICE_SETTINGS } from "./service-settings.ts";
 import { WEB_SETTINGS } from "./web-settings.ts";
 
@@ -133,19 +134,7 @@ const TABLE = [
     ...wholeNumber(1_000, 3_600_000),
     meaning: "Longest wait for a reply, in milliseconds.",
   },
-  {
-    name: "embedder",
-    environment: ["GOALD_EMBEDDER"],
-    ...choice("auto", "openai", "offline"),
-    meaning: "Where vectors come from: the server, goald's own offline embedder, or the server if it has embeddings.",
-  },
-  {
-    name: "memoryBackend",
-    environment: ["MEMORY_BACKEND"],
-    ...choice("local", "exact", "hnsw"),
-    meaning:
-      "How the nearest memories are found: `exact` looks at every one, `hnsw` asks a graph in a process of its own; `local` does the first up to 50,000 of a namespace, the second above.",
-  },
+  ...MEMORY_SETTINGS,
   {
     name: "recall.count",
     environment: ["GOALD_RECALL_COUNT"],

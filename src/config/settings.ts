@@ -16,6 +16,8 @@ export interface Settings {
     /** null: none. */
     readonly fallback: string | null;
     readonly embedding: string;
+    /** null: as many as the model gives by itself. */
+    readonly embeddingDimensions: number | null;
   };
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string; readonly organization: string | null };
   /** null: not sent, the server's own default. */
@@ -25,7 +27,11 @@ export interface Settings {
   readonly promptTokens: number;
   readonly replyTokens: number;
   readonly modelTimeoutMs: number;
-  readonly embedder: "auto" | "openai" | "offline";
+  readonly embedder: "auto" | "openai" | "offline" | "transformers";
+  /** Folder of the model of the embedder `transformers`. */
+  readonly embedderPath: string | null;
+  /** Over all agents of a home; null: no such limit. */
+  readonly embeddings: { readonly tokensPerMinute: number | null; readonly tokensPerDay: number | null };
   readonly memoryBackend: "local" | "exact" | "hnsw";
   readonly recall: { readonly count: number };
   readonly window: { readonly batch: number };

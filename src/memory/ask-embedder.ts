@@ -3,10 +3,10 @@
  *
  * An answer is checked vector by vector before anything is built on it. After a failure the next recalls
  * go without the embedder: one, then two, four, up to 64 of them, so that a dead server costs
- * neither a time-out at every step nor a bill. Each outage is reported once.
+ * neither a time-out at every step nor a bill; and none asks before the time that a server named. Each outage is reported once.
  */
 import { toError } from "#core/errors.ts";
-import type { Embedder } from "#core/ports.ts";
+import type { Clock, Embedder } from "#core/ports.ts";
 import { dot } from "./unit-vector.ts";
 
 /** One vector per text, null where it is unusable; undefined when the embedder cannot be had now. */
@@ -16,12 +16,20 @@ export type AskEmbedder = (
 ) => Promise<readonly (Float32Array | null)[] | undefined>;
 
 const MAX_SKIPPED_RECALLS = 64;
+const MAX_WAIT_MS = 60 * 60_000;
 
-export function askEmbedder(embedder: Embedder, timeoutMs: number, report: (problem: string) => void): AskEmbedder {
+/** Without a clock, as in a run that is recorded, only recalls are counted: a replay takes no time. */
+export function askEmbedder(
+  embedder: Embedder,
+  timeoutMs: number,
+  report: (problem: string) => void,
+  clock?: Pick<Clock, "now">,
+): AskEmbedder {
   const trouble = reportOutages(report);
   const oddity = reportOutages(report);
   let failures = 0;
   let skip = 0;
+  let notBeforeMs = 0;
 
   return async (texts, signal) => {
     if (signal.aborted) return undefined;
@@ -29,6 +37,9 @@ export function askEmbedder(embedder: Embedder, timeoutMs: number, report: (prob
       skip--;
       return undefined;
     }
+    const leftMs = notBeforeMs - (clock?.now().getTime() ?? 0);
+    // Longer than any server asks for: the clock was set back.
+    if (clock && leftMs > 0 && leftMs <= MAX_WAIT_MS) return undefined;
     try {
       const vectors = checked(await request(embedder, texts, signal, timeoutMs), texts.length, embedder);
       const odd = vectors.filter((vector) => vector === null).length;
@@ -44,6 +55,8 @@ export function askEmbedder(embedder: Embedder, timeoutMs: number, report: (prob
       trouble.begins(`Memory goes by shared words for now: ${toError(error).message}`);
       skip = Math.min(2 ** failures, MAX_SKIPPED_RECALLS);
       failures++;
+      const { afterMs } = toError(error) as { readonly afterMs?: unknown };
+      if (clock && typeof afterMs === "number") notBeforeMs = clock.now().getTime() + Math.min(afterMs, MAX_WAIT_MS);
       return undefined;
     }
   };
@@ -70,7 +83,7 @@ async function request(
   signal: AbortSignal,
   timeoutMs: number,
 ): Promise<readonly Float32Array[]> {
-  if (embedder.local) return embedder.embed(texts, signal);
+  if (embedder.local && !embedder.semantic) return embedder.embed(texts, signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { promise: over, reject } = Promise.withResolvers<never>();
   const stop = () => reject(limited.reason);

@@ -1,8 +1,6 @@
 /** pinecone-answers.ts -- what Pinecone answers, checked before anything is built on it; and its failures, in words and without the key. */
 import { GoaldError, toError } from "#core/errors.ts";
-import { oneLine } from "#core/text.ts";
-import { clean } from "#util/clean.ts";
-import { createValueRedactor } from "#util/redact.ts";
+import type { Quote } from "#util/quote.ts";
 import { retryAfterMs } from "#util/retry-after.ts";
 
 export interface IndexFacts {
@@ -134,13 +132,6 @@ export function originOf(address: string): string {
 }
 
 // ---------------------------------------------------------------- failures
-
-type Quote = (text: unknown) => string;
-
-export function quoteWithout(apiKey: string): Quote {
-  const redact = createValueRedactor([apiKey]);
-  return (text) => oneLine(clean(redact(typeof text === "string" ? text : (JSON.stringify(text) ?? "nothing"))), 200);
-}
 
 const ADVICE: Readonly<Record<number, string>> = {
   400: "It does not take this request.",

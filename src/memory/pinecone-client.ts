@@ -7,6 +7,7 @@
  * anything is built on it, and a failure says in words what a person can do, without the key.
  */
 import type { Pinecone } from "@pinecone-database/pinecone";
+import { quoteWithout } from "#util/quote.ts";
 import {
   elsewhere,
   factsIn,
@@ -22,7 +23,6 @@ import {
   type Progress,
   parse,
   placeOf,
-  quoteWithout,
   StatusError,
   sameRegion,
 } from "./pinecone-answers.ts";

@@ -8,11 +8,11 @@
  *
  * It degrades and never fails. Without a vector of the query, shared words and recency rank the newest
  * rows; when the store cannot be read, what was read before is used. Each is reported once.
- * Vectors of a local embedder are made anew at each start, others are kept in the store.
+ * Vectors of the offline embedder are made anew at each start, others are kept in the store.
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
-import type { Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery, Store } from "#core/ports.ts";
+import type { Clock, Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery, Store } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
@@ -31,6 +31,8 @@ export interface LongTermMemoryParts {
   readonly openIndex?: OpenIndex;
   /** After which an embedder that asks a server counts as failed. Default: 20 seconds. */
   readonly embedTimeoutMs?: number;
+  /** For the time before which a server does not want to be asked; without it only recalls are counted. */
+  readonly clock?: Pick<Clock, "now">;
 }
 
 export interface RecallingMemory extends LongTermMemory {
@@ -52,7 +54,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     reportOutages(parts.report),
     reportOutages(parts.report),
   ];
-  const ask = askEmbedder(embedder, parts.embedTimeoutMs ?? 20_000, parts.report);
+  const ask = askEmbedder(embedder, parts.embedTimeoutMs ?? 20_000, parts.report, parts.clock);
   const agents = new Map<string, AgentMemory>();
   const turns = new Map<string, Promise<unknown>>();
   const openIndex = parts.openIndex ?? exactIndexes();
@@ -111,7 +113,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   async function embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {
     do {
       await embedOnce(memory, texts, embedder, ask, signal);
-      if (!embedder.local || memory.vectors.waiting(1).length === 0) break;
+      if (!isFree(embedder) || memory.vectors.waiting(1).length === 0) break;
       await setImmediate();
     } while (!signal.aborted && memory.vectors.embedder === embedder.id);
   }
@@ -162,6 +164,9 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   };
 }
 
+/** Made in no time: all at once, and not worth keeping. */
+const isFree = ({ local, semantic }: Embedder): boolean => local && !semantic;
+
 /** One request for the query's new texts and the newest rows without a vector; nothing when neither is there. */
 async function embedOnce(
   { rows, vectors }: AgentMemory,
@@ -179,5 +184,5 @@ async function embedOnce(
     const vector = answer[position];
     if (vector) vectors.learn(text, vector);
   }
-  await vectors.settle(slots, answer.slice(fresh.length), rows, !embedder.local);
+  await vectors.settle(slots, answer.slice(fresh.length), rows, !isFree(embedder));
 }

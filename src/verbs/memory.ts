@@ -87,9 +87,9 @@ async function recallFor(
   query: string,
   limit: number | undefined,
   reader: StoreReader,
-  { settings }: House,
+  { home, settings }: House,
 ) {
-  const memory = openRecall(settings, reader, (problem) => console.error(clean(problem)));
+  const memory = openRecall(home, settings, reader, (problem) => console.error(clean(problem)));
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   process.once("SIGINT", stop);

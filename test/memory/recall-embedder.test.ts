@@ -121,6 +121,19 @@ describe("an embedder in trouble never makes recall fail", () => {
     expect(reports).toHaveLength(1);
   });
 
+  it("and is not asked before the time that it named", async () => {
+    const embedder = fixedEmbedder();
+    let nowMs = 1_000_000;
+    const clock = { now: () => new Date(nowMs) };
+    const memory = openLongTermMemory({ store: filled(), embedder, report: () => undefined, clock });
+    embedder.instead = async () => Promise.reject(Object.assign(new Error("HTTP 429"), { afterMs: 60_000 }));
+    for (let step = 0; step < 20; step++) await memory.recall(asking(), live);
+    expect(embedder.requests).toHaveLength(1);
+    nowMs += 60_000;
+    await memory.recall(asking(), live);
+    expect(embedder.requests).toHaveLength(2);
+  });
+
   it("and is not waited for when a person stops the agent", async () => {
     const { memory, embedder, reports } = open(filled());
     embedder.instead = never;
@@ -168,7 +181,7 @@ describe("vectors of two embedders", () => {
     const saved = store.counts.saved;
     const server = fixedEmbedder({ id: "server@64" });
     server.instead = async () => Promise.reject(Object.assign(new Error("HTTP 404"), { status: 404 }));
-    const local = fixedEmbedder({ id: "local@64", local: true });
+    const local = fixedEmbedder({ id: "local@64", local: true, semantic: false });
     const reasons: string[] = [];
     const embedder = fallbackEmbedder(server, local, (reason) => reasons.push(reason));
     const memory = openLongTermMemory({ store, embedder, report: () => {} });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { isGoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { base64Of } from "../helpers/openai-answers.ts";
@@ -230,5 +230,47 @@ describe("the OpenAI embedder", () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 100);
     expect(await refusal(embedder.embed(["a"], controller.signal))).toBe(reason);
+  });
+
+  it("waits as long as a server asks, when that is short, and says how long when it is not", async () => {
+    const naps: number[] = [];
+    const clock = { sleep: async (ms: number) => void naps.push(ms) };
+    const busy = (seconds: string) => ({ status: 429, headers: { "retry-after": seconds }, body: { error: "busy" } });
+    const short = await start({ embeddings: (_request, index) => (index < 2 ? busy("2") : undefined) }, { clock });
+    expect(await short.embedder.embed(["a"], live)).toHaveLength(1);
+    expect(naps).toEqual([2_000, 2_000]);
+    const long = await start({ embeddings: () => busy("40") }, { clock });
+    expect(await refusal(long.embedder.embed(["a"], live))).toMatchObject({ afterMs: 40_000, isPermanent: false });
+    const stubborn = await start({ embeddings: () => busy("1") }, { clock });
+    expect(await refusal(stubborn.embedder.embed(["a"], live))).toMatchObject({ afterMs: 1_000 });
+    expect([long.server.requests.length, stubborn.server.requests.length]).toEqual([1, 3]);
+  });
+
+  it("sends no request that is larger than servers take, however few its texts", async () => {
+    const { embedder, inputs } = await start();
+    await embedder.embed(
+      Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`),
+      live,
+    );
+    expect(inputs().map(({ length }) => length)).toEqual([14, 14, 12]);
+  });
+
+  it("asks its meter first, and tells it what the server says that it took", async () => {
+    const told: unknown[] = [];
+    const meter = {
+      take: async (tokens: number) => void told.push(["take", tokens]),
+      settle: (estimated: number, tokens: number) => void told.push(["settle", estimated, tokens]),
+    };
+    const said = { ...(list([[1, 0]]) as { body: object }).body, usage: { prompt_tokens: 3, total_tokens: 3 } };
+    const { embedder } = await start({ embeddings: () => ({ status: 200, body: said }) }, { meter });
+    await embedder.embed(["123456789"], live);
+    expect(told).toEqual([
+      ["take", 3],
+      ["settle", 3, 3],
+    ]);
+    const spent = new GoaldError("GOALD_LIMIT", "used up");
+    const refusing = await start({}, { meter: { ...meter, take: () => Promise.reject(spent) } });
+    expect(await refusal(refusing.embedder.embed(["a"], live))).toBe(spent);
+    expect(refusing.server.requests).toEqual([]);
   });
 });

@@ -1,0 +1,76 @@
+/** main-memory.ts -- the composition of long-term memory: which embedder makes its vectors and what that may take, which index finds them. */
+import { join, resolve } from "node:path";
+import type { Tape } from "#cassette/tape.ts";
+import type { Home } from "#config/home.ts";
+import type { Settings } from "#config/settings.ts";
+import { openTermsFile } from "#config/terms-file.ts";
+import type { Embedder, OpenIndex, Store } from "#core/ports.ts";
+import { cachedEmbedder } from "#memory/cached-embedder.ts";
+import { fallbackEmbedder } from "#memory/choose-embedder.ts";
+import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { chooseIndex } from "#memory/index/choose-index.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { createTransformersEmbedder } from "#memory/transformers-embedder.ts";
+import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
+import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
+import { systemClock } from "#util/clock.ts";
+
+export interface MemoryParts {
+  readonly home: Home;
+  readonly settings: Settings;
+  /** The model's own, which is asked for embeddings too. */
+  readonly server: Omit<OpenAIEmbedderSettings, "model">;
+  readonly store: Pick<Store, "memories" | "saveVectors">;
+  readonly report: (problem: string) => void;
+  readonly tape?: Tape;
+  /** Nothing is kept: neither vectors nor indexes. */
+  readonly isReading?: true;
+}
+
+export function openMemory(parts: MemoryParts): {
+  readonly memory: RecallingMemory;
+  readonly embeddings: EmbeddingMeter;
+} {
+  const { home, settings, store, report, tape } = parts;
+  const embeddings = createEmbeddingMeter({
+    ...settings.embeddings,
+    clock: systemClock,
+    file: openTermsFile(home.privateFolder, "embeddings.json"),
+    ...(tape ? { through: tape.value } : {}),
+  });
+  const embedder = chooseEmbedder(parts, embeddings);
+  // A replay takes no time: what depends on it is left out of a run that is recorded.
+  const clock = tape ? {} : { clock: systemClock };
+  const openIndex = openIndexes(parts);
+  return { memory: openLongTermMemory({ store, embedder, openIndex, report, ...clock }), embeddings };
+}
+
+/** A run that is recorded or played leaves no index files: another one of the same agent may be at work. */
+function openIndexes({ home, settings, report, tape, isReading }: MemoryParts): OpenIndex {
+  const folder = tape || isReading ? null : join(home.privateFolder, "memory");
+  return chooseIndex(settings.memoryBackend, { folder, report });
+}
+
+/** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
+function chooseEmbedder({ home, settings, server, report, tape }: MemoryParts, meter: EmbeddingMeter): Embedder {
+  const { embedder, embedderPath, models } = settings;
+  const offline = openHashEmbedder();
+  if (embedder === "offline") return offline;
+  const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
+  if (embedder === "transformers") {
+    const path = resolve(home.root, embedderPath ?? "");
+    const local = createTransformersEmbedder({ path, folders: [home.root, ...globalFolders()] });
+    return fallbackEmbedder(cachedEmbedder(local), offline, fallback);
+  }
+  const size = models.embeddingDimensions === null ? {} : { dimensions: models.embeddingDimensions };
+  const clock = tape?.beside ?? systemClock;
+  const remote = cachedEmbedder(createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock }));
+  return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
+}
+
+/** Where `npm install -g` puts packages: beside this Node, and where the environment says. */
+function globalFolders(): readonly string[] {
+  const { NPM_CONFIG_PREFIX, npm_config_prefix } = process.env;
+  const prefixes = [NPM_CONFIG_PREFIX, npm_config_prefix, resolve(process.execPath, "../..")];
+  return prefixes.flatMap((prefix) => (prefix ? [resolve(prefix, "lib")] : []));
+}

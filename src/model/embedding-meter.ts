@@ -1,0 +1,112 @@
+/**
+ * embedding-meter.ts -- what embeddings may take and have taken: tokens of the minute and of the day (UTC), over all agents of a host.
+ *
+ * They ride beside the steps, so no agent's own limit sees them. A request is let through when its estimate still fits;
+ * then what the server says that it took is counted. The day's count outlives the process as far as its file does.
+ */
+import { GoaldError } from "#core/errors.ts";
+import type { Clock } from "#core/ports.ts";
+
+export interface EmbeddingMeter {
+  /** Throws GOALD_LIMIT when that many more are too many now. */
+  take(tokens: number): Promise<void>;
+  /** What it took in truth, of which `estimated` were taken before. */
+  settle(estimated: number, tokens: number): void;
+  /** Of the day so far. */
+  read(): { readonly tokens: number; readonly tokensPerDay: number | null };
+}
+
+export interface EmbeddingMeterParts {
+  readonly tokensPerMinute: number | null;
+  readonly tokensPerDay: number | null;
+  readonly clock: Pick<Clock, "now">;
+  readonly file: { read(): Promise<unknown>; write(content: unknown): Promise<void> };
+  /** What a recording keeps of the answer; when one is played nothing is spent, and nothing is counted. */
+  readonly through?: <T>(name: string, compute: () => T) => T;
+}
+
+const MINUTE_MS = 60_000;
+
+export function createEmbeddingMeter(parts: EmbeddingMeterParts): EmbeddingMeter {
+  const { tokensPerMinute, tokensPerDay, clock, file, through = (_name, compute) => compute() } = parts;
+  let day = "";
+  let tokens = 0;
+  let minute: { readonly atMs: number; tokens: number }[] = [];
+  let reading: Promise<void> | undefined;
+  let isWriting = false;
+  let isPlayed = false;
+
+  const today = (): string => clock.now().toISOString().slice(0, "2026-01-01".length);
+
+  async function readOnce(): Promise<void> {
+    const kept = (await file.read()) as { day?: unknown; tokens?: unknown } | null | undefined;
+    day = today();
+    if (kept?.day === day && typeof kept.tokens === "number" && kept.tokens > 0) tokens += kept.tokens;
+  }
+
+  function turnPages(): void {
+    const now = today();
+    if (day !== "" && now !== day) tokens = 0;
+    if (day !== "") day = now;
+    const sinceMs = clock.now().getTime() - MINUTE_MS;
+    // Later than now: the clock was set back.
+    minute = minute.filter(({ atMs }) => atMs > sinceMs && atMs <= sinceMs + MINUTE_MS);
+  }
+
+  function count(more: number): void {
+    tokens += more;
+    minute.push({ atMs: clock.now().getTime(), tokens: more });
+    void write();
+  }
+
+  /** One at a time: what is counted meanwhile goes with the next. */
+  async function write(): Promise<void> {
+    if (isWriting) return;
+    isWriting = true;
+    for (let written = -1; written !== tokens; ) {
+      written = tokens;
+      await file.write({ day, tokens });
+    }
+    isWriting = false;
+  }
+
+  function judge(more: number): Refusal | null {
+    turnPages();
+    if (tokensPerDay !== null && tokens + more > tokensPerDay) return { limit: tokensPerDay, span: "Day" };
+    const lately = minute.reduce((sum, entry) => sum + entry.tokens, 0);
+    // One request that is larger than the whole minute goes when nothing went before it.
+    const isOver = tokensPerMinute !== null && lately > 0 && lately + more > tokensPerMinute;
+    return isOver ? { limit: tokensPerMinute, span: "Minute" } : null;
+  }
+
+  return {
+    async take(more) {
+      reading ??= readOnce();
+      await reading;
+      isPlayed = true;
+      const refusal = through("room for embeddings", () => {
+        isPlayed = false;
+        return judge(more);
+      });
+      if (refusal) throw tooMany(refusal);
+      if (!isPlayed) count(more);
+    },
+    settle(estimated, taken) {
+      if (!isPlayed && Number.isFinite(taken) && taken >= 0 && taken !== estimated) count(taken - estimated);
+    },
+    read() {
+      turnPages();
+      return { tokens, tokensPerDay };
+    },
+  };
+}
+
+interface Refusal {
+  readonly limit: number;
+  readonly span: "Minute" | "Day";
+}
+
+const tooMany = ({ limit, span }: Refusal): GoaldError =>
+  new GoaldError("GOALD_LIMIT", `Embeddings may take ${limit} tokens a ${span.toLowerCase()}, and that is used up.`, {
+    hint: `Raise it in the settings (embeddings.tokensPer${span}), or wait.`,
+  });
