@@ -1,0 +1,74 @@
+/**
+ * extract.ts -- what does it cost to read a page, and what is saved by it?
+ *
+ * CPU of Readability on linkedom beside the same on jsdom, of goald's whole way (the same tree, pruned, as Markdown with
+ * links), and of all text, as AutoGPT took it; and how many characters a model would have to read. The pages are those of the
+ * tests, with three larger ones that are made here. Medians over rounds in which all ways take turns.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { isProbablyReaderable, Readability } from "@mozilla/readability";
+import { JSDOM } from "jsdom";
+import { parseDocument } from "../src/page/dom.ts";
+import { readPlainHtml } from "../src/page/plain-html.ts";
+import { readHtml } from "../src/page/read-html.ts";
+
+const ROUNDS = 9;
+const URL = "https://site.example/a/b";
+const FOLDER = `${import.meta.dirname}/../test/data/pages`;
+
+const read = (name: string): string => readFileSync(`${FOLDER}/${name}`, "utf8");
+const isUtf8 = (name: string): boolean => !/gbk|shift|windows|utf-16|latin|late/.test(name);
+const news = read("news.html");
+const paragraphs = news.slice(news.indexOf("<p>The harbour"), news.indexOf("<figure>"));
+const small = globSync("*.html", { cwd: FOLDER })
+  .filter(isUtf8)
+  .sort()
+  .map((name): readonly [string, string] => [name, read(name)]);
+const PAGES: readonly (readonly [string, string])[] = [
+  ...small,
+  ["news, 100 times its text", news.replace("<figure>", `${paragraphs.repeat(100)}<figure>`)],
+  ["table of 2,000 rows", `<main><h1>T</h1><table>${"<tr><td>one</td><td>two</td></tr>".repeat(2_000)}</table></main>`],
+  ["list of 2,000 links", `<main><ul>${"<li><a href='/x'>one</a>: what it is</li>".repeat(2_000)}</ul></main>`],
+];
+
+const extract = (document: never): number =>
+  isProbablyReaderable(document) ? (new Readability(document).parse()?.textContent?.length ?? 0) : 0;
+const WAYS: Readonly<Record<string, (html: string) => number>> = {
+  linkedom: (html) => extract(parseDocument(html) as never),
+  jsdom: (html) => extract(new JSDOM(html, { url: URL }).window.document as never),
+  goald: (html) => readHtml(html, URL).text.length,
+  "all text": (html) => readPlainHtml(html, URL).text.length,
+};
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+function cpuMs(act: () => unknown): number {
+  const before = process.cpuUsage();
+  act();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const names = Object.keys(WAYS);
+const sums = new Map(names.map((name) => [name, 0]));
+console.log(
+  `| page | ${names.map((name) => `${name} ms`).join(" | ")} | jsdom / linkedom | chars goald | of all text |`,
+);
+console.log(`|${" --- |".repeat(names.length + 4)}`);
+for (const [page, html] of PAGES) {
+  const times = new Map<string, number[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [name, way] of Object.entries(WAYS)) times.get(name)?.push(cpuMs(() => way(html)));
+  const medians = names.map((name) => median(times.get(name) ?? []));
+  for (const [index, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (medians[index] ?? 0));
+  const [linkedom = 1, jsdom = 0] = medians;
+  const [ours, all] = [WAYS.goald?.(html) ?? 0, WAYS["all text"]?.(html) ?? 0];
+  const shown = medians.map((ms) => ms.toFixed(1)).join(" | ");
+  console.log(
+    `| ${page} | ${shown} | ${(jsdom / linkedom).toFixed(1)} | ${ours} | ${(ours / Math.max(1, all)).toFixed(2)} |`,
+  );
+}
+const total = (name: string): number => sums.get(name) ?? 0;
+console.log(
+  `\nAll pages: jsdom takes ${(total("jsdom") / total("linkedom")).toFixed(1)} times the CPU of linkedom; ` +
+    `goald's whole way ${(total("goald") / total("linkedom")).toFixed(1)} times, and ${(total("goald") / total("jsdom")).toFixed(2)} of jsdom's.`,
+);
