@@ -134,6 +134,8 @@ export type EventBody =
       /** SHA-256 of model and messages: the same question has the same hash. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
+      /** A recall in the prompt holds text from outside. */
+      readonly tainted?: true;
       /** Counted against limits before the request leaves; the reply's usage replaces it. */
       readonly reservedTokens: number;
       /** The same in US dollars; null when the model has no known price, absent in old logs. */

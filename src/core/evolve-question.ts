@@ -9,7 +9,11 @@ export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
   const settled = settle(state, callId, true);
   const call: OpenCall = { kind: "model", step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
-  return inPhase({ ...settled, step, open: { ...settled.open, [callId]: call } }, event, { kind: "asking", callId });
+  const tainted = state.tainted || event.tainted === true;
+  return inPhase({ ...settled, step, tainted, open: { ...settled.open, [callId]: call } }, event, {
+    kind: "asking",
+    callId,
+  });
 }
 
 export function modelFailed(

@@ -9,7 +9,8 @@ import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
-import type { Clock, LanguageModel, LongTermMemory, ModelAnswer, ModelTerms } from "#core/ports.ts";
+import { isFromOutside } from "#core/memory.ts";
+import type { Clock, LanguageModel, LongTermMemory, ModelAnswer, ModelTerms, Recall } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
@@ -83,6 +84,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hash("sha256", JSON.stringify(request), "hex"),
     recallIds: prompt.recallIds,
+    ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
   };
@@ -139,7 +141,7 @@ async function composePrompt(
   state: AgentState,
   parts: AskParts,
   { contextTokens, replyTokens }: Room,
-): Promise<Prompt | { readonly tooLong: string }> {
+): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -152,7 +154,11 @@ async function composePrompt(
   );
   const { commandList, words } = parts;
   try {
-    return buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now: parts.clock.now() });
+    const now = parts.clock.now();
+    const prompt = buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now });
+    const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
+    const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
+    return { ...prompt, tainted };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };

@@ -55,7 +55,7 @@ export function buildPrompt(input: PromptInput): Prompt {
   const window = activeFrame(state).window.slice(-longestWindow(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = systemMessage(input);
-  const request = requestWith(input, window.length === 0, renderRows(recalls));
+  const request = requestWith(input, window.length === 0, renderRows(recalls, input.now));
   const fixedTokens = TOKENS_PER_REQUEST + system.tokens + request(0).tokens;
   const fitted = fitPrompt({
     window,

@@ -5,7 +5,7 @@
  * cannot close. A row takes at most 200 tokens; when that is more than 1,400 in all, each takes an
  * equal share, so that ten always find room below 1,500 together with the words around them.
  */
-import type { Recall } from "#core/ports.ts";
+import type { Recall, Trust } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimit } from "./delimit.ts";
@@ -19,9 +19,9 @@ const MAX_ROWS_TOKENS = 1_400;
 /** More of a memory's text than this never shows; it is cut before anything else looks at it. */
 const MAX_TEXT_CHARS = 1_200;
 
-/** Rows in the order given. */
-export function renderRows(recalls: readonly Recall[]): readonly string[] {
-  const rows = recalls.map(wholeRow);
+/** Rows in the order given, with their ages at `now`. */
+export function renderRows(recalls: readonly Recall[], now: Date): readonly string[] {
+  const rows = recalls.map((recall) => wholeRow(recall, now));
   const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS), 0);
   const share = tokens <= MAX_ROWS_TOKENS ? MAX_ROW_TOKENS : Math.floor(MAX_ROWS_TOKENS / rows.length);
   return rows.map((row) => shortRow(row, share).line);
@@ -42,18 +42,16 @@ interface Row {
 const kept = new Map<string, { readonly recall: Recall; readonly row: Row }>();
 const MAX_KEPT_ROWS = 128;
 
-function wholeRow(recall: Recall): Row {
+function wholeRow(recall: Recall, now: Date): Row {
   const known = kept.get(recall.id);
-  if (known && looksSame(known.recall, recall)) return known.row;
+  const head = headOfRow(recall, now);
+  if (known?.recall.text === recall.text && known.row.head === head) return known.row;
   const text = textOfRow(recall);
-  const row = rowWith(headOfRow(recall), text, text.length);
+  const row = rowWith(head, text, text.length);
   if (kept.size >= MAX_KEPT_ROWS) kept.clear();
   kept.set(recall.id, { recall, row });
   return row;
 }
-
-const looksSame = (a: Recall, b: Recall): boolean =>
-  a.text === b.text && a.step === b.step && a.at === b.at && a.kind === b.kind && a.trust === b.trust;
 
 function shortRow(row: Row, maxTokens: number): Row {
   if (row.tokens <= maxTokens) return row;
@@ -66,9 +64,39 @@ function rowWith(head: string, text: string, limit: number): Row {
   return { head, text, line, tokens: estimateTokens(line) + 1 };
 }
 
-function headOfRow({ id, step, at, kind, trust }: Recall): string {
+function headOfRow({ id, step, at, kind, trust }: Recall, now: Date): string {
   const time = nameLine(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
-  return `[${nameLine(id)} | step ${step} | ${time} | ${kind} | ${trust}]`;
+  const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${ageAt(now, at)}`;
+  return `[${nameLine(id)} | ${when} | ${KINDS[kind]} | ${WHOSE[trust]}]`;
+}
+
+const KINDS: Readonly<Record<Recall["kind"], string>> = {
+  step: "step",
+  fact: "fact",
+  note: "note",
+  file_chunk: "piece of a text",
+  reflection: "reflection",
+};
+/** Whose words a memory holds, the least trusted that are in it. */
+const WHOSE: Readonly<Record<Trust, string>> = {
+  person: "a person",
+  agent: "agent",
+  goald: "goald",
+  file: "a file",
+  web: "the web, anybody",
+};
+
+const UNITS: readonly (readonly [seconds: number, unit: string])[] = [
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "min"],
+];
+
+/** A clock that was set back makes nothing older than now. */
+function ageAt(now: Date, at: string): string {
+  const seconds = (now.getTime() - Date.parse(at)) / 1000;
+  const [length, unit] = UNITS.find(([each]) => seconds >= each) ?? [];
+  return length === undefined ? "just now" : `${Math.floor(seconds / length)} ${unit} ago`;
 }
 
 const textOfRow = ({ text }: Recall): string =>

@@ -76,7 +76,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       recallIds: strings,
       reservedTokens: positive,
     },
-    optional: { reservedUsd: usdOrNull },
+    optional: { reservedUsd: usdOrNull, tainted: { const: true } },
   },
   "model-replied": {
     required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count },
