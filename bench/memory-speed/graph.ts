@@ -30,7 +30,7 @@ export async function measureGraph(folder: string): Promise<void> {
     const began = performance.now();
     const here = await cpuOf(async () => {
       for (const [slot, vector] of all.slice(0, ROWS).entries()) await index.add(slot, vector);
-      while (!keeper.isReady || !keeper.unsent()[Symbol.iterator]().next().done) await sleep(50);
+      await settle(index, keeper);
     });
     const [there, wall] = [cpuMsOf(keeper.pid), performance.now() - began];
     const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
@@ -52,6 +52,15 @@ export async function measureGraph(folder: string): Promise<void> {
     console.log(`Target: at most 0.5 % lost: ${lost.toFixed(2)} %, ${lost <= 0.5 ? "met" : "MISSED"}`);
     await index.close();
   }
+}
+
+/** The first search lets it be kept on disk, which takes a while. */
+async function settle(index: HnswIndex, keeper: GraphKeeper): Promise<void> {
+  for (const _time of [1, 2]) {
+    while (!keeper.isReady || !keeper.unsent()[Symbol.iterator]().next().done) await sleep(50);
+    await index.search(new Float32Array(DIMENSIONS).fill(1), 1);
+  }
+  while (!keeper.isReady) await sleep(50);
 }
 
 /** User and system time, in hundredths of a second. */

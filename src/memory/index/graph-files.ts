@@ -17,6 +17,7 @@ import type { GraphScope } from "./graph-messages.ts";
 
 const FORMAT = 1;
 const GENERATIONS_KEPT = 2;
+const MAX_MANIFEST_BYTES = 10_000;
 const NAME = /^(\d{1,15})\.(graph|keys|json)$/;
 
 type Kept = GraphScope & { readonly folder: string };
@@ -97,14 +98,23 @@ const identityOf = ({ namespace, embedder, dimensions }: GraphScope) => ({
 
 async function readGeneration(library: Library, scope: Kept, generation: number): Promise<Graph> {
   const path = (kind: string) => join(scope.folder, `${generation}.${kind}`);
+  await requireFile(path("json"), (bytes) => bytes <= MAX_MANIFEST_BYTES);
   const { count, graph, keys, ...identity } = JSON.parse(await readFile(path("json"), "utf8")) as Manifest & object;
   if (JSON.stringify(identity) !== JSON.stringify(identityOf(scope))) throw odd(path("json"), "of another index");
   if (keys.bytes !== count * KEY_BYTES || count < 1) throw odd(path("json"), "at odds with itself");
-  for (const [kind, said] of [["graph", graph] as const, ["keys", keys] as const])
-    if (JSON.stringify(await sumOf(path(kind))) !== JSON.stringify(said)) throw odd(path(kind), "damaged");
+  for (const [kind, said] of [["graph", graph] as const, ["keys", keys] as const]) {
+    await requireFile(path(kind), (bytes) => bytes === said.bytes);
+    if ((await sumOf(path(kind))).sha256 !== said.sha256) throw odd(path(kind), "damaged");
+  }
   const native = load(library, path("graph"), scope.dimensions);
   if (native.getCurrentCount() !== count) throw odd(path("graph"), `not of ${count} vectors`);
   return new Graph(library, scope.dimensions, { graph: native, keys: await readFile(path("keys")) });
+}
+
+/** Before anything is read: a device or a pipe has no end. */
+async function requireFile(path: string, isRight: (bytes: number) => boolean): Promise<void> {
+  const found = await stat(path);
+  if (!found.isFile() || !isRight(found.size)) throw odd(path, "not of the right size");
 }
 
 function load(library: Library, path: string, dimensions: number) {
