@@ -45,10 +45,15 @@ export function openMemory(parts: MemoryParts): {
   return { memory: openLongTermMemory({ store, embedder, openIndex, report, ...clock }), embeddings };
 }
 
-/** A run that is recorded or played leaves no index files: another one of the same agent may be at work. */
+export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+
+/**
+ * A run that is recorded must find the same when it is played, which only looking at every vector sees to. Who only looks
+ * on keeps nothing, and does not build a graph for one question.
+ */
 function openIndexes({ home, settings, report, tape, isReading }: MemoryParts): OpenIndex {
-  const folder = tape || isReading ? null : join(home.privateFolder, "memory");
-  return chooseIndex(settings.memoryBackend, { folder, report });
+  const backend = tape || isReading ? "exact" : settings.memoryBackend;
+  return chooseIndex(backend, { folder: indexRoot(home), report });
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

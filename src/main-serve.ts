@@ -17,10 +17,12 @@ import { createLiveText, type LiveTextWriter } from "#daemon/live-text.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { createLoopMeter } from "#daemon/loop-meter.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
+import { removeIndexes } from "#memory/index/index-folders.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#server/server.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimitMs } from "#views/agent-view.ts";
 import { type ComposeOptions, composeAgent, type Host } from "./main.ts";
+import { indexRoot } from "./main-memory.ts";
 import { readVersion } from "./shipped.ts";
 
 /** What keeps secrets out of what is shown, and out of what is kept. */
@@ -74,6 +76,7 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
     reload: parts.reload,
     shutdown: parts.shutdown,
     removeFolder: (row) => removeFolder(home, row),
+    removeIndexes: (agent) => removeIndexes(indexRoot(home), agent),
   });
   try {
     if (typeof socket !== "string") throw socket;

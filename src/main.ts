@@ -14,12 +14,14 @@ import type { Settings } from "#config/settings.ts";
 import type { Rules } from "#core/decide.ts";
 import { toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease, Store } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { writeReport } from "#daemon/write-report.ts";
 import { createHttp } from "#http/http.ts";
+import { removeStrayIndexes } from "#memory/index/index-folders.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { priceOf } from "#model/prices.ts";
@@ -30,6 +32,7 @@ import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
 import { familyOf } from "./main-family.ts";
+import { indexRoot } from "./main-memory.ts";
 import { serviceStates } from "./main-services.ts";
 import { openShared, type Shared } from "./main-shared.ts";
 import { readVersion } from "./shipped.ts";
@@ -94,6 +97,7 @@ function hostOf(
 ): Host {
   let [settings, { catalogue, services }] = [firstSettings, first];
   let shared: Shared | undefined;
+  let sweep: Promise<void> | undefined;
   return {
     home,
     store,
@@ -109,6 +113,7 @@ function hostOf(
     },
     shared: (report) => {
       shared ??= openShared(home, settings, catalogue, store, report);
+      sweep ??= removeStray(home, store).catch((thrown) => log.warn(toError(thrown).message));
       return shared;
     },
     reload: async (newSettings) => {
@@ -119,11 +124,17 @@ function hostOf(
       shared = undefined;
     },
     [Symbol.asyncDispose]: async () => {
+      await sweep;
       await shared?.memory.close().catch((thrown) => log.warn(toError(thrown).message));
       await store.close();
       lock.release();
     },
   };
+}
+
+/** Index files of agents that are not there any more: a crash came between forgetting them and removing those. */
+async function removeStray(home: Home, store: Store): Promise<void> {
+  await removeStrayIndexes(indexRoot(home), [SHARED_MEMORY, ...(await store.agents()).map(({ id }) => id)]);
 }
 
 /** An agent's parts for the main loop, and what must be closed after it. */

@@ -45,6 +45,7 @@ const ROOMS: readonly Room[] = [
     CORE,
     "\\.\\./(exact-index|int8-scan|unit-vector)\\.ts",
     "node:crypto",
+    "node:fs/promises",
     "node:path",
   ),
   room("src/memory/index/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),

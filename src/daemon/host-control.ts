@@ -31,8 +31,9 @@ export interface HostControlParts {
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
-  /** Removes an agent's folder from the disk. */
+  /** Removes an agent's folder from the disk, or the files that its memory is searched by. */
   removeFolder(row: AgentRow): Promise<void>;
+  removeIndexes(agent: string): Promise<void>;
 }
 
 interface Found {
@@ -209,6 +210,7 @@ export function createHostControl(parts: HostControlParts): Control {
     supervisor.forget(row.id);
     await life?.settled();
     views.delete(row.id);
+    await parts.removeIndexes(row.id);
     if (how.files) await parts.removeFolder(row);
     return { id: row.id, workspace };
   }

@@ -2,16 +2,14 @@
  * choose-index.ts -- which index stands behind a memory: the one table of what `MEMORY_BACKEND` may say.
  *
  * `local` looks at every vector while they are few, and asks a graph in a process of its own when they are many;
- * it changes over while it is running, and nobody waits for it. An index lies in a folder of its namespace and
- * embedder, so that no file of one is ever opened for another.
+ * it changes over while it is running, and nobody waits for it.
  */
-import { hash } from "node:crypto";
-import { join } from "node:path";
-import type { IndexScope, OpenIndex } from "#core/ports.ts";
+import type { OpenIndex } from "#core/ports.ts";
 import { ExactIndex, exactIndexes } from "../exact-index.ts";
 import { openScanMemory, type ScanMemory } from "../int8-scan.ts";
 import { GraphKeeper } from "./graph-keeper.ts";
 import { HnswIndex } from "./hnsw-index.ts";
+import { indexFolder } from "./index-folders.ts";
 
 export interface IndexParts {
   /** Absolute path of the folder for index files; null: none are kept. */
@@ -39,20 +37,11 @@ export function graphIndexes({ folder, report }: IndexParts, fromRows: number): 
   return (scope) => {
     memory ??= openScanMemory();
     const exact = new ExactIndex(scope.dimensions, memory);
-    const graphScope = { ...scope, folder: folder === null ? null : folderOf(folder, scope) };
+    const graphScope = { ...scope, folder: folder === null ? null : indexFolder(folder, scope) };
     return new HnswIndex(
       exact,
       new GraphKeeper({ scope: graphScope, fromRows, rows: exact, report }),
       scope.dimensions,
     );
   };
-}
-
-export const folderOf = (root: string, { namespace, embedder }: IndexScope): string =>
-  join(root, fileNameOf(namespace), fileNameOf(embedder));
-
-/** Legible, and another one for each name, whatever characters it has. */
-function fileNameOf(name: string): string {
-  const legible = name.replace(/[^\w@-]+/g, "_").slice(0, 60);
-  return `${legible}-${hash("sha256", name).slice(0, 12)}`;
 }

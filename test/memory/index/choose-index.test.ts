@@ -1,11 +1,12 @@
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import type { IndexScope } from "#core/ports.ts";
-import { chooseIndex, folderOf } from "#memory/index/choose-index.ts";
+import { chooseIndex } from "#memory/index/choose-index.ts";
 import { HnswIndex } from "#memory/index/hnsw-index.ts";
+import { indexFolder, removeIndexes, removeStrayIndexes } from "#memory/index/index-folders.ts";
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "goald-indexes-"));
@@ -38,9 +39,22 @@ describe("the folder of an index", () => {
   it("is another one for each namespace and embedder, inside the folder of indexes, whatever they are called", () => {
     const names = ["a", "A", "a/b", "a_b", "..", ".", "", "a\0b", "ä", "x".repeat(300), "models/nomic-embed:v1@768"];
     const folders = names.flatMap((namespace) =>
-      names.map((embedder) => folderOf("/root", { namespace, embedder, dimensions: 8 })),
+      names.map((embedder) => indexFolder("/root", { namespace, embedder })),
     );
     expect(new Set(folders).size).toBe(names.length ** 2);
     for (const path of folders) expect(path).toMatch(/^\/root\/[\w@-]{1,80}\/[\w@-]{1,80}$/);
+  });
+
+  it("goes with the agent that it belonged to, and what a crash left of removed ones goes at the next start", async () => {
+    const names = ["a", "shared", "gone", "a/b"];
+    const make = (namespace: string) =>
+      mkdirSync(indexFolder(folder, { namespace, embedder: "e" }), { recursive: true });
+    const left = () => names.filter((namespace) => existsSync(indexFolder(folder, { namespace, embedder: "e" })));
+    for (const name of names) make(name);
+    await removeIndexes(folder, "a/b");
+    expect(left()).toEqual(["a", "shared", "gone"]);
+    await removeStrayIndexes(folder, ["a", "b", "shared"]);
+    expect(left()).toEqual(["a", "shared"]);
+    await removeStrayIndexes(join(folder, "nowhere"), []);
   });
 });
