@@ -130,16 +130,18 @@ async function apply({ changes, ...counts }: Plan, { changer, space, sums }: Ing
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }
 
+/** An error when nothing of what was named could be read. */
 function tell({ house: { talk }, space, skipped, sums }: Ingestion): number {
   const { sources, added, changed, removed, unchanged } = sums;
+  const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
   if (talk.json) {
     talk.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
-    return EXIT.ok;
+    return code;
   }
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) console.error(clean(`Skipped ${path}: ${reason}`));
   if (skipped.length > MAX_SHOWN) console.error(`And ${skipped.length - MAX_SHOWN} more were skipped.`);
   const pieces = `${counted(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} as before`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
   talk.say(clean(`${counted(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
-  return EXIT.ok;
+  return code;
 }

@@ -22,7 +22,7 @@ export async function why(file: string, path: string | undefined, options: Globa
         },
       );
     const { readReply } = await loadWholeCatalogue(house.home);
-    const told = await tellFile(versions, allEvents(reader, row.id));
+    const told = await tellFile(row.id, versions, allEvents(reader, row.id));
     const story: FileStory = {
       agent: row.id,
       name: row.name,

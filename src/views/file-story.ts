@@ -4,7 +4,9 @@
  * Gathered from one pass over the log. The sources of a version are those of the steps since the version before:
  * what the model really used of them nobody can know, and the story does not claim it.
  */
+
 import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { isByPerson } from "./restore-version.ts";
@@ -49,8 +51,9 @@ interface StepStory {
   recalledSteps: readonly number[];
 }
 
-/** `versions`: of one path, oldest first. `events`: the log from its beginning. */
+/** `versions`: of one path of that agent, oldest first. `events`: the log from its beginning. */
 export async function tellFile(
+  agent: string,
   versions: readonly FileVersion[],
   events: AsyncIterable<RecordedEvent>,
 ): Promise<readonly VersionStory[]> {
@@ -69,7 +72,7 @@ export async function tellFile(
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
     const story = steps.get(step);
-    if (story) addTo(story, event, goals, stepOfSeq);
+    if (story) addTo(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
     const before = versions[index - 1]?.step ?? 0;
@@ -87,10 +90,21 @@ const emptyStory = (): StepStory => ({
   recalledSteps: [],
 });
 
-function addTo(story: StepStory, event: RecordedEvent, goals: readonly string[], stepOfSeq: readonly number[]): void {
+/** 0 for what no step of this agent left. */
+function stepOfRecall(id: string, agent: string, stepOfSeq: readonly number[]): number {
+  const [, seq] = /\/(\d+)(?:\.\d+)?$/.exec(id) ?? [];
+  return seq === undefined || namespaceOf(id) !== agent ? 0 : (stepOfSeq[Number(seq)] ?? 0);
+}
+
+function addTo(
+  story: StepStory,
+  event: RecordedEvent,
+  goals: readonly string[],
+  stepOf: (recallId: string) => number,
+): void {
   switch (event.type) {
     case "model-asked": {
-      const recalled = event.recallIds.map((id) => stepOfSeq[Number(/\/(\d+)(?:\.\d+)?$/.exec(id)?.[1])] ?? 0);
+      const recalled = event.recallIds.map(stepOf);
       story.recalledSteps = [...new Set(recalled.filter((step) => step > 0))].sort((a, b) => a - b);
       story.goals = goals;
       break;

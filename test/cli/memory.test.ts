@@ -1,4 +1,6 @@
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { MemoryRow } from "#core/ports.ts";
@@ -228,6 +230,33 @@ describe("goald ingest", () => {
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
     expect(endedWith(0, await goald.run(["verify"])).stdout).toContain("sound");
+  });
+
+  it("takes in a page, which is trusted as the web, and says so when it cannot be had", async () => {
+    let hours = "nine";
+    const site = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end(`<title>B</title><article><h1>Hours</h1><p>The bakery opens at ${hours} on Sundays.</p></article>`);
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+    const from = async (allow: string) =>
+      goald.run(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
+    try {
+      expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
+      hours = "ten";
+      expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
+      const { memories } = jsonOf<{ memories: Listed[] }>(await goald.run(["memory", "shared", "list", "--json"]));
+      expect(memories.find(({ source }) => source === address)).toMatchObject({
+        ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
+      });
+      expect(JSON.parse(endedWith(1, await from("")).stdout)).toMatchObject({
+        sources: 0,
+        skipped: [{ path: address }],
+      });
+    } finally {
+      site.close();
+    }
   });
 
   const idsText = async (kind: string): Promise<readonly string[]> =>
