@@ -377,7 +377,7 @@ export interface LanguageModel {
 // ---------------------------------------------------------------- memory
 
 export interface Embedder {
-  /** Stored with each vector: two embedders are never compared. Such as `hash-v1@512`. */
+  /** Stored with each vector: two embedders are never compared. Such as `hash-v2@512`. */
   readonly id: string;
   readonly dimensions: number;
   /** False when it asks a server: recall then leaves the machine. */

@@ -41,14 +41,16 @@ export async function findRecalls(
   let hits: readonly Hit[] = [];
   for (const { perText, inAll } of rows.repetitive ? [FAR] : [NEAR, FAR]) {
     const reach = Math.max(perText, 2 * count);
-    hits = standingOut(searchWords(rows, parts, reach, excluded), parts);
+    hits = standingOut(rows.voices.search(parts, reach, excluded), parts);
     if (near.length > 0) hits = byPlaces(hits, standingOut(await searchVectors(vectors, near, reach, excluded), near));
     const candidates = candidatesOf(rows, hits.slice(0, Math.max(inAll, 2 * count)));
     const choice = choose(candidates, count, rows.lastStep);
     rows.repetitive = choice.distinct < count && hits.length >= reach;
     if (choice.distinct === count) return choice.recalls;
     if (rows.repetitive && perText !== FAR.perText) continue;
-    const others = await findOthers({ rows, vectors }, query, parts, hits, hits.length < count ? embed : undefined);
+    // Where all that is there was found already, nearness has nothing to add.
+    const isShort = hits.length < Math.min(count, rows.voices.size);
+    const others = await findOthers({ rows, vectors }, query, parts, hits, isShort ? embed : undefined);
     return choose(candidates, count, rows.lastStep, candidatesOf(rows, others)).recalls;
   }
   return [];
@@ -87,18 +89,6 @@ function candidatesOf(rows: AgentRows, hits: readonly Hit[]): Candidate[] {
     return [{ row: rows.at(slot), similarity: score }];
   });
 }
-
-const searchWords = (
-  { lexical }: AgentRows,
-  parts: readonly QueryPart[],
-  reach: number,
-  excluded: ReadonlySet<number>,
-): readonly (readonly Hit[])[] =>
-  lexical.search(
-    parts.map(({ words }) => words),
-    reach,
-    excluded,
-  );
 
 async function searchVectors(
   vectors: AgentVectors,

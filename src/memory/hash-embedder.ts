@@ -13,7 +13,7 @@ import type { Embedder } from "#core/ports.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
 /** Changes with every change of the features: vectors of another version are not comparable. */
-const VERSION = "hash-v1";
+const VERSION = "hash-v2";
 const HASH_DIMENSIONS = 384;
 
 const PIECES_WEIGHT = 0.8;

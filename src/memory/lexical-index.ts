@@ -10,9 +10,10 @@
  */
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import type { Hit } from "./merge.ts";
-import { grown, NumberLists } from "./number-lists.ts";
+import { grown } from "./number-lists.ts";
 import { Scores, type Sums } from "./sums.ts";
-import { Vocabulary } from "./vocabulary.ts";
+import { Terms } from "./terms.ts";
+import { hasDigit } from "./word-set.ts";
 
 /** Postings that one search looks at, and those of one term, the newest of them. */
 const MAX_VISITS = 16_384;
@@ -20,8 +21,6 @@ const MAX_VISITS = 16_384;
 const MAX_VISITS_OF_MANY = 3_072;
 const MANY_TEXTS = 5;
 const MAX_VISITS_OF_TERM = 4_096;
-/** Words of a text that is short enough to be a question, where each spelling matters. */
-const MAX_FORMS_COMPARED = 32;
 /** A posting is the slot and how many times, in one number. */
 const TIMES_BITS = 6;
 const MAX_TIMES = (1 << TIMES_BITS) - 1;
@@ -29,23 +28,22 @@ const MAX_SLOTS = 2 ** (32 - TIMES_BITS);
 
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
-  readonly #vocabulary = new Vocabulary();
-  /** List n holds the rows with term n. */
-  readonly #postings = new NumberLists();
-  /** By term: rows that have it and are not removed. */
-  #rowsWith = new Uint32Array(256);
-  /** By slot: its namespace, its own words, those with what its neighbours lend, whether it is there. */
+  readonly #terms: Terms;
+  /** By slot: its namespace, how many words of its own and of its neighbours, whether it is there. */
   #spaces = new Uint16Array(256);
   #lengths = new Float32Array(256);
-  #windowLengths = new Float64Array(256);
+  #lentLengths = new Float64Array(256);
   #live = new Uint8Array(256);
   readonly #spaceNumbers = new Map<string, number>();
   #slots = 0;
   #rows = 0;
   #totalLength = 0;
+  #totalLent = 0;
   /** The window with the row itself in it. */
   readonly #distances: Int32Array;
   readonly #shares: Float32Array;
+  /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
+  #openness = 1;
   /** Scratch: how often one term stands in each row's window, and in which it does. */
   #times = new Float32Array(256);
   #touched = new Uint32Array(256);
@@ -53,6 +51,7 @@ export class LexicalIndex {
 
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
+    this.#terms = new Terms(settings);
     this.#distances = Int32Array.of(0, ...settings.window.map(([distance]) => distance));
     this.#shares = Float32Array.of(1, ...settings.window.map(([, share]) => share));
   }
@@ -72,37 +71,50 @@ export class LexicalIndex {
     this.#spaces[slot] = this.#spaceNumber(namespace);
     this.#live[slot] = 1;
     let length = 0;
-    for (const [term, times] of this.#count(words)) {
+    for (const [term, times] of this.#terms.enter(words)) {
       length += times;
-      this.#post(term, (slot << TIMES_BITS) | Math.min(times, MAX_TIMES));
+      this.#terms.post(term, (slot << TIMES_BITS) | Math.min(times, MAX_TIMES));
     }
     this.#lengths[slot] = length;
-    this.#lend(slot, slot, 1);
+    this.#totalLength += length;
     for (const [distance, share] of this.#settings.window) {
       this.#lend(slot + distance, slot, share);
       this.#lend(slot, slot - distance, share);
     }
   }
 
+  /** A row that says the same as this one with other numbers: it is found by those, too. */
+  addNumbers(slot: number, words: readonly string[]): void {
+    if (this.#live[slot] !== 1) return;
+    for (const term of this.#terms.enter(words.filter(hasDigit)).keys())
+      this.#terms.post(term, (slot << TIMES_BITS) | 1);
+  }
+
   /** `words` are those that it was added with. */
   remove(slot: number, words: readonly string[]): void {
     if (this.#live[slot] !== 1) return;
-    this.#totalLength -= this.#windowLengths[slot] as number;
+    this.#totalLength -= this.#lengths[slot] as number;
+    this.#totalLent -= this.#lentLengths[slot] as number;
     this.#live[slot] = 0;
     this.#rows--;
     for (const [distance, share] of this.#settings.window) this.#lend(slot, slot - distance, -share);
-    for (const term of this.#count(words).keys()) this.#rowsWith[term] = (this.#rowsWith[term] as number) - 1;
+    this.#terms.withdraw(words);
   }
 
   /**
-   * For each text its best `reach` rows, best first, the newer first of equals; none that shares no word, none that is `excluded`.
+   * For each text its best `reach` rows, best first, the newer first of equals; none that shares no word or is not allowed.
    * What it costs is bounded: the rarest words are searched for first, the commonest as far as that goes.
    */
-  search(texts: readonly (readonly string[])[], reach: number, excluded: ReadonlySet<number>): Hit[][] {
+  search(
+    texts: readonly (readonly string[])[],
+    reach: number,
+    isAllowed: (slot: number) => boolean = () => true,
+  ): Hit[][] {
     const sums = texts.map((_, text) => this.#scores.sumsFor(text, this.#slots));
+    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows) / this.#totalLength);
     let visits = texts.length < MANY_TEXTS ? MAX_VISITS : MAX_VISITS_OF_MANY;
-    for (const { term, uses } of this.#termsOf(texts)) {
-      const rows = Math.min(this.#rowsWith[term] as number, MAX_VISITS_OF_TERM);
+    for (const { term, uses } of this.#terms.of(texts)) {
+      const rows = Math.min(this.#terms.rowsWith(term), MAX_VISITS_OF_TERM);
       if (visits < rows) break;
       visits -= rows;
       const touched = this.#spread(term);
@@ -114,52 +126,15 @@ export class LexicalIndex {
           (sums[uses[use] as number] as Sums).add(slot, gain * (uses[use + 1] as number));
       }
     }
-    return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && !excluded.has(slot)));
-  }
-
-  /** Which terms are searched for, those that say most first; `uses` is text, weight, text, weight. */
-  #termsOf(texts: readonly (readonly string[])[]): { term: number; uses: number[] }[] {
-    const usesOf = new Map<number, number[]>();
-    for (const [text, words] of texts.entries()) {
-      for (const [term, weight] of this.#rarest(words)) {
-        const uses = usesOf.get(term);
-        if (uses) uses.push(text, weight);
-        else usesOf.set(term, [text, weight]);
-      }
-    }
-    const terms = Array.from(usesOf, ([term, uses]) => ({ term, uses, rows: this.#rowsWith[term] as number }));
-    return terms.sort((a, b) => a.rows - b.rows || a.term - b.term);
-  }
-
-  /** The terms of a text that say most; for a short text also those that are only spelled like its words. */
-  #rarest(words: readonly string[]): Iterable<readonly [term: number, weight: number]> {
-    const weights = new Map<number, number>();
-    const forms = new Set(words);
-    for (const form of forms) {
-      const term = this.#vocabulary.find(form);
-      if (term >= 0 && (this.#rowsWith[term] as number) > 0) weights.set(term, 1);
-    }
-    if (forms.size <= MAX_FORMS_COMPARED) this.#addAlike(forms, weights);
-    if (weights.size <= this.#settings.maxTerms) return weights;
-    return [...weights]
-      .sort(([a], [b]) => (this.#rowsWith[a] as number) - (this.#rowsWith[b] as number) || a - b)
-      .slice(0, this.#settings.maxTerms);
-  }
-
-  #addAlike(forms: ReadonlySet<string>, weights: Map<number, number>): void {
-    for (const form of forms)
-      for (const { term, likeness } of this.#vocabulary.alike(form)) {
-        const weight = this.#settings.alikeShare * likeness;
-        if ((this.#rowsWith[term] as number) > 0 && weight > (weights.get(term) ?? 0)) weights.set(term, weight);
-      }
+    return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && isAllowed(slot)));
   }
 
   /** Writes into `#times` how often the term stands in the window of each row; returns how many rows are `#touched`. */
   #spread(term: number): number {
     const [times, touched, spaces, live] = [this.#times, this.#touched, this.#spaces, this.#live];
     const [distances, shares] = [this.#distances, this.#shares];
-    const slots = this.#slots;
-    const postings = this.#postings.read(term);
+    const [slots, lent] = [this.#slots, this.#openness];
+    const postings = this.#terms.postings(term);
     let count = 0;
     for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;
@@ -172,7 +147,7 @@ export class LexicalIndex {
         if (reader < 0 || reader >= slots || spaces[reader] !== space) continue;
         const before = times[reader] as number;
         if (before === 0) touched[count++] = reader;
-        times[reader] = before + own * (shares[near] as number);
+        times[reader] = before + own * (near === 0 ? 1 : lent * (shares[near] as number));
       }
     }
     return count;
@@ -183,39 +158,27 @@ export class LexicalIndex {
     const { saturation, lengthShare } = this.#settings;
     const times = this.#times[slot] as number;
     this.#times[slot] = 0;
-    const length = ((this.#windowLengths[slot] as number) * this.#rows) / this.#totalLength;
+    const lent = this.#openness;
+    const length =
+      (((this.#lengths[slot] as number) + lent * (this.#lentLengths[slot] as number)) * this.#rows) /
+      (this.#totalLength + lent * this.#totalLent);
     return times / (times + saturation * (1 - lengthShare + lengthShare * length));
   }
 
   /** The rarer, the more. */
   #worthOf(term: number): number {
-    const rowsWith = this.#rowsWith[term] as number;
+    const rowsWith = this.#terms.rowsWith(term);
     return Math.log(1 + (this.#rows - rowsWith + 0.5) / (rowsWith + 0.5));
-  }
-
-  #count(words: readonly string[]): Map<number, number> {
-    const counts = new Map<number, number>();
-    for (const word of words) {
-      const term = this.#vocabulary.enter(word);
-      if (term >= 0) counts.set(term, (counts.get(term) ?? 0) + 1);
-    }
-    return counts;
-  }
-
-  #post(term: number, posting: number): void {
-    while (this.#postings.count <= term) this.#postings.open();
-    if (term >= this.#rowsWith.length) this.#rowsWith = grown(this.#rowsWith, term + 1);
-    this.#rowsWith[term] = (this.#rowsWith[term] as number) + 1;
-    this.#postings.push(term, posting);
   }
 
   /** The window of `reader` takes in `share` of the words of `lender`, when both are there and of one namespace. */
   #lend(lender: number, reader: number, share: number): void {
     if (Math.min(lender, reader) < 0 || Math.max(lender, reader) >= this.#slots) return;
     if (this.#spaces[lender] !== this.#spaces[reader]) return;
+    if (share > 0 && this.#live[lender] !== 1) return;
     const length = share * (this.#lengths[lender] as number);
-    this.#windowLengths[reader] = (this.#windowLengths[reader] as number) + length;
-    if (this.#live[reader] === 1) this.#totalLength += length;
+    this.#lentLengths[reader] = (this.#lentLengths[reader] as number) + length;
+    if (this.#live[reader] === 1) this.#totalLent += length;
   }
 
   #spaceNumber(namespace: string): number {
@@ -230,7 +193,7 @@ export class LexicalIndex {
     if (slots <= this.#live.length) return;
     this.#spaces = grown(this.#spaces, slots);
     this.#lengths = grown(this.#lengths, slots);
-    this.#windowLengths = grown(this.#windowLengths, slots);
+    this.#lentLengths = grown(this.#lentLengths, slots);
     this.#live = grown(this.#live, slots);
     this.#times = grown(this.#times, slots);
     this.#touched = grown(this.#touched, slots);

@@ -2,6 +2,8 @@
 export interface LexicalSettings {
   /** What the row before, the one after and so on lend to a row: their distance and their share. */
   readonly window: readonly (readonly [distance: number, share: number])[];
+  /** In rows of up to so many words on average the window counts in full, in longer ones for less in proportion. */
+  readonly windowWords: number;
   /** How much a word counts that is only spelled like a word of the query. */
   readonly alikeShare: number;
   /** How soon a repeated word stops to count more, and how much a long row is held back. */
@@ -19,7 +21,8 @@ export const LEXICAL_SETTINGS: LexicalSettings = {
     [2, 0.15],
     [-3, 0.2],
   ],
-  alikeShare: 0.3,
+  windowWords: 14,
+  alikeShare: 0.2,
   saturation: 1.2,
   lengthShare: 0.4,
   maxTerms: 24,

@@ -9,6 +9,7 @@
 import type { RecallQuery } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
 import { wordsOf } from "#util/words.ts";
+import { numbersOf } from "./word-set.ts";
 
 /** One text that is searched for by itself. */
 export interface QueryPart {
@@ -17,6 +18,8 @@ export interface QueryPart {
   readonly weight: number;
   /** As `wordsOf` gives them, each once. */
   readonly words: readonly string[];
+  /** Hashes of those with digits. */
+  readonly numbers: ReadonlySet<number>;
 }
 
 /** Without weights, what each text counts compared with the next newer one. */
@@ -32,18 +35,21 @@ export function queryParts({ texts, weights }: Pick<RecallQuery, "texts" | "weig
     const weight = weights?.[at] ?? OLDER_COUNTS ** (texts.length - 1 - at);
     if (text.trim() !== "" && weight > 0) parts.set(text, Math.max(weight, parts.get(text) ?? 0));
   }
-  return [...parts].map(([text, weight]) => ({ text, weight, words: knownWordsOf(text) })).reverse();
+  return [...parts].map(([text, weight]) => ({ text, weight, ...knownWordsOf(text) })).reverse();
 }
 
+type Words = Pick<QueryPart, "words" | "numbers">;
+
 /** Most texts come again at the next step. */
-function knownWordsOf(text: string): readonly string[] {
+function knownWordsOf(text: string): Words {
   const known = wordsOfText.get(text);
   if (known) return known;
   if (wordsOfText.size >= MAX_KNOWN_TEXTS) wordsOfText.clear();
   const words = [...new Set(wordsOf(text))];
-  wordsOfText.set(text, words);
-  return words;
+  const made = { words, numbers: new Set(numbersOf(words)) };
+  wordsOfText.set(text, made);
+  return made;
 }
 
-const wordsOfText = new Map<string, readonly string[]>();
+const wordsOfText = new Map<string, Words>();
 const MAX_KNOWN_TEXTS = 64;

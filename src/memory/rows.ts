@@ -9,7 +9,7 @@ import { hash } from "node:crypto";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow, Store } from "#core/ports.ts";
 import { wordsOf } from "#util/words.ts";
-import { LexicalIndex } from "./lexical-index.ts";
+import { Voices } from "./voices.ts";
 import { type WordSet, wordSetOf } from "./word-set.ts";
 
 const PAGE_ROWS = 256;
@@ -27,7 +27,7 @@ export interface Arrival {
 
 export class AgentRows {
   /** All rows, by their words. */
-  readonly lexical = new LexicalIndex();
+  readonly voices = new Voices();
   /** The last recall met so many near-duplicates that the next one looks farther at once. */
   repetitive = false;
   readonly #agent: string;
@@ -107,7 +107,8 @@ export class AgentRows {
 
   #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
     const words = wordsOf(text);
-    this.lexical.add(slot, words, namespace);
-    return wordSetOf(words);
+    const set = wordSetOf(words);
+    this.voices.add(slot, words, set, namespace);
+    return set;
   }
 }

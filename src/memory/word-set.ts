@@ -1,7 +1,7 @@
 /**
  * word-set.ts -- the words of a row as a set: how much two rows say the same.
  *
- * Numbers say which one, not what, and are left out. Beside the set lies a sketch of it, one bit for each word in
+ * Numbers say which one, not what, and stand apart. Beside the set lies a sketch of it, one bit for each word in
  * 512, which tells in a few instructions about how much is shared.
  */
 import { hashOf, stemOf } from "#util/words.ts";
@@ -10,6 +10,8 @@ export interface WordSet {
   /** Hashes of the stemmed words without their digits, ascending, each once. */
   readonly hashes: Uint32Array;
   readonly sketch: Uint32Array;
+  /** Hashes of the words with digits, whole. */
+  readonly numbers: Uint32Array;
 }
 
 const SKETCH_CELLS = 16;
@@ -25,7 +27,23 @@ export function wordSetOf(words: readonly string[]): WordSet {
     const cell = (hash >>> 5) % SKETCH_CELLS;
     sketch[cell] = (sketch[cell] as number) | (1 << (hash & 31));
   }
-  return { hashes: Uint32Array.from(hashes).sort(), sketch };
+  return { hashes: Uint32Array.from(hashes).sort(), sketch, numbers: numbersOf(words) };
+}
+
+export const numbersOf = (words: readonly string[]): Uint32Array =>
+  Uint32Array.from(new Set(words.filter(hasDigit).map((word) => hashOf(word))));
+
+export const hasDigit = (word: string): boolean => /\d/.test(word);
+
+/** The same for the same words, numbers aside; of other words hardly ever. */
+export function keyOf({ hashes }: WordSet): number {
+  let low = hashes.length;
+  let high = 0;
+  for (const hash of hashes) {
+    low = Math.imul(low ^ hash, 0x01000193);
+    high = Math.imul(high + hash, 0x85ebca6b) ^ (high >>> 13);
+  }
+  return (low >>> 0) * 2 ** 21 + (high >>> 11);
 }
 
 /** Shared words over all words: 1 for the same words, of two rows without any, too. */

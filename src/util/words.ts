@@ -35,35 +35,21 @@ export function hashOf(text: string, seed = 0): number {
 }
 
 /** Longest first; what remains must keep at least three letters. English, with the commonest German endings. */
-const SUFFIXES = [
-  "ations",
-  "ation",
-  "ingly",
-  "ments",
-  "ment",
-  "ness",
-  "edly",
-  "ung",
-  "ing",
-  "ies",
-  "ed",
-  "ly",
-  "es",
-  "en",
-  "s",
-  "e",
-  "y",
-];
+const SUFFIXES = ["ational", "ation", "ingly", "ment", "ness", "edly", "ung", "ing", "ed", "ly", "en", "e", "y"];
 
-/** Rough on purpose: words of one family should meet, and the n-grams of the embedder forgive the rest. */
+/** Rough on purpose: words of one family should meet, and their n-grams forgive the rest. */
 export function stemOf(word: string): string {
-  if (word.length < 4) return word;
-  for (const suffix of SUFFIXES) {
-    if (word.length - suffix.length < 3 || !word.endsWith(suffix)) continue;
-    if (suffix === "s" && word.endsWith("ss")) return word;
-    return undoubled(word.slice(0, word.length - suffix.length));
-  }
-  return word;
+  const one = singularOf(word);
+  if (one.length < 4) return one;
+  for (const suffix of SUFFIXES)
+    if (one.length - suffix.length >= 3 && one.endsWith(suffix)) return undoubled(one.slice(0, -suffix.length));
+  return one;
+}
+
+/** `tokens` and `token` before anything else is taken off, so that both end alike. */
+function singularOf(word: string): string {
+  if (word.length < 4 || !word.endsWith("s") || /(?:s|u|i)s$/.test(word)) return word;
+  return word.endsWith("ies") && word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
 }
 
 const OTHER = 1;

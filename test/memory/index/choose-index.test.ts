@@ -12,7 +12,7 @@ import { clusteredVectors } from "../../helpers/random-vectors.ts";
 const folder = mkdtempSync(join(tmpdir(), "goald-indexes-"));
 afterAll(() => rm(folder, { recursive: true }));
 const parts = { folder, report: (problem: string) => expect(problem).toBe("") };
-const scope: IndexScope = { namespace: "foo", embedder: "hash-v1@8", dimensions: 8 };
+const scope: IndexScope = { namespace: "foo", embedder: "hash-v2@8", dimensions: 8 };
 const vectors = clusteredVectors(200, 8, 4);
 
 describe("MEMORY_BACKEND", () => {

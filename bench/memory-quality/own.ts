@@ -1,0 +1,100 @@
+/** own.ts -- goald's memory as the kit asks it: the whole chooser, its words alone, its vectors alone. */
+import type { Embedder, MemoryRow } from "#core/ports.ts";
+import { ExactIndex } from "#memory/exact-index.ts";
+import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { LexicalIndex } from "#memory/lexical-index.ts";
+import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical-settings.ts";
+import { openLongTermMemory } from "#memory/recall.ts";
+import { wordsOf } from "#util/words.ts";
+import type { Doc } from "./data.ts";
+
+/** One way to find texts. */
+export interface System {
+  readonly name: string;
+  open(docs: readonly Doc[]): Promise<Search>;
+}
+/** Positions of at most `count` documents, best first. `shown` are positions that the prompt shows already. */
+export interface Search {
+  find(texts: readonly string[], count: number, shown: ReadonlySet<number>): Promise<readonly number[]>;
+  close?(): Promise<void>;
+}
+
+const live = new AbortController().signal;
+
+/** What an agent recalls: every document is the row of a step, and the prompt's steps are told. */
+export const chooser = (name = "goald, the ten chosen", embedder: Embedder = openHashEmbedder()): System => ({
+  name,
+  async open(docs) {
+    const rows = docs.map(toRow);
+    const memory = openLongTermMemory({
+      store: {
+        memories: async (_agent, after, limit) => rows.slice(after, after + limit),
+        saveVectors: async () => {},
+      },
+      embedder,
+      report: (problem) => {
+        throw new Error(problem);
+      },
+    });
+    const places = new Map(rows.map(({ id }, place) => [id, place]));
+    return {
+      async find(texts, count, shown) {
+        const excludeSteps = new Set([...shown].map((place) => place + 1));
+        const recalls = await memory.recall({ agent: "bench", texts, count, excludeSteps }, live);
+        return recalls.map(({ id }) => places.get(id) as number);
+      },
+      close: () => memory.close(),
+    };
+  },
+});
+
+function toRow({ text, ns, ts }: Doc, place: number): MemoryRow {
+  return {
+    id: `bench/${place + 1}`,
+    seq: place + 1,
+    step: place + 1,
+    change: place + 1,
+    at: ts === undefined ? "2026-01-01T00:00:00.000Z" : String(ts),
+    namespace: ns,
+    kind: "step",
+    text,
+    importance: 0.4,
+    trust: "agent",
+    supersedes: null,
+    supersededBy: null,
+    key: null,
+    source: null,
+    pinned: false,
+    forgotten: null,
+    embedder: null,
+    vector: null,
+  };
+}
+
+export const wordsAlone = (name = "goald, words alone", settings: LexicalSettings = LEXICAL_SETTINGS): System => ({
+  name,
+  async open(docs) {
+    const index = new LexicalIndex(settings);
+    for (const [place, { text, ns }] of docs.entries()) index.add(place, wordsOf(text), ns);
+    return {
+      find: async (texts, count) => {
+        const [hits = []] = index.search([[...new Set(wordsOf(texts.join("\n")))]], count);
+        return hits.map(({ slot }) => slot);
+      },
+    };
+  },
+});
+
+/** Its offline vectors, compared with every row. */
+export const vectorsAlone: System = {
+  name: "goald, offline vectors alone",
+  async open(docs) {
+    const embedder = openHashEmbedder();
+    const index = new ExactIndex(embedder.dimensions);
+    const embed = async (text: string) => (await embedder.embed([text], live))[0] as Float32Array;
+    for (const [place, { text }] of docs.entries()) await index.add(place, await embed(text));
+    return {
+      find: async (texts, count) => (await index.search(await embed(texts.join("\n")), count)).map(({ slot }) => slot),
+    };
+  },
+};

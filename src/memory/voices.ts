@@ -1,0 +1,87 @@
+/**
+ * voices.ts -- rows by their words, what says the same but for its numbers together.
+ *
+ * An agent that works through a list leaves a hundred rows of the same words. To the lexical index they are one
+ * text, a voice: each by itself would make its words look common, stand between neighbours, and fill every answer.
+ * Asked for, a voice is its newest row, or the one with the numbers of the question.
+ */
+import { LexicalIndex } from "./lexical-index.ts";
+import type { Hit } from "./merge.ts";
+import { NumberLists } from "./number-lists.ts";
+import type { QueryPart } from "./query.ts";
+import { keyOf, type WordSet } from "./word-set.ts";
+
+/** Rows of one voice that are looked at for the right numbers, the newest. */
+const MAX_ROWS_COMPARED = 256;
+const NO_ROW = -1;
+
+export class Voices {
+  readonly #lexical = new LexicalIndex();
+  /** By namespace and key of the words. */
+  readonly #voiceOfKey = new Map<string, number>();
+  /** List n holds the slots of voice n, ascending. */
+  readonly #rows = new NumberLists();
+  readonly #voiceOfSlot: number[] = [];
+  readonly #setOfSlot: WordSet[] = [];
+  readonly #dead = new Set<number>();
+
+  /** Voices with a row that can be found. */
+  get size(): number {
+    return this.#lexical.size;
+  }
+
+  /** Slots come in order. */
+  add(slot: number, words: readonly string[], set: WordSet, namespace: string): void {
+    const key = `${namespace}/${keyOf(set)}`;
+    const known = set.hashes.length > 0 ? this.#voiceOfKey.get(key) : undefined;
+    const voice = known ?? this.#rows.open();
+    if (known === undefined) {
+      this.#lexical.add(voice, words, namespace);
+      if (set.hashes.length > 0) this.#voiceOfKey.set(key, voice);
+    } else this.#lexical.addNumbers(voice, words);
+    this.#rows.push(voice, slot);
+    this.#voiceOfSlot[slot] = voice;
+    this.#setOfSlot[slot] = set;
+  }
+
+  /** `words` are those of the row. */
+  remove(slot: number, words: readonly string[]): void {
+    const voice = this.#voiceOfSlot[slot];
+    if (voice === undefined || this.#dead.has(slot)) return;
+    this.#dead.add(slot);
+    if (this.#rows.read(voice).every((row) => this.#dead.has(row))) this.#lexical.remove(voice, words);
+  }
+
+  /** For each text its best `reach` voices as rows, best first; none that shares no word, no row that is `excluded`. */
+  search(parts: readonly QueryPart[], reach: number, excluded: ReadonlySet<number>): readonly (readonly Hit[])[] {
+    const isAllowed = (voice: number) => this.#rowOf(voice, NO_NUMBERS, excluded) !== NO_ROW;
+    const hits = this.#lexical.search(
+      parts.map(({ words }) => words),
+      reach,
+      isAllowed,
+    );
+    return hits.map((found, part) => {
+      const { numbers } = parts[part] as QueryPart;
+      return found.map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
+    });
+  }
+
+  /** The row that shares most numbers, the newest of those. */
+  #rowOf(voice: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
+    const rows = this.#rows.read(voice);
+    let best = NO_ROW;
+    let most = -1;
+    for (let at = rows.length - 1; at >= Math.max(0, rows.length - MAX_ROWS_COMPARED); at--) {
+      const slot = rows[at] as number;
+      if (excluded.has(slot) || this.#dead.has(slot)) continue;
+      if (numbers.size === 0) return slot;
+      const shared = (this.#setOfSlot[slot] as WordSet).numbers.filter((number) => numbers.has(number)).length;
+      if (shared <= most) continue;
+      best = slot;
+      most = shared;
+    }
+    return best;
+  }
+}
+
+const NO_NUMBERS: ReadonlySet<number> = new Set();
