@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { Home } from "#config/home.ts";
+import { makeFolders } from "#config/make-folders.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports.ts";
 import { type Attended, withAttended } from "#daemon/attended.ts";
@@ -21,6 +22,7 @@ import { removeIndexes } from "#memory/index/index-folders.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#server/server.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimitMs } from "#views/agent-view.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type ComposeOptions, composeAgent, type Host } from "./main.ts";
 import { indexRoot } from "./main-memory.ts";
 import { readVersion } from "./shipped.ts";
@@ -75,6 +77,11 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
     status: (agents) => ({ ...status(agents), stopping: isStopping, followers: server?.followers ?? 0 }),
     reload: parts.reload,
     shutdown: parts.shutdown,
+    openWorkspace: async (row) => {
+      const folder = join(home.workspaceFolder, row.folder);
+      await makeFolders(folder, 0o777);
+      return openLocalWorkspace(folder, undefined, { own: true });
+    },
     removeFolder: (row) => removeFolder(home, row),
     removeIndexes: (agent) => removeIndexes(indexRoot(home), agent),
   });

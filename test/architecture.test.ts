@@ -150,7 +150,7 @@ const ROOMS: readonly Room[] = [
     "#config/.+",
     "#client/.+",
     "#commands/(list|validate)\\.ts",
-    "#daemon/(attended|foreground|control|live-text|log-step)\\.ts",
+    "#daemon/(attended|foreground|fork-agent|control|live-text|log-step)\\.ts",
     "#demo/.+",
     "#views/.+",
     "#store/.+",

@@ -5,7 +5,7 @@
  * knows whether it was done, and only what carries a key may be asked again.
  */
 import type { MemoryChanged } from "#core/ports.ts";
-import type { AgentView, Control, DaemonStatus, Done, EventPage } from "#daemon/control.ts";
+import type { AgentView, Control, DaemonStatus, Done, EventPage, ForkedAgent } from "#daemon/control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import { ANSWER_MS, type Call, callHost } from "./socket.ts";
 
@@ -46,6 +46,7 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
       call("DELETE", `${pathOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS) as ReturnType<
         Client["remove"]
       >,
+    fork: (name, how) => call("POST", pathOf(name, "fork"), how) as Promise<ForkedAgent>,
     changeMemory: async (name, changes, key) => {
       const answer = await call("POST", pathOf(name, "memory"), { changes, key });
       return (answer as { readonly changed: readonly MemoryChanged[] }).changed;

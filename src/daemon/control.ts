@@ -7,6 +7,7 @@
  */
 import type { AgentSettings, GivenSettings, RecordedEvent } from "#core/event.ts";
 import type { AgentSpec, MemoryChange, MemoryChanged } from "#core/ports.ts";
+import type { ForkRequest } from "./fork-agent.ts";
 import type { LiveText } from "./live-text.ts";
 
 /** Raised when a client of the old one would misunderstand the new one. */
@@ -92,6 +93,12 @@ export interface Done {
   readonly note: string;
 }
 
+export interface ForkedAgent extends AgentView {
+  /** How many events and files it begins with. */
+  readonly events: number;
+  readonly files: number;
+}
+
 export interface EventPage {
   readonly events: readonly RecordedEvent[];
   /** Number of the newest event of the agent, shown or not. */
@@ -120,6 +127,8 @@ export interface Control {
     name: string,
     how: { readonly force: boolean; readonly files: boolean },
   ): Promise<{ readonly id: string; readonly workspace: string }>;
+  /** A new agent that begins where this one stood after a step; it is paused. Throws GOALD_NOT_FOUND for a step that it has not taken. */
+  fork(name: string, how: ForkRequest): Promise<ForkedAgent>;
   /** What a person changes in an agent's memory, or in the one that all share (`shared`). As `Store.curate`. */
   changeMemory(name: string, changes: readonly MemoryChange[], key: string): Promise<readonly MemoryChanged[]>;
   /** Committed events after `after`, oldest first; at most `limit`. Works until the host is down. */

@@ -7,92 +7,34 @@
 import { randomUUID } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import type { AgentRow, AgentSpec, Clock, InboxMessage, Store } from "#core/ports.ts";
-import { type AgentState, activeFrame, initialState, isFinished, isOver, openCommand } from "#core/state.ts";
-import { createTurns } from "#util/turns.ts";
-import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
+import type { AgentRow, AgentSpec, InboxMessage } from "#core/ports.ts";
+import { type AgentState, activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
 import { countStandings } from "#views/count-standings.ts";
-import { findAgent, stateOf } from "#views/load-agent.ts";
+import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
+import { type ForkParts, forkAgent } from "./fork-agent.ts";
 import { heardNote } from "./heard-note.ts";
+import { createHostViews, type Found, type HostViewParts } from "./host-views.ts";
 import type { LiveText } from "./live-text.ts";
-import type { Supervisor } from "./supervise.ts";
 
-export interface HostControlParts {
-  readonly store: Store;
-  readonly supervisor: Supervisor;
-  readonly clock: Clock;
+export interface HostControlParts extends HostViewParts {
   readonly live: LiveText;
-  readonly workspaceFolder: string;
-  stallAfterMs(): number;
   /** Checks and trims name, role and goals; throws GOALD_USAGE. */
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
+  /** Of an agent that is made here. */
+  openWorkspace: ForkParts["openWorkspace"];
   /** Removes an agent's folder from the disk, or the files that its memory is searched by. */
   removeFolder(row: AgentRow): Promise<void>;
   removeIndexes(agent: string): Promise<void>;
 }
 
-interface Found {
-  readonly row: AgentRow;
-  readonly state: AgentState;
-}
-
 export function createHostControl(parts: HostControlParts): Control {
   const { store, supervisor, clock } = parts;
-  /** Views of agents that nothing is under way of; valid as long as the log ends there. */
-  const views = new Map<string, { readonly head: number; readonly view: AgentView }>();
-
-  async function find(name: string): Promise<Found> {
-    const row = await findAgent(store, name);
-    return { row, state: await stateHere(row) };
-  }
-
-  async function stateHere(row: AgentRow): Promise<AgentState> {
-    const life = supervisor.lives.get(row.id);
-    return life?.state && life.head === row.head ? life.state : stateOf(store, row);
-  }
-
-  const factsOf = (row: AgentRow): ViewFacts => ({
-    workspaceFolder: parts.workspaceFolder,
-    hosted: supervisor.lives.has(row.id),
-    lastCommand: null,
-    stallAfterMs: parts.stallAfterMs(),
-    now: clock.now(),
-  });
-
-  async function view(row: AgentRow): Promise<AgentView> {
-    const kept = views.get(row.id);
-    if (kept?.head === row.head && !supervisor.lives.has(row.id)) return kept.view;
-    const made = viewAgent(row, await stateHere(row), factsOf(row));
-    if (supervisor.lives.has(row.id)) views.delete(row.id);
-    else views.set(row.id, { head: row.head, view: made });
-    return made;
-  }
-
-  /** An agent whose log cannot be read is listed as such, and hides no other. */
-  async function viewOrDamage(row: AgentRow): Promise<AgentView> {
-    try {
-      return await view(row);
-    } catch (thrown) {
-      const reason = Error.isError(thrown) ? thrown.message : String(thrown);
-      return { ...viewAgent(row, { ...initialState, name: row.name }, factsOf(row)), state: "damaged", reason };
-    }
-  }
-
-  async function agents(): Promise<readonly AgentView[]> {
-    const all: AgentView[] = [];
-    // Reading many logs must not hold up the agents; nor they this, by a turn of theirs for each of it.
-    const turn = createTurns();
-    for (const row of await store.agents()) {
-      all.push(await viewOrDamage(row));
-      await turn();
-    }
-    return all;
-  }
+  const { find, view, agents, forget } = createHostViews(parts);
 
   async function deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
     await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
@@ -209,7 +151,7 @@ export function createHostControl(parts: HostControlParts): Control {
     const life = supervisor.lives.get(row.id);
     supervisor.forget(row.id);
     await life?.settled();
-    views.delete(row.id);
+    forget(row.id);
     await parts.removeIndexes(row.id);
     if (how.files) await parts.removeFolder(row);
     return { id: row.id, workspace };
@@ -233,6 +175,10 @@ export function createHostControl(parts: HostControlParts): Control {
     kill,
     answer,
     remove,
+    fork: async (name, how) => {
+      const { row, files } = await forkAgent(await findAgent(store, name), how, parts);
+      return { ...(await view(row)), events: row.head, files };
+    },
     changeMemory: changesOf(store, clock),
     page: async (name, after, limit) => {
       const { id, head } = await findAgent(store, name);

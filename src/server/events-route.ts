@@ -5,7 +5,8 @@ import type { Control, EventPage } from "#daemon/control.ts";
 import { createTurns } from "#util/turns.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { ToJson } from "./json.ts";
-import { DEFAULT_PAGE_EVENTS, type Given } from "./routes.ts";
+import type { Given } from "./route.ts";
+import { DEFAULT_PAGE_EVENTS } from "./routes.ts";
 
 export interface EventsParts {
   readonly control: Pick<Control, "agent" | "page">;

@@ -7,7 +7,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "#core/errors.ts";
-import { METHODS } from "./routes.ts";
+import { METHODS } from "./route.ts";
 
 export interface Refusal {
   readonly status: number;

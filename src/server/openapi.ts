@@ -5,7 +5,8 @@
  * before they run; test/server/openapi.test.ts goes red when that file is out of date.
  */
 import { PROTOCOL_VERSION } from "#daemon/control.ts";
-import { ALL_ROUTES, EVENTS_ROUTE, type RouteDescription } from "./routes.ts";
+import type { RouteDescription } from "./route.ts";
+import { ALL_ROUTES, EVENTS_ROUTE } from "./routes.ts";
 import { agentName, ErrorReply, eventNumber, NAMED, type Schema } from "./schemas.ts";
 
 const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.

@@ -7,35 +7,8 @@
 import type { AgentSettings } from "#core/event.ts";
 import type { MemoryChange } from "#core/ports.ts";
 import type { Answer, Control, NewAgent } from "#daemon/control.ts";
-import type { ObjectSchema, Schema } from "./schemas.ts";
+import { type Route, type RouteDescription, route } from "./route.ts";
 import * as words from "./schemas.ts";
-
-export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-
-export interface RouteDescription {
-  readonly method: (typeof METHODS)[number];
-  /** With `:agent` where an agent is named. */
-  readonly path: string;
-  /** Name of the operation, for clients that are generated. */
-  readonly operation: string;
-  readonly summary: string;
-  readonly query?: ObjectSchema;
-  readonly body?: ObjectSchema;
-  readonly status: number;
-  readonly reply: Schema;
-}
-
-/** What came with a request, checked. */
-export interface Given<Body = unknown, Query = unknown> {
-  /** Empty where the path names none. */
-  readonly agent: string;
-  readonly query: Query;
-  readonly body: Body;
-}
-
-export interface Route extends RouteDescription {
-  act(control: Control, given: Given): Promise<unknown>;
-}
 
 /** As long as `docker stop` and systemd leave a service, and most steps take. */
 const DEFAULT_GRACE_MS = 30_000;
@@ -179,6 +152,18 @@ export const ROUTES: readonly Route[] = [
     },
     async (control, { agent, body }) => ({ changed: await control.changeMemory(agent, body.changes, body.key) }),
   ),
+  route<Parameters<Control["fork"]>[1]>(
+    {
+      method: "POST",
+      path: "/v1/agents/:agent/fork",
+      operation: "forkAgent",
+      summary: "Makes an agent that begins where this one stood after a step; it is paused.",
+      body: words.Fork,
+      status: 201,
+      reply: words.ForkedAgent,
+    },
+    (control, { agent, body }) => control.fork(agent, body),
+  ),
   route(
     {
       method: "POST",
@@ -237,12 +222,4 @@ export function methodsOf(path: string): readonly string[] {
     const own = each.path.split("/");
     return own.length === parts.length && own.every((part, at) => part.startsWith(":") || part === parts[at]);
   }).map(({ method }) => method);
-}
-
-function route<Body = unknown, Query = unknown>(
-  description: Omit<RouteDescription, "status"> & { readonly status?: number },
-  act: (control: Control, given: Given<Body, Query>) => Promise<unknown>,
-): Route {
-  // The schemas are what makes the cast true.
-  return { status: 200, ...description, act: act as Route["act"] };
 }

@@ -123,6 +123,7 @@ const MemoryAdded = closed(
 const MemoryPinned = closed({ op: of("pin", "unpin"), id: memoryId });
 const MemoryForgotten = closed({ op: of("forget"), id: memoryId, by: of("person", "source") });
 const oneChange = { anyOf: [MemoryAdded, MemoryPinned, MemoryForgotten] };
+export const Fork = closed({ step: count, name: text, goals, key }, "name", "goals");
 export const MemoryChanges = closed({
   changes: { type: "array", minItems: 1, maxItems: 1_000, items: oneChange },
   key,
@@ -162,6 +163,7 @@ export const AgentView = open({
   changedAt: time,
   workspace: { ...text, description: "Absolute path." },
 });
+export const ForkedAgent = open({ ...AgentView.properties, events: count, files: count });
 export const AgentList = open({ agents: listOf(AgentView) });
 export const Done = open({ agent: AgentView, note: { ...text, description: "Empty when all is as asked." } });
 export const Removed = open({ id: text, workspace: text });

@@ -13,7 +13,8 @@ import { answerWithEvents, type EventsQuery } from "./events-route.ts";
 import { type Refusal, refuse, unavailable } from "./guard.ts";
 import { createJsonWriter, type ToJson } from "./json.ts";
 import { buildOpenApi } from "./openapi.ts";
-import { DOCUMENT_ROUTE, EVENTS_ROUTE, type Given, methodsOf, ROUTES, type RouteDescription } from "./routes.ts";
+import type { Given, RouteDescription } from "./route.ts";
+import { DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
 import { agentName, closed } from "./schemas.ts";
 import { clearSocketPlace, makePrivate } from "./socket-file.ts";
 

@@ -75,6 +75,22 @@ describe("goald fork", () => {
     expect(JSON.stringify(server.chats.at(-1)?.messages[0])).toContain("1. Now in French");
   });
 
+  it("is made by the host where there is one, while the other agent is at work", async () => {
+    await using home = await makeDaemonHome(CALLS);
+    home.holdFrom(4);
+    endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
+    await home.asked(4);
+    const [line] = linesOf(endedWith(0, await home.goald.run(["fork", "t", "--step", "2", "--json"])));
+    expect(line).toMatchObject({ agent: "t-2", from: "t", step: 2, files: 2 });
+    expect(await home.goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(1));
+    expect(await home.goald.read("workspace/t-2/other.txt")).toBe("first\n");
+    const { stderr } = endedWith(3, await home.goald.run(["fork", "t", "--step", "99"]));
+    expect(stderr).toContain("it has taken 4 steps");
+    home.release();
+    await home.logged("turn-finished");
+    expect((await lookInto(home.goald, "t-2")).problems).toEqual([]);
+  });
+
   it("can begin before the first step, with nothing", async () => {
     endedWith(0, await goald.run(["fork", "t", "--step", "0", "--name", "Zero"]));
     expect(await goald.read("workspace/zero/ledger.txt")).toBeUndefined();
@@ -90,18 +106,5 @@ describe("goald fork", () => {
     const before = (await linesOf(await goald.run(["ps", "-a", "--json"])))[0];
     endedWith(code, await goald.run(args));
     expect((await linesOf(await goald.run(["ps", "-a", "--json"])))[0]).toEqual(before);
-  });
-});
-
-describe("goald fork while another process has the home", () => {
-  it("is refused (exit 7), and says who has it", async () => {
-    await using home = await makeDaemonHome(CALLS);
-    home.holdFrom(2);
-    const running = home.goald.start(RUN);
-    await home.asked(2);
-    const ended = endedWith(7, await home.goald.run(["fork", "t", "--step", "1"]));
-    expect(ended.stderr).toMatch(/The agents of this home are run by process \d+/);
-    home.release();
-    endedWith(0, await running.ended);
   });
 });

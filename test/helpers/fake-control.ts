@@ -126,6 +126,12 @@ export function makeFakeControl(): FakeControl {
       for (const look of [...waits]) look();
       return { id, workspace };
     },
+    fork: async (name, how) => {
+      await enter("fork", name, how);
+      const { log } = find(name);
+      const id = add(how.name ?? find(name).view.name, log.length);
+      return { ...find(id).view, events: log.length, files: 0 };
+    },
     changeMemory: async (name, changes, key) => {
       await enter("changeMemory", name, changes, key);
       const namespace = name === "shared" ? name : find(name).view.id;

@@ -135,6 +135,11 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       supervisor,
       clock,
       live: createLiveText(),
+      openWorkspace: async ({ id }) => {
+        const own: Files = new Map();
+        files.set(id, own);
+        return new MemoryWorkspace({ files: own, own: true });
+      },
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
       checkAgent: (agent) => agent,
