@@ -49,7 +49,7 @@ export function openShared(
     model,
     memory,
     embeddings,
-    services: openServices({ home, settings, http, clock: asking.clock }),
+    services: openServices({ home, settings, http, clock: tape?.beside ?? systemClock }),
   };
 }
 

@@ -31,6 +31,8 @@ const MAX_ORIGINS = 500;
 /** Longer ones are asked for in error. */
 const MAX_DELAY_MS = 10_000;
 const MAX_RULE_CHARS = 1_000;
+/** About a tenth of a second. Who wants more of it is not read. */
+const MAX_COMPARISONS = 100_000_000;
 
 const ALL: RobotsRules = { isAllowed: () => true, delayMs: 0 };
 const NOTHING: RobotsRules = { isAllowed: () => false, delayMs: 0 };
@@ -58,28 +60,44 @@ async function readRobots(origin: string, text: string, product: string): Promis
   // Its types say `default` of what is the function itself.
   const { default: module } = await import("robots-parser");
   const parse = module as unknown as (typeof module)["default"];
-  const robots = parse(`${origin}/robots.txt`, ownPart(text, product.toLowerCase()));
+  const { lines, wildChars } = ownPart(text, product.toLowerCase());
+  const robots = parse(`${origin}/robots.txt`, lines.join("\n"));
   const delay = Number(robots.getCrawlDelay(product) ?? 0);
   return {
-    isAllowed: (url) => robots.isAllowed(url.href, product) !== false,
+    isAllowed: (url) =>
+      wildChars * (url.pathname.length + url.search.length) <= MAX_COMPARISONS &&
+      robots.isAllowed(url.href, product) !== false,
     delayMs: Number.isFinite(delay) ? Math.min(Math.max(0, delay * 1000), MAX_DELAY_MS) : 0,
   };
+}
+
+interface OwnPart {
+  readonly lines: readonly string[];
+  /** In rules with wildcards: each may be compared with each character of an address. */
+  readonly wildChars: number;
 }
 
 /**
  * The lines that can matter to this program. The parser keeps every rule once for each program above it, so that a
  * file of a thousand programs and a thousand rules would become a million.
  */
-function ownPart(text: string, product: string): string {
+function ownPart(text: string, product: string): OwnPart {
   const lines: string[] = [];
+  let [wildChars, isOurs, isHead] = [0, false, false];
   for (const raw of text.split(/\r\n|\r|\n/)) {
     const line = raw.replace(/^\uFEFF/, "").replace(/#.*$/, "");
-    const [, name = "", value = ""] = /^\s*([\w-]{1,20})\s*:\s*(.*)$/.exec(line) ?? [];
-    if (!/^(?:user-agent|allow|disallow|crawl-delay)$/i.test(name) || value.length > MAX_RULE_CHARS) continue;
-    const isAgent = name.toLowerCase() === "user-agent";
-    const agent = value.trim().toLowerCase().split("/")[0]?.trim();
-    const kept = isAgent ? `User-agent: ${agent === product || agent === "*" ? agent : "other"}` : `${name}: ${value}`;
-    if (!(isAgent && lines.at(-1) === kept)) lines.push(kept);
+    const [, name = "", value = ""] = /^\s*(user-agent|allow|disallow|crawl-delay)\s*:\s*(.*)$/i.exec(line) ?? [];
+    if (name === "") continue;
+    if (name.toLowerCase() === "user-agent") {
+      const agent = value.split("/")[0]?.trim().toLowerCase() ?? "";
+      const isOwn = agent === product || agent === "*";
+      isOurs = isOwn || (isHead && isOurs);
+      if (isOwn && lines.at(-1) !== `User-agent: ${agent}`) lines.push(`User-agent: ${agent}`);
+    } else if (isOurs && value.length <= MAX_RULE_CHARS) {
+      lines.push(`${name}: ${value}`);
+      if (value.includes("*")) wildChars += value.length;
+    }
+    isHead = name.toLowerCase() === "user-agent";
   }
-  return lines.join("\n");
+  return { lines, wildChars };
 }

@@ -41,6 +41,8 @@ describe("an agent that searches and downloads, recorded", () => {
       BRAVE_API_KEY: SEARCH_KEY,
       BRAVE_BASE_URL: brave.origin,
       GOALD_WEB_ALLOW: site.origin,
+      // Nobody who is there without a key.
+      GOALD_SEARCH_PROVIDERS: "tavily,brave",
     });
     endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
     prompts = JSON.stringify(model.requests.map(({ body }) => body));

@@ -208,6 +208,8 @@ describe("time", () => {
       const key = Symbol.for("undici.globalDispatcher.1");
       void globalThis.Response;
       const before = globalThis[key];
+      // Where newer ones of Node and undici meet; without it they share the older place.
+      globalThis[Symbol.for("undici.globalDispatcher.2")] = undefined;
       const { createHttp } = await import("#http/http.ts");
       const read = async (send) => (await send("${origin}")).text();
       const open = await read(createHttp({}, { allow: ["${origin}"] }).public());
@@ -217,6 +219,31 @@ describe("time", () => {
       cwd: import.meta.dirname,
     });
     expect(JSON.parse(stdout)).toEqual(["yes", true, "yes"]);
+  });
+});
+
+describe("a proxy of the environment", () => {
+  it("is not used at the public door, where nobody could tell then which address is connected to", async () => {
+    let asked = 0;
+    const proxy = await serve((_request, response) => response.end());
+    servers.at(-1)?.on("connect", (_request, socket) => {
+      asked += 1;
+      socket.end("HTTP/1.1 502 No\r\n\r\n");
+    });
+    const origin = await serve((_request, response) => response.end("site"));
+    const script = `
+      const { createHttp } = await import("#http/http.ts");
+      const open = createHttp({}, { allow: ["${origin}"] }).public();
+      console.log(await (await open("${origin}")).text());
+      await fetch("${origin}").catch(() => console.log("proxy"));
+    `;
+    const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: import.meta.dirname,
+      env,
+    });
+    // Node's own fetch would use it: the proxy is there.
+    expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
   });
 });
 

@@ -334,6 +334,7 @@ describe("what a page may cost", () => {
   it.each([
     ["gzip", gzipSync],
     ["br", brotliCompressSync],
+    ["gzip, gzip", (bytes: Buffer) => gzipSync(gzipSync(bytes))],
   ])("is counted unpacked: a %s bomb of 64 MB is given up at the limit", async (encoding, pack) => {
     const bomb = pack(Buffer.alloc(64 * 1024 * 1024));
     answer = (_request, response) => response.writeHead(200, { "content-encoding": encoding }).end(bomb);
