@@ -4,16 +4,21 @@ import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
 import { openTermsFile } from "#config/terms-file.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Embedder, OpenIndex, Store } from "#core/ports.ts";
 import { cachedEmbedder } from "#memory/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { chooseIndex } from "#memory/index/choose-index.ts";
+import { openPinecone, type PineconeMemory } from "#memory/pinecone.ts";
+import { openPineconeClient } from "#memory/pinecone-client.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { createTransformersEmbedder } from "#memory/transformers-embedder.ts";
 import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
+
+type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRemoteRows">;
 
 export interface MemoryParts {
   readonly home: Home;
@@ -23,15 +28,15 @@ export interface MemoryParts {
   readonly store: Pick<Store, "memories" | "saveVectors">;
   readonly report: (problem: string) => void;
   readonly tape?: Tape;
-  /** Nothing is kept: neither vectors nor indexes. */
-  readonly isReading?: true;
+  /** Of who may keep indexes and send what lies in them; without it, as for a look, neither is done. */
+  readonly keeper?: Keeper;
 }
 
 export function openMemory(parts: MemoryParts): {
   readonly memory: RecallingMemory;
   readonly embeddings: EmbeddingMeter;
 } {
-  const { home, settings, store, report, tape } = parts;
+  const { home, settings, store, keeper, report, tape } = parts;
   const embeddings = createEmbeddingMeter({
     ...settings.embeddings,
     clock: systemClock,
@@ -41,9 +46,38 @@ export function openMemory(parts: MemoryParts): {
   const embedder = chooseEmbedder(parts, embeddings);
   // A replay takes no time: what depends on it is left out of a run that is recorded.
   const clock = tape ? {} : { clock: systemClock };
-  const openIndex = openIndexes(parts);
-  return { memory: openLongTermMemory({ store, embedder, openIndex, report, ...clock }), embeddings };
+  const pinecone = openRemote(parts);
+  const openIndex = openIndexes(parts, pinecone);
+  const memory = openLongTermMemory({ store, embedder, openIndex, report, ...clock });
+  return { memory: pinecone && keeper ? withRemote(memory, pinecone, embedder, keeper) : memory, embeddings };
 }
+
+/** What waits is sent before the end, for a moment; and at the start what removed agents have left there is deleted. */
+function withRemote(
+  memory: RecallingMemory,
+  pinecone: PineconeMemory,
+  { dimensions }: Embedder,
+  keeper: Keeper,
+): RecallingMemory {
+  void (async () => {
+    await pinecone.start(dimensions);
+    const ids = new Set((await keeper.agents()).map(({ id }) => id));
+    await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
+  })().catch(() => undefined);
+  return {
+    ...memory,
+    get remote() {
+      return true;
+    },
+    close: async () => {
+      await memory.close();
+      await pinecone.flush(SEND_MS);
+    },
+  };
+}
+
+/** What is not sent by then goes with the next start. */
+const SEND_MS = 2_000;
 
 export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
 
@@ -51,9 +85,26 @@ export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder
  * A run that is recorded must find the same when it is played, which only looking at every vector sees to. Who only looks
  * on keeps nothing, and does not build a graph for one question.
  */
-function openIndexes({ home, settings, report, tape, isReading }: MemoryParts): OpenIndex {
-  const backend = tape || isReading ? "exact" : settings.memoryBackend;
-  return chooseIndex(backend, { folder: indexRoot(home), report });
+function openIndexes(
+  { home, settings, report, tape, keeper }: MemoryParts,
+  pinecone: PineconeMemory | undefined,
+): OpenIndex {
+  const { memoryBackend: wanted } = settings;
+  const backend = tape || !keeper ? "exact" : wanted === "pinecone" ? "local" : wanted;
+  const atHome = chooseIndex(backend, { folder: indexRoot(home), report });
+  return pinecone ? (scope, rows) => pinecone.open({ ...scope, rows, local: atHome(scope, rows) }) : atHome;
+}
+
+/** Not for a run that is recorded or played, nor for a look: what is sent in the background has no place in those. */
+function openRemote({ settings, server, keeper, report, tape }: MemoryParts): PineconeMemory | undefined {
+  if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
+  const { apiKey, ...where } = settings.pinecone;
+  if (apiKey === null) {
+    report("Memory is searched at home: it is set to Pinecone, and PINECONE_API_KEY is not set.");
+    return undefined;
+  }
+  const client = openPineconeClient({ apiKey, ...where }, server.http);
+  return openPinecone({ client, store: keeper, place: where.host ?? where.index ?? "", clock: systemClock, report });
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

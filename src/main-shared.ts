@@ -42,7 +42,8 @@ export function openShared(
   const termsFile = taped(openTermsFile(home.privateFolder), tape);
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
-  const { memory, embeddings } = openMemory({ home, settings, server, store, report, ...(tape ? { tape } : {}) });
+  const ofMemory = { home, settings, server, store, keeper: store, report };
+  const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });
   return {
     http,
     gate,
@@ -65,7 +66,7 @@ export function openRecall(
     saveVectors: async () => undefined,
   };
   const server = serverOf(settings, openHttp(settings));
-  return openMemory({ home, settings, server, store, report, isReading: true }).memory;
+  return openMemory({ home, settings, server, store, report }).memory;
 }
 
 /** What reads pages of the web, for a person; undefined where this home is not set up for it. */

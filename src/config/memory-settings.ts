@@ -41,9 +41,45 @@ export const MEMORY_SETTINGS = [
   {
     name: "memoryBackend",
     environment: ["MEMORY_BACKEND"],
-    schema: { type: "string", enum: ["local", "exact", "hnsw"] },
-    expected: "one of local, exact, hnsw",
+    schema: { type: "string", enum: ["local", "exact", "hnsw", "pinecone"] },
+    expected: "one of local, exact, hnsw, pinecone",
     meaning:
-      "How the nearest memories are found: `exact` looks at every one, `hnsw` asks a graph in a process of its own; `local` does the first up to 50,000 of a namespace, the second above.",
+      "How the nearest memories are found: `exact` looks at every one, `hnsw` asks a graph in a process of its own; `local` does the first up to 50,000 of a namespace, the second above; `pinecone` asks an index of yours there, and keeps all at home too.",
+  },
+  {
+    name: "pinecone.apiKey",
+    environment: ["PINECONE_API_KEY"],
+    schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,1000}$" },
+    expected: "a key of printable ASCII characters without blanks",
+    meaning: "Key of Pinecone, for the memory backend `pinecone`.",
+    secret: true,
+  },
+  {
+    name: "pinecone.environment",
+    environment: ["PINECONE_ENV", "PINECONE_ENVIRONMENT"],
+    schema: { type: "string", nullable: true, minLength: 1, maxLength: 100, pattern: "^[\\w-]+$" },
+    expected: "the name of a region, such as us-east-1",
+    meaning: "Region that the Pinecone index must lie in, looked at when it is asked for by name; unset: any.",
+  },
+  {
+    name: "pinecone.index",
+    environment: ["PINECONE_INDEX"],
+    schema: { type: "string", nullable: true, pattern: "^[a-z0-9-]{1,45}$" },
+    expected: "a name of small letters, digits and hyphens",
+    meaning: "Name of the Pinecone index: one for each home, with the dimensions of the embedder, measured by cosine.",
+  },
+  {
+    name: "pinecone.host",
+    environment: ["PINECONE_HOST", "PINECONE_INDEX_HOST"],
+    schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://)?[^\\s/?#@]+/?$" },
+    expected: "an address such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io",
+    meaning: "Address of the Pinecone index; unset: Pinecone is asked for it by the index's name.",
+  },
+  {
+    name: "pinecone.controller",
+    environment: ["PINECONE_CONTROLLER_HOST"],
+    schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s/?#@]+/?$" },
+    expected: "an http or https address",
+    meaning: "Who is asked for the address of an index.",
   },
 ] as const satisfies readonly SettingRow[];

@@ -32,7 +32,15 @@ export interface Settings {
   readonly embedderPath: string | null;
   /** Over all agents of a home; null: no such limit. */
   readonly embeddings: { readonly tokensPerMinute: number | null; readonly tokensPerDay: number | null };
-  readonly memoryBackend: "local" | "exact" | "hnsw";
+  readonly memoryBackend: "local" | "exact" | "hnsw" | "pinecone";
+  /** Asked with the backend `pinecone`. */
+  readonly pinecone: {
+    readonly apiKey: string | null;
+    readonly environment: string | null;
+    readonly index: string | null;
+    readonly host: string | null;
+    readonly controller: string;
+  };
   readonly recall: { readonly count: number };
   readonly window: { readonly batch: number };
   readonly approve: ApprovalMode;

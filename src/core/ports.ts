@@ -403,7 +403,13 @@ export interface IndexScope {
   readonly embedder: string;
   readonly dimensions: number;
 }
-export type OpenIndex = (scope: IndexScope) => VectorIndex;
+/** The rows behind the slots, for an index that has to tell somebody else what they are. */
+export interface IndexedRows {
+  at(slot: number): Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">;
+  /** Whether this row is to be found, its vector made or not; true of rows that were read. */
+  has(id: string): boolean;
+}
+export type OpenIndex = (scope: IndexScope, rows: IndexedRows) => VectorIndex;
 export interface Recall {
   readonly id: string;
   /** Null for what no step left. */

@@ -11,7 +11,7 @@
  * whatever is sent twice says the same.
  */
 import { hash } from "node:crypto";
-import type { MemoryRow, RemoteRow, VectorIndex } from "#core/ports.ts";
+import type { IndexedRows, RemoteRow, VectorIndex } from "#core/ports.ts";
 import type { Match, Progress } from "./pinecone-answers.ts";
 import { type PineconeLink, recordOf, rounded, type Sending, type Waiting } from "./pinecone-link.ts";
 import { dot, toUnit } from "./unit-vector.ts";
@@ -22,10 +22,7 @@ export interface PineconeIndexParts {
   readonly embedder: string;
   readonly local: VectorIndex;
   readonly link: PineconeLink;
-  /** The row that lies in a slot. */
-  rowAt(slot: number): Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">;
-  /** Whether a row of this id is still to be found, its vector made or not. */
-  isLive(id: string): boolean;
+  readonly rows: IndexedRows;
 }
 
 /** Beyond this many, home answers alone: nearly everything would be compared twice. */
@@ -63,12 +60,12 @@ export class PineconeIndex implements VectorIndex {
   }
 
   async add(slot: number, vector: Float32Array): Promise<void> {
-    const { local, rowAt, embedder, dimensions, link } = this.#parts;
+    const { local, rows, embedder, dimensions, link } = this.#parts;
     await local.add(slot, vector);
     const unit = Float32Array.from(toUnit(vector, dimensions));
     this.#loading ??= this.#load();
     await this.#loading;
-    const row = rowAt(slot);
+    const row = rows.at(slot);
     const version = hash(
       "sha1",
       `${embedder}\n${row.text}\n${Buffer.from(unit.buffer).toString("base64")}`,
@@ -183,8 +180,8 @@ export class PineconeIndex implements VectorIndex {
     let bytes = 0;
     for (const [slot, waiting] of this.#overlay) {
       if (waiting.takenAtMs !== null || waiting.isRefused) continue;
-      const { rowAt, embedder } = this.#parts;
-      const record = recordOf({ ...rowAt(slot), id: this.#held.get(slot)?.id ?? "" }, waiting.vector, embedder);
+      const { rows, embedder } = this.#parts;
+      const record = recordOf({ ...rows.at(slot), id: this.#held.get(slot)?.id ?? "" }, waiting.vector, embedder);
       bytes += Buffer.byteLength(JSON.stringify(record));
       if (lot.length > 0 && bytes > MAX_LOT_BYTES) break;
       lot.push({ slot, waiting, record });
@@ -226,7 +223,7 @@ export class PineconeIndex implements VectorIndex {
   #sweep(): void {
     if (!this.#isComplete || this.#isSwept) return;
     this.#isSwept = true;
-    for (const id of this.#believed.keys()) if (!this.#slotOf.has(id) && !this.#parts.isLive(id)) this.#gone.add(id);
+    for (const id of this.#believed.keys()) if (!this.#slotOf.has(id) && !this.#parts.rows.has(id)) this.#gone.add(id);
   }
 
   #letGo(id: string): void {

@@ -92,6 +92,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
       const turn = createTurns();
       for await (const arrivals of memory.rows.readNew(store)) {
         await memory.vectors.take(arrivals);
+        await memory.vectors.drop(memory.rows.takeBuried());
         await turn();
       }
       reading.ends();
@@ -104,8 +105,9 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   function begin(agent: string): AgentMemory {
     // A server's embedder has no dimensions before its first answer; until then nothing is added.
     const dimensions = Math.max(1, embedder.dimensions);
-    const index = openIndex({ namespace: agent, embedder: embedder.id, dimensions });
-    const memory = { rows: new AgentRows(agent), vectors: new AgentVectors(agent, embedder.id, index) };
+    const rows = new AgentRows(agent);
+    const index = openIndex({ namespace: agent, embedder: embedder.id, dimensions }, rows);
+    const memory = { rows, vectors: new AgentVectors(agent, embedder.id, index) };
     agents.set(agent, memory);
     return memory;
   }

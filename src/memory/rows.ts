@@ -37,6 +37,7 @@ export class AgentRows {
   readonly #slotsOfStep = new Map<number, number[]>();
   /** Slots whose row was forgotten or superseded. */
   readonly #dead = new Set<number>();
+  readonly #buried: number[] = [];
   #lastChange = 0;
   #lastStep = 0;
 
@@ -71,6 +72,17 @@ export class AgentRows {
     for (let slot = this.size - 1; slot >= 0; slot--) yield slot;
   }
 
+  /** Whether a row of this id lies in a slot, and is live. */
+  has(id: string): boolean {
+    const slot = this.#slotOfId.get(id);
+    return slot !== undefined && this.at(slot).id === id && !this.#dead.has(slot);
+  }
+
+  /** Slots that died since this was last asked: their vectors are not to be kept. */
+  takeBuried(): readonly number[] {
+    return this.#buried.splice(0).filter((slot) => this.#dead.has(slot));
+  }
+
   /** Reads what is new, a page at a time, handing over each page's newly filled slots. */
   async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly Arrival[]> {
     for (;;) {
@@ -91,17 +103,19 @@ export class AgentRows {
     this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
-    this.#dead.delete(slot);
-    if (row.step === null) return known === undefined ? [{ slot, embedder, vector }] : [];
+    const isNew = this.#dead.delete(slot) || known === undefined;
+    if (row.step === null) return isNew ? [{ slot, embedder, vector }] : [];
     const ofStep = this.#slotsOfStep.get(row.step);
     if (ofStep) ofStep.push(slot);
     else this.#slotsOfStep.set(row.step, [slot]);
-    return known === undefined ? [{ slot, embedder, vector }] : [];
+    return isNew ? [{ slot, embedder, vector }] : [];
   }
 
   #bury({ id }: Pick<MemoryRow, "id">): Arrival[] {
     const slot = this.#slotOfId.get(id);
-    if (slot !== undefined && this.at(slot).id === id) this.#dead.add(slot);
+    if (slot === undefined || this.at(slot).id !== id) return [];
+    this.#dead.add(slot);
+    this.#buried.push(slot);
     return [];
   }
 

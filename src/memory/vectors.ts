@@ -73,6 +73,15 @@ export class AgentVectors {
       if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector))) this.#pending.push(slot);
   }
 
+  /** Of rows that are not to be recalled any more: neither kept nor made. */
+  async drop(slots: readonly number[]): Promise<void> {
+    for (const slot of slots) {
+      const at = this.#pending.indexOf(slot);
+      if (at >= 0) this.#pending.splice(at, 1);
+      await this.#index.remove(slot);
+    }
+  }
+
   /** The newest `limit` slots that wait for a vector. */
   waiting(limit: number): readonly number[] {
     return this.#pending.slice(-limit);

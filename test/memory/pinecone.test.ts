@@ -59,15 +59,17 @@ function index(
     dimensions,
     embedder,
     local: new ExactIndex(dimensions),
-    rowAt: (slot) => ({
-      id: `${namespace}/${slot}`,
-      seq: slot,
-      kind: "step",
-      trust: "agent",
-      at: "2026-11-20T10:00:00.000Z",
-      text: texts[slot] ?? `text ${slot}`,
-    }),
-    isLive: (id) => Object.hasOwn(texts, id.slice(namespace.length + 1)),
+    rows: {
+      at: (slot) => ({
+        id: `${namespace}/${slot}`,
+        seq: slot,
+        kind: "step",
+        trust: "agent",
+        at: "2026-11-20T10:00:00.000Z",
+        text: texts[slot] ?? `text ${slot}`,
+      }),
+      has: (id) => Object.hasOwn(texts, id.slice(namespace.length + 1)),
+    },
   });
 }
 

@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import type { IndexScope } from "#core/ports.ts";
+import type { IndexedRows, IndexScope } from "#core/ports.ts";
 import { chooseIndex } from "#memory/index/choose-index.ts";
 import { HnswIndex } from "#memory/index/hnsw-index.ts";
 import { indexFolder, removeIndexes, removeStrayIndexes } from "#memory/index/index-folders.ts";
@@ -13,6 +13,10 @@ const folder = mkdtempSync(join(tmpdir(), "goald-indexes-"));
 afterAll(() => rm(folder, { recursive: true }));
 const parts = { folder, report: (problem: string) => expect(problem).toBe("") };
 const scope: IndexScope = { namespace: "foo", embedder: "hash-v2@8", dimensions: 8 };
+const noRows: IndexedRows = {
+  at: (slot) => ({ id: `foo/${slot}`, seq: slot, kind: "step", trust: "agent", at: "", text: "" }),
+  has: () => false,
+};
 const vectors = clusteredVectors(200, 8, 4);
 
 describe("MEMORY_BACKEND", () => {
@@ -21,13 +25,13 @@ describe("MEMORY_BACKEND", () => {
     ["local", true],
     ["hnsw", true],
   ] as const)("%s: a graph may come to stand beside the rows: %s", async (backend, hasGraph) => {
-    const index = chooseIndex(backend, parts)(scope);
+    const index = chooseIndex(backend, parts)(scope, noRows);
     expect(index.constructor === HnswIndex).toBe(hasGraph);
     await index.close();
   });
 
   it.each(["exact", "local"] as const)("%s: a few rows are found, and leave no files", async (backend) => {
-    const index = chooseIndex(backend, parts)(scope);
+    const index = chooseIndex(backend, parts)(scope, noRows);
     for (const [slot, vector] of vectors.entries()) await index.add(slot, vector);
     expect((await index.search(vectors[7] as Float32Array, 1))[0]?.slot).toBe(7);
     await index.close();

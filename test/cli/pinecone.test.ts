@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { makeGoald } from "../helpers/goald.ts";
+import { ledger, numberedModel } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
+
+const RUN = ["run", "--name", "Foo", "--role", "r", "--goal", "g", "--continuous"];
+let pinecone: PineconeServer | undefined;
+afterEach(() => pinecone?.close());
+
+async function run(settings: Readonly<Record<string, string>>) {
+  await using server = await startOpenAIServer({ reply: numberedModel(ledger(6)) });
+  await using goald = await makeGoald({
+    OPENAI_BASE_URL: server.baseUrl,
+    MEMORY_BACKEND: "pinecone",
+    PINECONE_API_KEY: PINECONE_KEY,
+    ...settings,
+  });
+  const ended = await goald.run(RUN);
+  expect(ended).toMatchObject({ code: 0, signal: null });
+  expect(ended.stdout + ended.stderr).not.toContain(PINECONE_KEY);
+  return `${ended.stdout}${ended.stderr}${await goald.read(".goald/log/goald.log")}`;
+}
+
+describe("goald run with its memory in Pinecone", () => {
+  it("has sent what the agent remembers when it is done, to the index of the name that was set", async () => {
+    pinecone = await startPineconeServer({ dimension: 64 });
+    await run({ PINECONE_INDEX: "mem", PINECONE_CONTROLLER_HOST: pinecone.url });
+    expect(pinecone.records("foo").size).toBeGreaterThanOrEqual(5);
+    expect(pinecone.violations).toEqual([]);
+  });
+
+  it("says what to do about an index that does not fit, and goes on", async () => {
+    pinecone = await startPineconeServer({ dimension: 1_536 });
+    const shown = await run({ PINECONE_HOST: pinecone.url });
+    expect(shown).toContain("EMBEDDING_DIMENSIONS=1536");
+    expect(pinecone.namespaces()).toEqual([]);
+  });
+});
