@@ -66,7 +66,11 @@ describe("the passages for a question", () => {
     const needle = "The keeper of the lighthouse was called Ingeborg Falk.";
     const topics = Array.from({ length: 100 }, (_, index) => `item ${index}`);
     const text = topics.map((topic, index) => `${filler(topic)}${index === 61 ? ` ${needle}` : ""}`).join("\n\n");
-    const [best] = selectPassages(markdown(text), "Who kept the lighthouse?", 3_000);
+    const [best] = selectPassages(
+      markdown(text),
+      "Which sentence says something about who kept the lighthouse?",
+      3_000,
+    );
     expect(best?.text).toContain(needle);
   });
 });

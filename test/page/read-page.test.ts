@@ -118,6 +118,13 @@ describe("a hostile page", () => {
     expect((await read(html)).text).toMatch(expected);
   });
 
+  it("keeps the structure of all that is not too deep", async () => {
+    const article = readFileSync(`${FOLDER}/article.html`, "utf8");
+    const page = await read(article.replace("<h2>", `${"<div>".repeat(3_000)}deep${"</div>".repeat(3_000)}<h2>`));
+    expect(page.remarks).toEqual(["The page is nested very deeply; what lies deepest has lost its structure."]);
+    expect(page.text).toMatch(/^The harbour(?:.|\n)*\n\ndeep\n\n## Higher than before\n\n/);
+  });
+
   it.each(["hang", "exit", "throw", "memory"])(
     "that makes the thread %s is read plainly, and the next one as ever",
     async (what) => {

@@ -12,10 +12,16 @@ async function answer(reading: Reading): Promise<unknown> {
     if (text.includes("hang")) for (;;);
     if (text.includes("exit")) process.exit(3);
     if (text.includes("throw")) setImmediate(() => void thrown());
-    if (text.includes("memory")) for (const all: unknown[] = []; ; ) all.push(new Array(100_000).fill(all.length));
+    if (text.includes("memory")) await take(300);
   }
   const isThrown = text.includes("throw") && (!reading.isPlain || text.includes("always"));
   return isThrown ? new Promise(() => {}) : { value: await readBytes(reading) };
+}
+
+/** Holds so many megabytes for a moment. */
+async function take(megabytes: number): Promise<void> {
+  const held = Array.from({ length: megabytes }, (_, index) => new Array(131_072).fill(index));
+  await new Promise((resolve) => setTimeout(resolve, 1, held));
 }
 
 function thrown(): never {
