@@ -11,6 +11,8 @@ export interface MainPart {
   /** To be taken out of `root`. */
   readonly besides: readonly Element[];
   readonly chars: number;
+  /** Without those that lie in links. */
+  readonly ownChars: number;
 }
 
 /** Less is no page's main part. */
@@ -36,9 +38,15 @@ export function findMainPart(document: Document): MainPart {
   const without = outermost([...marked, ...menus]);
   const left = all - sum(without);
   // An index of short links is a menu that is the page.
-  if (left >= MIN_CHARS && left > all / 5) return { root, besides: without, chars: left };
+  if (left >= MIN_CHARS && left > all / 5) return describe(root, without, left);
   const kept = all - sum(marked);
-  return kept > 0 ? { root, besides: marked, chars: kept } : { root, besides: [], chars: all };
+  return kept > 0 ? describe(root, marked, kept) : describe(root, [], all);
+}
+
+function describe(root: Element, besides: readonly Element[], chars: number): MainPart {
+  const aside = new Set(besides);
+  const links = [...root.querySelectorAll("a")].filter((link) => !isWithin(link, aside));
+  return { root, besides, chars, ownChars: chars - sum(links) };
 }
 
 /** The root, without what stands beside. */
@@ -72,8 +80,10 @@ const sum = (elements: readonly Element[]): number => elements.reduce((chars, el
 /** Those that lie in no other of them. */
 function outermost(elements: readonly Element[]): Element[] {
   const all = new Set(elements);
-  return [...all].filter((element) => {
-    for (let above = element.parentNode; above; above = above.parentNode) if (all.has(above)) return false;
-    return true;
-  });
+  return [...all].filter((element) => !isWithin(element, all));
+}
+
+function isWithin(element: Element, others: ReadonlySet<Element>): boolean {
+  for (let above = element.parentNode; above; above = above.parentNode) if (others.has(above)) return true;
+  return false;
 }

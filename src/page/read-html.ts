@@ -20,8 +20,8 @@ import type { Readable } from "./readable.ts";
 const MAX_MARKS = 80_000;
 /** Readability takes quadratic time by depth: 2 seconds for 40,000 elements at 100, 50 at 800. */
 const MAX_DEPTH = 100;
-/** An article that leaves out so much of the main part's text is only a part of the page. */
-const MIN_SHARE = 0.35;
+/** An article with less of the main part's text is only a piece of the page; links beside it are no loss. */
+const MIN_SHARE = 0.25;
 
 export function readHtml(html: string, url: string): Readable {
   if (countMarks(html) > MAX_MARKS)
@@ -44,7 +44,7 @@ function readTree(html: string, url: string): Readable {
   if (isFlattened) remarks.push("The page is nested very deeply; what lies deepest has lost its structure.");
 
   const article = isProbablyReaderable(document as never) ? readArticle(document) : undefined;
-  if (article && charsOf(article.root) >= Math.max(MIN_CHARS, main.chars * MIN_SHARE)) {
+  if (article && charsOf(article.root) >= Math.max(MIN_CHARS, main.ownChars * MIN_SHARE)) {
     const links = joinLinks(linksIn(article.root, base), allLinks);
     return { title: article.title || title, text: toMarkdown(article.root, base), links, remarks };
   }

@@ -94,6 +94,43 @@ describe("a page", () => {
   });
 });
 
+describe("a page of which an article is only a piece", () => {
+  const nav = '<nav><a href="/">Home</a> <a href="/news">News</a></nav>';
+  const prose =
+    "This is a rather long sentence, with commas, that says something and goes on, as people do, until it ends.";
+  const article = `<main><h1>Title</h1>${`<p>${`${prose} `.repeat(3)}</p>`.repeat(2)}`;
+  const sixty = (item: (index: number) => string): string =>
+    Array.from({ length: 60 }, (_, index) => item(index)).join("");
+
+  it.each([
+    [
+      "a thread",
+      `<div>${sixty((index) => `<div class="post"><a href="/u">user</a><p>item ${index}: ${prose}</p></div>`)}</div>`,
+    ],
+    [
+      "a table below it",
+      `${article}<table>${sixty((index) => `<tr><td>item ${index}</td><td>${index}</td></tr>`)}</table>`,
+    ],
+    [
+      "a list of links below it",
+      `${article}<ul>${sixty((index) => `<li><a href="/${index}">item ${index}</a></li>`)}</ul>`,
+    ],
+    ["questions and answers", `<dl>${sixty((index) => `<dt>item ${index}</dt><dd>${prose}</dd>`)}</dl>`],
+    ["blocks without a name", sixty((index) => `<div>item ${index}: ${prose}<br><br></div>`)],
+  ])("is read whole: %s", async (_what, html) => {
+    const { text } = await read(`<!doctype html><html><head><title>T</title></head><body>${nav}${html}</body></html>`);
+    expect(new Set(text.match(/item \d+/g)).size).toBe(60);
+  });
+
+  it("is read without the stories beside it, however many there are", async () => {
+    const beside = sixty(
+      (index) => `<div><h3><a href="/${index}">Another story, number ${index}, of which nobody asked</a></h3></div>`,
+    );
+    const page = `<!doctype html><html><body>${nav}<div>${article}</div><div>${beside}</div></body></html>`;
+    expect((await read(page)).text).not.toContain("Another story");
+  });
+});
+
 describe("a hostile page", () => {
   const HOSTILE: readonly (readonly [string, string, RegExp])[] = [
     [
