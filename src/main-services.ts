@@ -6,11 +6,13 @@
  */
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
-import type { Settings } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports.ts";
 import type { ServiceState, Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 import { isPublicAddress } from "#http/public-address.ts";
+import { createOpenAIImages } from "#model/openai-images.ts";
+import { createOpenAISpeech } from "#model/openai-speech.ts";
 import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
 import { findGit } from "./git/find-git.ts";
 import { createPageReader } from "./page/read-page.ts";
@@ -36,6 +38,14 @@ export function serviceStates(settings: Settings): ServiceStates {
       "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
     ),
     downloads: { ready: true },
+    images: stateOf(
+      serverOf(settings, settings.images),
+      "Set OPENAI_API_KEY, or GOALD_IMAGE_BASE_URL for another server.",
+    ),
+    speech: stateOf(
+      serverOf(settings, settings.speech),
+      "Set OPENAI_API_KEY, or GOALD_SPEECH_BASE_URL for another server.",
+    ),
     posts: stateOf(
       xKeysOf(settings),
       "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
@@ -58,13 +68,30 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
   const git = findGit(process.env.PATH);
   const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
   const web = createPoliteWeb({ http, clock, userAgent, keepsToRobots: settings.web.robots });
+  const images = serverOf(settings, settings.images);
+  const speech = serverOf(settings, settings.speech);
   return {
     pages: createWebPages({ fetchPage: web.get, reader: createPageReader(), clock }),
+    ...(images ? { images: createOpenAIImages({ ...images, http }) } : {}),
+    ...(speech ? { speech: createOpenAISpeech({ ...speech, http }) } : {}),
     ...(git ? { repositories: createRepositories(gitParts(settings, git)) } : {}),
     search: createWebSearch({ providers: createProviders(settings.search, { http, clock, userAgent }), clock }),
     downloads: createDownloads(web, settings.web.downloadMegabytes * 1_000_000),
     ...(xKeys ? { posts: createXPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
+}
+
+/**
+ * undefined where nobody is known to do it: of other model servers than OpenAI's few do. A key goes to no other
+ * server than the one that it was set for.
+ */
+function serverOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServer) {
+  const isDefault = openai.baseUrl === DEFAULT_BASE_URL && openai.apiKey !== null;
+  const address = baseUrl ?? (isDefault ? openai.baseUrl : undefined);
+  if (address === undefined) return undefined;
+  const isSame = URL.parse(address)?.origin === URL.parse(openai.baseUrl)?.origin;
+  const own = { apiKey: openai.apiKey, ...(openai.organization ? { organization: openai.organization } : {}) };
+  return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
 }
 
 function gitParts({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): RepositoriesParts {

@@ -37,6 +37,6 @@ const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   "daemon.concurrency": "the daemon",
   "web.allow": "the web",
   "search.providers": "search",
-  "git.allow": "services that some commands need",
+  "images.model": "services that some commands need",
   "keys.yes": "the terminal",
 };

@@ -10,7 +10,34 @@ const secret = {
 // Credentials, queries and fragments have no place in it: keys would end up in logs.
 const ADDRESS = "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$";
 
+function modelServer(name: "images" | "speech", variable: "IMAGE" | "SPEECH", what: string) {
+  return [
+    {
+      name: `${name}.model`,
+      environment: [`GOALD_${variable}_MODEL`],
+      schema: { type: "string", minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
+      expected: "a model's name",
+      meaning: `Model that ${what}.`,
+    },
+    {
+      name: `${name}.baseUrl`,
+      environment: [`GOALD_${variable}_BASE_URL`],
+      schema: { type: "string", nullable: true, maxLength: 2000, pattern: ADDRESS },
+      expected: "an http or https address without credentials, query or fragment",
+      meaning: "Its server, one that speaks OpenAI's API for it; unset: the model server, when that is OpenAI's own.",
+    },
+    {
+      name: `${name}.apiKey`,
+      environment: [`GOALD_${variable}_API_KEY`],
+      ...secret,
+      meaning: "Key of that server; unset: that of the model server, if it is the same.",
+    },
+  ] as const;
+}
+
 export const SERVICE_SETTINGS = [
+  ...modelServer("images", "IMAGE", "makes pictures"),
+  ...modelServer("speech", "SPEECH", "turns speech into text"),
   {
     name: "git.allow",
     environment: ["GOALD_GIT_ALLOW"],

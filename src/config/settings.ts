@@ -81,6 +81,8 @@ export interface Settings {
     readonly searxng: { readonly baseUrl: string | null };
     readonly duckduckgo: { readonly baseUrl: string };
   };
+  readonly images: ServiceServer;
+  readonly speech: ServiceServer;
   readonly git: {
     /** Origins, with commas or blanks between them. */
     readonly allow: string | null;
@@ -100,6 +102,14 @@ export interface Settings {
   readonly plainOutput: boolean;
   readonly color: boolean;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+}
+
+/** A model of a server that need not be the one of the main loop. */
+export interface ServiceServer {
+  readonly model: string;
+  /** null: the model server, when that is OpenAI's own. */
+  readonly baseUrl: string | null;
+  readonly apiKey: string | null;
 }
 
 export interface SettingDescription {

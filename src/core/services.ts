@@ -125,8 +125,8 @@ export interface GeneratedImage {
   readonly revisedPrompt: string | null;
 }
 export interface Speech {
-  /** `file` names it for the server: its ending tells the format. Throws GOALD_MEDIA. */
-  transcribe(file: string, bytes: Uint8Array, signal: AbortSignal): Promise<string>;
+  /** `file`: its name in messages; the server is told no name. `language` such as `en`. Throws GOALD_MEDIA. */
+  transcribe(file: string, bytes: Uint8Array, signal: AbortSignal, language?: string): Promise<string>;
 }
 
 /** A program in a file of the workspace, run where it can reach nothing else. */

@@ -1,0 +1,31 @@
+/** read_audio_from_file -- what is said in a recording of the workspace. */
+import { defineCommand, succeed } from "#core/command.ts";
+
+export default defineCommand({
+  name: "read_audio_from_file",
+  label: "Convert Audio to text",
+  summary: "has a model write down what is said in a recording (mp3, m4a, wav, webm, ogg, flac; up to 25 MB).",
+  args: {
+    type: "object",
+    properties: {
+      file: { type: "string", description: "Relative path of the recording", hint: "file", minLength: 1 },
+      language: {
+        type: "string",
+        description: "Of the speech, such as en or de; found out when it is not given",
+        hint: "language",
+        pattern: "^[a-z]{2,3}$",
+      },
+    },
+    required: ["file"],
+  },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  effect: "pure",
+  needs: ["speech"],
+  timeoutMs: 360_000,
+
+  async run({ file, language }, { workspace, signal, use }) {
+    const text = await use("speech").transcribe(file, await workspace.read(file), signal, language);
+    // Whoever spoke may be anybody.
+    return succeed(text === "" ? "No words could be heard in it." : `The audio says: ${text}`, { source: "web" });
+  },
+});
