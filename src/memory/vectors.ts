@@ -44,6 +44,8 @@ export class AgentVectors {
   readonly #pending: number[] = [];
   /** Slots whose text the embedder has no usable vector for. */
   readonly #refused: number[] = [];
+  /** Slots that were taken out of the index: no candidates are asked for in their place. */
+  readonly #dropped = new Set<number>();
   readonly #known = new Map<string, KnownText>();
   /** The newest vectors in the index, and how many were ever added. */
   readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
@@ -79,7 +81,9 @@ export class AgentVectors {
       const at = this.#pending.indexOf(slot);
       if (at >= 0) this.#pending.splice(at, 1);
       await this.#index.remove(slot);
+      this.#dropped.add(slot);
     }
+    if (slots.length > 0) for (const known of this.#known.values()) delete known.found;
   }
 
   /** The newest `limit` slots that wait for a vector. */
@@ -125,7 +129,8 @@ export class AgentVectors {
       const allowed = allowedOf(found.hits, excluded);
       if (found.hits.length < found.wanted || allowed.length >= reach / 2) return allowed;
     }
-    const wanted = reach + excluded.size;
+    let wanted = reach;
+    for (const slot of excluded) if (!this.#dropped.has(slot)) wanted++;
     const hits = [...(await this.#index.search(known.vector, wanted))];
     known.found = { reach, hits, wanted, added: this.#added };
     return allowedOf(hits, excluded);
@@ -165,6 +170,7 @@ export class AgentVectors {
     try {
       await this.#index.add(slot, vector);
       this.#added++;
+      this.#dropped.delete(slot);
       this.#recent.push({ slot, vector });
       if (this.#recent.length > MAX_ADDED_SINCE) this.#recent.shift();
       return true;

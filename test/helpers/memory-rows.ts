@@ -8,6 +8,8 @@ import type { MemoryRow, NewMemory, Store } from "#core/ports.ts";
 export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */
   add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
+  /** As a person does: the row comes again, without its text and its vector. */
+  forget(agent: string, id: string): void;
   readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
   /** Rows handed out so far, and lots of vectors saved. */
   readonly counts: { read: number; saved: number };
@@ -44,7 +46,7 @@ export function memoryRows(): MemoryRows {
         at: "2026-11-20T10:00:00.000Z",
         embedder: null,
         vector: null,
-        change: of(agent).length + 1,
+        change: (last?.change ?? 0) + 1,
         supersedes: given.supersedes ?? null,
         supersededBy: null,
         key: given.key ?? null,
@@ -54,6 +56,13 @@ export function memoryRows(): MemoryRows {
       };
       of(agent).push(row);
       return row;
+    },
+    forget(agent, id) {
+      const all = of(agent);
+      const at = all.findIndex((row) => row.id === id);
+      const [row] = at < 0 ? [] : all.splice(at, 1);
+      const change = (all.at(-1)?.change ?? 0) + 1;
+      if (row) all.push({ ...row, change, text: "", forgotten: "person", embedder: null, vector: null });
     },
     async memories(agent, after, limit) {
       if (trouble.reading) throw trouble.reading;

@@ -5,6 +5,7 @@ import { openLongTermMemory } from "#memory/recall.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../helpers/fixed-embedder.ts";
 import { type MemoryRows, memoryRows } from "../helpers/memory-rows.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
+import { openSettledGraph } from "../helpers/settled-graph.ts";
 
 const live = new AbortController().signal;
 const PLANTED = "The caretaker keeps the cellar key under the blue pot.";
@@ -231,10 +232,10 @@ describe("a store in trouble never makes recall fail", () => {
 });
 
 describe("another index behind the same port", () => {
-  const withIndex = (openIndex: OpenIndex) => {
+  const withIndex = (openIndex: OpenIndex, store = filled()) => {
     const reports: string[] = [];
     const parts = {
-      store: filled(),
+      store,
       embedder: fixedEmbedder(),
       report: (problem: string) => reports.push(problem),
       openIndex,
@@ -246,6 +247,36 @@ describe("another index behind the same port", () => {
     const expected = await open(filled()).memory.recall(asking(), live);
     const found = await withIndex(({ dimensions }) => plainIndex(dimensions)).memory.recall(asking(), live);
     expect(found.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+  });
+
+  it("gives the same recalls when it asks a graph, and when the graph's process dies", async () => {
+    const index = openSettledGraph(fixedEmbedder().dimensions);
+    const { memory, reports } = withIndex(() => index);
+    for (const question of ["Where is the cellar key?", "What of the weather?"]) {
+      const expected = await open(filled()).memory.recall(asking([question]), live);
+      const found = await memory.recall(asking([question]), live);
+      expect(found.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+      if (index.scans() === 0) process.kill(index.keeper.pid as number, "SIGKILL");
+    }
+    // Of the first question the graph knew; the second was asked of a process that was dead, and answered here.
+    expect(index.scans()).toBeGreaterThan(0);
+    expect(reports).toEqual([]);
+    await memory.close();
+  });
+
+  it("holds nothing of what was forgotten, and holds it again when it is said again", async () => {
+    const store = filled();
+    const index = plainIndex(fixedEmbedder().dimensions);
+    const { memory } = withIndex(() => index, store);
+    await memory.recall(asking(), live);
+    const full = index.size;
+    const [planted] = store.rows.get("foo")?.filter(({ text }) => text === PLANTED) ?? [];
+    store.forget("foo", planted?.id ?? "");
+    expect((await memory.recall(asking(), live)).map(({ text }) => text)).not.toContain(PLANTED);
+    expect(index.size).toBe(full - 1);
+    store.add("foo", PLANTED);
+    expect((await memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
+    expect(index.size).toBe(full);
   });
 
   it("may fail: words find the rows, and it is said once", async () => {
