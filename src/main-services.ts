@@ -10,7 +10,7 @@ import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/set
 import type { Clock } from "#core/ports.ts";
 import type { ServiceState, Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
-import { isPublicAddress } from "#http/public-address.ts";
+import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
@@ -97,7 +97,7 @@ function serverOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServe
 function gitParts({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): RepositoriesParts {
   // GitHub takes any name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
-  return { git, allow, key, environment: process.env, isPublic: isPublicAddress };
+  return { git, allow, key, environment: process.env, isPublic: isPublicAddress, isNeverAllowed };
 }
 
 /** All four, or none. */

@@ -21,6 +21,9 @@ export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
     `protocol.${protocol}.allow=always`,
     "http.followRedirects=false",
     "http.emptyAuth=false",
+    // Of a process that was left alone, too: one that waits for a silent server ends.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
     "http.proxy=",
     "http.cookieFile=",
     ...(pinned === undefined ? [] : [`http.curloptResolve=${pinned}`]),

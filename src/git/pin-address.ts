@@ -9,6 +9,8 @@ import type { RepositoryUrl } from "./repository-url.ts";
 
 export interface AddressRules {
   isPublic(address: string): boolean;
+  /** Whatever a person allows: where machines of a cloud are told who they are. */
+  isNeverAllowed(address: string): boolean;
   /** All addresses of a name; the system's resolver by default. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
@@ -19,7 +21,8 @@ export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promi
   // As the URL parser writes an address, whatever it was written as: 2130706433, 0x7f.1, ::ffff:127.0.0.1
   const isLiteral = host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
   const addresses = isLiteral ? [host.replace(/^\[|\]$/g, "")] : await resolve(host, rules);
-  const hidden = isAllowed ? undefined : addresses.find((address) => !rules.isPublic(address));
+  const isHidden = isAllowed ? rules.isNeverAllowed : (address: string) => !rules.isPublic(address);
+  const hidden = addresses.find((address) => isHidden(address));
   if (hidden !== undefined)
     throw new GoaldError("GOALD_GIT", `${host} is not on the public Internet (${hidden}). Nothing was cloned.`, {
       hint: "A person can allow the server: git.allow",

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import clone_repository from "../../commands/clone_repository.ts";
 import { createRepositories } from "../../src/git/clone.ts";
 import { findGit } from "../../src/git/find-git.ts";
@@ -33,7 +34,7 @@ afterEach(async () => desk[Symbol.asyncDispose]());
 
 const contextWith = (allow: string | null) => {
   const git = findGit(process.env.PATH) ?? "";
-  const parts = { git, allow, key: null, environment: process.env, isPublic: () => false };
+  const parts = { git, allow, key: null, environment: process.env, isPublic: isPublicAddress, isNeverAllowed };
   return contextOf(desk.workspace, { repositories: createRepositories(parts) });
 };
 const clone = (

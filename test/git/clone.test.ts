@@ -1,16 +1,21 @@
+import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Cloned } from "#core/services.ts";
+import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createRepositories, type RepositoriesParts } from "../../src/git/clone.ts";
 import { findGit } from "../../src/git/find-git.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
 
+const hostile = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
+  readonly local_must_be_refused: readonly string[];
+};
 const git = findGit(process.env.PATH) ?? "";
 const USER = "somebody";
 const TOKEN = "github_pat_0123456789abcdefghij";
@@ -40,7 +45,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const NOT_PUBLIC = { isPublic: () => false };
+const NOT_PUBLIC = { isPublic: () => false, isNeverAllowed: () => false };
 function clone(url: string, parts: Partial<RepositoriesParts> = {}, signal?: AbortSignal): Promise<Cloned> {
   const repositories = createRepositories({
     git,
@@ -78,9 +83,11 @@ describe("a clone", () => {
   });
 
   it("of what is not there, is empty, or is no repository says so", async () => {
-    await mkdir(join(root, "empty.git"), { recursive: true });
+    execFileSync(git, ["init", "--quiet", "--bare", join(root, "empty.git")]);
     await using server = await serve();
     expect(await messageOf(from(server, "none.git"))).toMatch(/^GOALD_GIT .*There is no such repository/);
+    expect(await messageOf(from(server, "empty.git"))).toMatch(/^GOALD_GIT .*has no commit yet/);
+    await rm(join(folder, ".git"), { recursive: true });
     await using page = await serve({
       instead: (_incoming, outgoing) => {
         outgoing.writeHead(200, { "content-type": "text/html" }).end("<html>\u001b[2JWelcome</html>");
@@ -167,6 +174,46 @@ describe("a clone", () => {
     await using server = await serve();
     expect(await messageOf(from(server, "inner.git"))).toMatch(/^GOALD_GIT /);
     await rm(join(root, "inner.git"), { recursive: true });
+  });
+});
+
+describe("the same repositories, without the guard", () => {
+  it("run what a person's configuration says, and make links: the tests above can fail", async () => {
+    const home = await mkdtemp(join(tmpdir(), "goald-home-"));
+    const proof = join(home, "ran");
+    await writeFile(join(home, ".gitconfig"), `[filter "evil"]\n\tsmudge = touch ${proof}; cat\n`);
+    makeRepository(root, "harm.git", [
+      { path: ".gitattributes", text: "*.txt filter=evil\n" },
+      { path: "a.txt", text: "as it is\n" },
+      { path: "passwd", text: "/etc/passwd", kind: "link" },
+    ]);
+    await using server = await serve();
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    const child = spawn(git, ["clone", "--quiet", `${server.origin}/harm.git`, folder], {
+      env: { PATH: process.env.PATH, HOME: home },
+    });
+    child.on("close", resolve);
+    expect(await promise).toBe(0);
+    expect(existsSync(proof)).toBe(true);
+    expect((await lstat(join(folder, "passwd"))).isSymbolicLink()).toBe(true);
+    await rm(home, { recursive: true });
+  });
+
+  it("are asked for by redirects", async () => {
+    await using inside = await serve();
+    await using outside = await serve({
+      instead: ({ url }, outgoing) => {
+        outgoing.writeHead(302, { location: `${inside.origin}${url}` }).end();
+        return true;
+      },
+    });
+    const child = spawn(git, ["clone", "--quiet", `${outside.origin}/plain.git`, folder], {
+      env: { PATH: process.env.PATH, HOME: folder },
+    });
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    child.on("close", resolve);
+    expect(await promise).toBe(0);
+    expect(inside.connections).toBeGreaterThan(0);
   });
 });
 
@@ -291,6 +338,26 @@ describe("what leads into a private network", () => {
     await clone(`${origin}/plain.git`, { allow: origin, resolve });
     expect(asked).toEqual(["rebinding.test"]);
     expect(server.connections).toBeGreaterThan(0);
+  });
+
+  it.each(hostile.local_must_be_refused.map((entry) => entry.replace(/ \(.*/, "")))(
+    "is not cloned from, however it is written: %j",
+    async (text) => {
+      await using server = await serve();
+      // With the port of a server that would answer, and the scheme that is allowed.
+      const address = text.replace(/^http:/, "https:").replace(/\/?$/, "/owner/name.git");
+      const resolve = async () => ["127.0.0.1"];
+      const parts = { isPublic: isPublicAddress, isNeverAllowed, resolve };
+      expect(await messageOf(clone(address, parts))).toMatch(/^GOALD_GIT .*Nothing was cloned/);
+      expect(server.connections).toBe(0);
+    },
+  );
+
+  it("is no metadata service, whatever a person allowed", async () => {
+    for (const host of ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"]) {
+      const parts = { allow: `http://${host}`, isPublic: isPublicAddress, isNeverAllowed };
+      expect(await messageOf(clone(`http://${host}/a.git`, parts))).toMatch(/^GOALD_GIT .*Nothing was cloned/);
+    }
   });
 
   it("is refused when one of several addresses does", async () => {

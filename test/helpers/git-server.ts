@@ -18,6 +18,7 @@ export interface GitServer extends AsyncDisposable {
   /** Path, and the Authorization header that came with it. */
   readonly requests: readonly { readonly path: string; readonly authorization: string | undefined }[];
   asked(count: number): Promise<void>;
+  dropConnections(): void;
 }
 
 export async function startGitServer({ root, authorization, instead }: GitServerOptions): Promise<GitServer> {
@@ -51,6 +52,7 @@ export async function startGitServer({ root, authorization, instead }: GitServer
           wake = resolve;
         });
     },
+    dropConnections: () => server.closeAllConnections(),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
