@@ -51,7 +51,7 @@ const ROOMS: readonly Room[] = [
   room("src/memory/index/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
   room("src/memory/index/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
-  room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "ipaddr\\.js", "undici"),
+  room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
   // Pages, files and answers of the web, by the seam that it is handed.
   withTypes(
     room("src/web/*.ts", CORE, UTIL, "#http/redirect\\.ts", "ajv", "linkedom", "robots-parser"),

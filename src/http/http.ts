@@ -42,6 +42,8 @@ export interface PublicOptions {
   readonly allow?: readonly string[];
   /** How names become addresses; the system's resolver unless told otherwise. */
   readonly lookup?: LookupFunction;
+  /** The addresses of this machine, of which some may be public; those of its network cards unless told otherwise. */
+  readonly ownAddresses?: () => readonly string[];
   /** Instead of the usual ones. */
   readonly ports?: readonly number[];
 }

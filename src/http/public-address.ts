@@ -16,6 +16,12 @@ export function isPublicAddress(address: string): boolean {
   return ip.kind() === "ipv4" || ((bytes[0] as number) >> 5 === 0b001 && !isTunnelled(bytes));
 }
 
+/** One text for each address, however it is written or wrapped; undefined for what is none. */
+export function canonicalAddress(address: string): string | undefined {
+  const bytes = bytesOf(address);
+  return bytes && hexOf(bytes);
+}
+
 /** Where machines of a cloud ask who they are: nobody may open these for an agent. */
 export function isNeverAllowed(address: string): boolean {
   const bytes = bytesOf(address);
@@ -65,10 +71,14 @@ const isTunnelled = (bytes: Uint8Array): boolean =>
 /** All of 169.254.0.0/16, and the addresses that clouds have elsewhere; Azure's is of a public range. */
 function isMetadata(bytes: Uint8Array): boolean {
   if (bytes.length === 4 && bytes[0] === 169 && bytes[1] === 254) return true;
-  return METADATA.has(Buffer.from(bytes).toString("hex"));
+  return METADATA.has(hexOf(bytes));
 }
 const METADATA: ReadonlySet<string> = new Set(
   ["100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254"].map((text) =>
-    Buffer.from(ipaddr.parse(text).toByteArray()).toString("hex"),
+    hexOf(ipaddr.parse(text).toByteArray()),
   ),
 );
+
+function hexOf(bytes: Iterable<number>): string {
+  return Buffer.from([...bytes]).toString("hex");
+}

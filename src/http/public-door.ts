@@ -17,9 +17,8 @@ import { type HttpLimits, startWatch } from "./watch.ts";
 export function openPublicDoor(options: PublicOptions): (limits: HttpLimits) => PublicFetch {
   const allow = new Set(options.allow?.flatMap((text) => (URL.canParse(text) ? [new URL(text).origin] : [])));
   const rules: PublicRules = { allow, ports: new Set(options.ports ?? PORTS) };
-  const { lookup } = options;
   const agent = new Agent({
-    connect: guardedConnector({ allow, ...(lookup ? { lookup } : {}) }),
+    connect: guardedConnector({ ...options, allow }),
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN,
     // Time is measured here, as at the other door.

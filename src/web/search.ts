@@ -64,6 +64,6 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
 function nobodyAnswered(failed: SearchAnswer["failed"]): GoaldError {
   const each = failed.map(({ provider, reason }) => `${provider}: ${reason}`).join("; ");
   return new GoaldError("GOALD_SEARCH", `The search could not be made, so nobody knows what there is. ${each}.`, {
-    hint: "Try again later, or read a page whose address you know.",
+    hint: "Try again later, or read a page whose address you know. A person can set up more of TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY and SEARXNG_URL.",
   });
 }

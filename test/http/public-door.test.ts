@@ -118,6 +118,16 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
     expect(site.connections).toBe(before);
   });
 
+  it.each([
+    ["http://8.8.8.8/", "8.8.8.8"],
+    ["http://own.example/", "8.8.8.8"],
+    ["http://[::ffff:8.8.8.8]/", "8.8.8.8"],
+    ["http://[2606:4700::1]/", "2606:4700:0:0::0001"],
+  ])("are not reached by an address of its own that is public: %s", async (text, own) => {
+    const { lookup } = resolver({ "own.example": [["8.8.8.8"]] });
+    await expectRefused(door({ lookup, ownAddresses: () => ["127.0.0.1", own] })(text));
+  });
+
   it("are reached by every one of these forms that means this machine when nobody guards the way", async () => {
     const { lookup } = resolver(NAMES);
     const meaning =
