@@ -36,6 +36,12 @@ export function kindOf(type: ContentType, bytes: Uint8Array): PageKind {
   return kind;
 }
 
+/** The type's name, or what the bytes show where it says nothing. */
+export function typeNameOf({ name }: ContentType, kind: PageKind): string {
+  return SAYS_NOTHING.test(name) ? NAMES[kind] : name;
+}
+const NAMES = { html: "text/html", xml: "application/xml", pdf: "application/pdf", text: "text/plain" } as const;
+
 const describe = (name: string, kind: PageKind | undefined): string =>
   SAYS_NOTHING.test(name) || kind !== undefined ? `binary data of the type ${name}` : name;
 

@@ -7,7 +7,7 @@
 import { type Document, type Element, isElement, walk } from "./dom.ts";
 
 const UNSEEN_TAGS =
-  "script,style,template,svg,canvas,iframe,frame,object,embed,audio,video,select,datalist,input,textarea,head link,head meta[http-equiv]";
+  "script,style,template,svg,canvas,iframe,frame,object,embed,audio,video,select,datalist,input,textarea";
 const HIDING_STYLE =
   /(?:display:none|visibility:(?:hidden|collapse)|opacity:0*(?:\.0+)?(?:%|;|!|$)|font-size:0*(?:\.\d)?(?:px|pt|em|rem|%)?(?:;|!|$)|text-indent:-\d{3,}|(?:left|right|top|bottom):-\d{4,}|clip:rect\(0|clip-path:inset\((?:50|100)%|(?:^|;)color:transparent|(?:^|;)(?:max-)?(?:height|width):0(?:px)?(?:;|!|$))/;
 

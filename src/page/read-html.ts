@@ -6,7 +6,7 @@
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
 import { type Document, type Element, parseDocument } from "./dom.ts";
-import { baseOf, joinLinks, linksIn } from "./links.ts";
+import { baseOf, joinLinks, linksIn, resolveLink } from "./links.ts";
 import { charsOf, findMainPart, pruneMainPart } from "./main-part.ts";
 import { toMarkdown } from "./markdown.ts";
 import { MIN_CHARS, readPlainly, remarksOn } from "./plain-page.ts";
@@ -23,11 +23,17 @@ const MAX_DEPTH = 100;
 /** An article with less of the main part's text is only a piece of the page; links beside it are no loss. */
 const MIN_SHARE = 0.25;
 
+/** Deeper ones take the parser quadratic time: 2 seconds at 50,000. */
+const MAX_PARSED_DEPTH = 3_000;
+
 export function readHtml(html: string, url: string): Readable {
-  if (countMarks(html) > MAX_MARKS)
+  const { marks, depth } = measure(html);
+  if (marks > MAX_MARKS)
     return readPlainly(html, url, "The page has very many parts: all of its text, without its structure.");
+  if (depth > MAX_PARSED_DEPTH)
+    return readPlainly(html, url, "The page is nested very deeply: all of its text, without its structure.");
   try {
-    return readTree(html, url);
+    return readTree(shortenBlanks(html), url);
   } catch {
     return readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.");
   }
@@ -41,6 +47,8 @@ function readTree(html: string, url: string): Readable {
   const visibleChars = charsOf(document.body);
   const main = findMainPart(document);
   const remarks = remarksOn(html, visibleChars);
+  const next = visibleChars < MIN_CHARS ? refreshOf(document, base) : undefined;
+  if (next) remarks.push(`The page leads on to ${next}.`);
   if (isFlattened) remarks.push("The page is nested very deeply; what lies deepest has lost its structure.");
 
   const article = isProbablyReaderable(document as never) ? readArticle(document) : undefined;
@@ -86,12 +94,29 @@ function titleOf(document: Document): string {
   return document.querySelector("title")?.textContent.trim() || meta || document.querySelector("h1")?.textContent || "";
 }
 
-/** Of tags and entities: each is about one node. */
-function countMarks(html: string): number {
-  let count = 0;
-  for (let at = 0; at < html.length; at++) {
-    const unit = html.charCodeAt(at);
-    if (unit === 60 || unit === 38) count += 1;
-  }
-  return count;
+/** Where a page sends its readers after a moment. */
+function refreshOf(document: Document, base: string): string | undefined {
+  const content = document.querySelector("meta[http-equiv=refresh i]")?.getAttribute("content") ?? "";
+  const target = /^[\s\d.]{0,20}[;,]\s{0,20}(?:url\s{0,20}=\s{0,20})?["']?([^"']{1,1000})/i.exec(content)?.[1];
+  return target === undefined ? undefined : resolveLink(target, base);
 }
+
+/** A run of blanks takes turndown quadratic time; a longer one than this means nothing even in code. */
+const MAX_BLANKS = 500;
+const shortenBlanks = (html: string): string =>
+  html.replace(/[ \t]+/g, (blanks) => (blanks.length > MAX_BLANKS ? " " : blanks));
+
+/** `marks`: of tags and entities, each about one node. `depth`: near enough, of those that must be closed. */
+function measure(html: string): { readonly marks: number; readonly depth: number } {
+  let [marks, open, depth] = [0, 0, 0];
+  for (const [mark, closing] of html.matchAll(MARK)) {
+    marks += 1;
+    if (marks > MAX_MARKS) break;
+    if (mark.length < 2) continue;
+    open = closing === "/" ? Math.max(0, open - 1) : open + 1;
+    depth = Math.max(depth, open);
+  }
+  return { marks, depth };
+}
+const MARK =
+  /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports.ts";
 import type { Page, Passage, WebPages } from "#core/services.ts";
-import { readContentType } from "./content-type.ts";
+import { kindOf, readContentType, typeNameOf } from "./content-type.ts";
 import { passagesOf } from "./passages.ts";
 import { selectPassages } from "./rank.ts";
 import type { PageReader } from "./read-page.ts";
@@ -82,8 +82,9 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
   async function readFetched(fetched: FetchedPage, now: Date, signal: AbortSignal): Promise<Page> {
     const { url, headers, bytes, isCut } = fetched;
     const header = headers.get("content-type");
-    const { name } = readContentType(header);
-    if (isCut && name === "application/pdf")
+    const type = readContentType(header);
+    const kind = kindOf(type, bytes);
+    if (isCut && kind === "pdf")
       throw new GoaldError("GOALD_WEB", `The PDF has more than the ${MAX_BYTES} bytes that are read.`, {
         hint: "download_file saves it.",
       });
@@ -91,7 +92,7 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
     return {
       ...readable,
       url,
-      contentType: name,
+      contentType: typeNameOf(type, kind),
       sha256: createHash("sha256").update(bytes).digest("hex"),
       fetchedAt: now.toISOString(),
       remarks: isCut ? [...remarks, `Only the first ${MAX_BYTES} bytes of the page were read.`] : remarks,

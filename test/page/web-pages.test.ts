@@ -1,7 +1,10 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { createHttp } from "#http/http.ts";
 import { createPageReader } from "../../src/page/read-page.ts";
 import { createWebPages, type FetchedPage, type FetchPage } from "../../src/page/web-pages.ts";
+import { createPoliteWeb } from "../../src/web/polite-web.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { startServiceServer } from "../helpers/service-server.ts";
 
 const reader = createPageReader();
 afterAll(() => reader.close());
@@ -99,6 +102,28 @@ describe("a page of the web", () => {
         message: expect.stringMatching(message),
       });
     expect(asked).toHaveLength(3);
+  });
+
+  it("is called what its bytes show where its server does not say", async () => {
+    const { pages } = openSite(() => ({ text: "<!doctype html><p>x", headers: new Headers() }));
+    expect((await pages.read("https://a.example/", signal)).contentType).toBe("text/html");
+  });
+
+  it("is asked for by its mark over real HTTP, politely", async () => {
+    await using site = await startServiceServer(({ path, headers }) => {
+      if (path === "/robots.txt") return { status: 404, body: "" };
+      if (headers["if-none-match"] === '"v1"') return { status: 304, body: "" };
+      return { status: 200, headers: { "content-type": "text/html; charset=shift_jis", etag: '"v1"' }, body: "<p>x" };
+    });
+    const clock = fakeClock({ auto: true });
+    const http = createHttp({}, { allow: [site.origin] });
+    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", keepsToRobots: true });
+    const pages = createWebPages({ fetchPage: web.get, reader, clock });
+    const first = await pages.read(`${site.origin}/a`, signal);
+    await clock.advance(6 * A_MINUTE);
+    expect(await pages.read(`${site.origin}/a`, signal)).toEqual({ ...first, fetchedAt: clock.now().toISOString() });
+    expect(site.requests.map(({ path }) => path)).toEqual(["/robots.txt", "/a", "/a"]);
+    expect(site.requests[2]?.headers).toMatchObject({ "if-none-match": '"v1"', "user-agent": "goald/test" });
   });
 
   it("gives passages for a question", async () => {
