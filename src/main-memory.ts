@@ -7,6 +7,7 @@ import { openTermsFile } from "#config/terms-file.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Embedder, OpenIndex, Store } from "#core/ports.ts";
 import { cachedEmbedder } from "#memory/cached-embedder.ts";
+import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/changed-embedder.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { chooseIndex } from "#memory/index/choose-index.ts";
@@ -18,7 +19,8 @@ import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-mete
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
 
-type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRemoteRows">;
+type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRemoteRows"> &
+  ChangedEmbedderParts["store"];
 
 export interface MemoryParts {
   readonly home: Home;
@@ -48,8 +50,15 @@ export function openMemory(parts: MemoryParts): {
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
   const openIndex = openIndexes(parts, pinecone);
-  const memory = openLongTermMemory({ store, embedder, openIndex, report, ...clock });
-  return { memory: pinecone && keeper ? withRemote(memory, pinecone, embedder, keeper) : memory, embeddings };
+  const current = openLongTermMemory({ store, embedder, openIndex, report, ...clock });
+  // Work in the background has no place in a run that is recorded or played.
+  if (!keeper || tape) return { memory: current, embeddings };
+  const openEarlier = (id: string): RecallingMemory | undefined => {
+    const earlier = earlierEmbedder(id, parts, embeddings);
+    return earlier && openLongTermMemory({ store, embedder: earlier, report, ...clock });
+  };
+  const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report });
+  return { memory: pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed, embeddings };
 }
 
 /** What waits is sent before the end, for a moment; and at the start what removed agents have left there is deleted. */
@@ -123,6 +132,26 @@ function chooseEmbedder({ home, settings, server, report, tape }: MemoryParts, m
   const remote = cachedEmbedder(createOpenAIEmbedder({ ...server, model: models.embedding, ...size, meter, clock }));
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }
+
+/** The embedder that made stored vectors, when it is a model of the server that is set; by the name that its vectors have. */
+function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: EmbeddingMeter): Embedder | undefined {
+  const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
+  const isOurs = model === undefined || model.startsWith("transformers:") || /^hash-v\d+$/.test(model);
+  if (isOurs || settings.embedder === "offline") return undefined;
+  return cachedEmbedder(
+    createOpenAIEmbedder({
+      ...server,
+      model,
+      dimensions: Number(size),
+      asksDimensions: CHOOSES_SIZE.test(model),
+      meter,
+      clock: systemClock,
+    }),
+  );
+}
+
+/** Models that are asked for a number of dimensions; others would refuse to be. */
+const CHOOSES_SIZE = /(?:^|\/)text-embedding-3/;
 
 /** Where `npm install -g` puts packages: beside this Node, and where the environment says. */
 function globalFolders(): readonly string[] {

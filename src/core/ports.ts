@@ -289,6 +289,18 @@ export interface Store {
     embedder: string,
     vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
+  /** How many vectors of a namespace each embedder made. */
+  vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>>;
+  /** Vectors of an embedder to come, beside those in use: the ids of the rows that have one. */
+  nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]>;
+  /** None for a row that is not there or was forgotten. Durable when resolved. */
+  saveNextVectors(
+    namespace: string,
+    embedder: string,
+    vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
+  ): Promise<void>;
+  /** They take the place of those in use, all at once; what other embedders were to bring is dropped. */
+  adoptNextVectors(namespace: string, embedder: string): Promise<void>;
   /** Namespaces of which something may lie in this index, those of removed agents too. */
   remoteNamespaces(index: string): Promise<readonly string[]>;
   /** A page of what may lie there, with id > `after`, in the order of ids; fewer than `limit` means the end. */

@@ -20,6 +20,8 @@ export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | 
   readonly model: string;
   /** Asked of the server, and then expected of it. Without it the first answer decides. */
   readonly dimensions?: number;
+  /** False: they are expected, and not asked for. */
+  readonly asksDimensions?: boolean;
   /** For one batch. Default: 2 minutes. */
   readonly timeoutMs?: number;
   /** Lets requests through and counts what they take; without it all may be asked. */
@@ -101,7 +103,8 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
     const tokens = input.reduce((sum, text) => sum + tokensIn(text), 0);
     await settings.meter?.take(tokens);
     const openai = await client();
-    const size = settings.dimensions === undefined ? {} : { dimensions: settings.dimensions };
+    const size =
+      settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
     const body = { model: settings.model, input, encoding_format: "base64" as const, ...size };
     const answer: unknown = await openai.embeddings.create(body, { signal });
     settings.meter?.settle(tokens, tokensSaid(answer) ?? tokens);

@@ -22,6 +22,7 @@ import type {
 } from "#core/ports.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
+import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime } from "./rows.ts";
@@ -97,12 +98,14 @@ export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
   readonly #writer: Writer;
   readonly #remote: RemoteJournal;
+  readonly #nextVectors: NextVectors;
 
   constructor(database: DatabaseSync, path: string, writer: Writer) {
     super(database, path);
     this.#queries = storeQueries(database);
     this.#writer = writer;
     this.#remote = openRemoteJournal(database);
+    this.#nextVectors = openNextVectors(database);
   }
 
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
@@ -147,6 +150,22 @@ export class SqliteStore extends SqliteReader implements Store {
     at: string,
   ): Promise<readonly MemoryChanged[]> {
     return this.#writer.write("curate", namespace, changes, key, at);
+  }
+
+  async vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>> {
+    return guarded(this.path, () => this.#nextVectors.counts(namespace));
+  }
+
+  async nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]> {
+    return guarded(this.path, () => this.#nextVectors.ids(namespace, embedder));
+  }
+
+  saveNextVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
+    return this.#writer.write("saveNextVectors", namespace, embedder, vectors);
+  }
+
+  adoptNextVectors(namespace: string, embedder: string): Promise<void> {
+    return this.#writer.write("adoptNextVectors", namespace, embedder);
   }
 
   async remoteNamespaces(index: string): Promise<readonly string[]> {

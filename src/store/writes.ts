@@ -24,6 +24,7 @@ import { openForks } from "./fork.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { noMemory, openNamespaces } from "./memory-rows.ts";
+import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
@@ -44,6 +45,8 @@ export interface Writes {
   deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
   saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
   curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
+  saveNextVectors: NextVectors["save"];
+  adoptNextVectors: NextVectors["adopt"];
   saveRemoteRows: RemoteJournal["save"];
   remove(agent: string): void;
 }
@@ -96,6 +99,7 @@ export function openWrites(database: DatabaseSync): Writes {
      WHERE agent_no = ? AND name = ?`,
   );
   const namespaceNo = openNamespaces(database);
+  const nextVectors = openNextVectors(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
 
   return {
@@ -125,6 +129,8 @@ export function openWrites(database: DatabaseSync): Writes {
 
     curate: openCurations(database),
 
+    saveNextVectors: nextVectors.save,
+    adoptNextVectors: nextVectors.adopt,
     saveRemoteRows: openRemoteJournal(database).save,
     remove: openRemove(database),
   };

@@ -11,6 +11,7 @@ import { commitContract } from "./store-commits.ts";
 import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
+import { nextVectorsContract } from "./store-next-vectors.ts";
 import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
 
@@ -19,6 +20,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   memoryContract(name, make);
   curationContract(name, make);
   remoteContract(name, make);
+  nextVectorsContract(name, make);
   removalContract(name, make);
   forkContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));
