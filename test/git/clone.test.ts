@@ -35,7 +35,7 @@ beforeAll(async () => {
     Array.from({ length: 60 }, (_, at) => ({ path: `f${at}`, text: "x" })),
   );
   // A few hundred bytes on the wire.
-  makeRepository(root, "bomb.git", [{ path: "zeros", text: new Uint8Array(40 * 1024 * 1024) }]);
+  makeRepository(root, "bomb.git", [{ path: "zeros", text: new Uint8Array(4 * 1024 * 1024) }]);
 });
 afterAll(() => rm(root, { recursive: true }));
 
@@ -220,8 +220,8 @@ describe("the same repositories, without the guard", () => {
 describe("the limits of a clone", () => {
   it("hold for files that are not written yet: a few bytes may stand for many", async () => {
     await using server = await serve();
-    const limits = { maxBytes: 10 * 1024 * 1024 };
-    expect(await messageOf(from(server, "bomb.git", { limits }))).toMatch(/^GOALD_GIT .*larger than 10 MB/);
+    const limits = { maxBytes: 2 * 1024 * 1024 };
+    expect(await messageOf(from(server, "bomb.git", { limits }))).toMatch(/^GOALD_GIT .*larger than 2 MB/);
     expect(await readdir(folder)).toEqual([".git"]);
     await rm(join(folder, ".git"), { recursive: true });
     expect(await messageOf(from(server, "many.git", { limits: { maxFiles: 50 } }))).toMatch(/60 files, and 50/);

@@ -29,7 +29,7 @@ export function makeRepository(root: string, name: string, entries: readonly Ent
     }).trim();
   git(["init", "--quiet", "--bare", "--initial-branch=main", "."]);
   git(["config", "uploadpack.allowFilter", "true"]);
-  const tree = writeTree(entries, git);
+  const tree = writeTree(entries, { run: git, blobs: new Map() });
   const commit = git(
     ["hash-object", "-t", "commit", "-w", "--stdin"],
     `tree ${tree}\nauthor ${AUTHOR}\ncommitter ${AUTHOR}\n\nmade\n`,
@@ -38,7 +38,19 @@ export function makeRepository(root: string, name: string, entries: readonly Ent
   return commit;
 }
 
-type Git = (args: readonly string[], input?: string | Uint8Array) => string;
+/** Many files with one text are one blob, and one process. */
+function blobOf(text: string | Uint8Array, git: Git): string {
+  const known = git.blobs.get(text);
+  if (known !== undefined) return known;
+  const hash = git.run(["hash-object", "-w", "--stdin"], text);
+  git.blobs.set(text, hash);
+  return hash;
+}
+
+interface Git {
+  run(args: readonly string[], input?: string | Uint8Array): string;
+  readonly blobs: Map<string | Uint8Array, string>;
+}
 
 function writeTree(entries: readonly Entry[], git: Git): string {
   const byFirst = Map.groupBy(entries, ({ path }) => path.split("/", 1)[0] as string);
@@ -47,11 +59,11 @@ function writeTree(entries: readonly Entry[], git: Git): string {
     if (only.path === first) {
       const mode = MODES[only.kind ?? "file"];
       const type = only.kind === "submodule" ? "commit" : "blob";
-      const hash = only.kind === "submodule" ? only.text : git(["hash-object", "-w", "--stdin"], only.text);
+      const hash = only.kind === "submodule" ? only.text : blobOf(only.text, git);
       return `${mode} ${type} ${hash}\t${first}`;
     }
     const inside = members.map((entry) => ({ ...entry, path: entry.path.slice(first.length + 1) }));
     return `040000 tree ${writeTree(inside, git)}\t${first}`;
   });
-  return git(["mktree", "--missing"], `${lines.join("\n")}\n`);
+  return git.run(["mktree", "--missing"], `${lines.join("\n")}\n`);
 }
