@@ -18,7 +18,7 @@ export default defineCommand({
     },
     required: ["file"],
   },
-  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   effect: "pure",
   needs: ["speech"],
   timeoutMs: 360_000,

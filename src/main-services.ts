@@ -8,18 +8,15 @@ import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports.ts";
-import type { ServiceState, Services } from "#core/services.ts";
+import type { Posts, Repositories, ServiceState, Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
-import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
-import { createRepositories, type RepositoriesParts } from "./git/clone.ts";
 import { findGit } from "./git/find-git.ts";
 import { createPageReader } from "./page/read-page.ts";
 import { createWebPages } from "./page/web-pages.ts";
 import { readVersion } from "./shipped.ts";
 import type { OAuthKeys } from "./social/oauth.ts";
-import { createXPosts } from "./social/x-posts.ts";
 import { createDownloads } from "./web/downloads.ts";
 import { createPoliteWeb } from "./web/polite-web.ts";
 import { createWebSearch } from "./web/search.ts";
@@ -74,10 +71,10 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
     pages: createWebPages({ fetchPage: web.get, reader: createPageReader(), clock }),
     ...(images ? { images: createOpenAIImages({ ...images, http }) } : {}),
     ...(speech ? { speech: createOpenAISpeech({ ...speech, http }) } : {}),
-    ...(git ? { repositories: createRepositories(gitParts(settings, git)) } : {}),
+    ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
     search: createWebSearch({ providers: createProviders(settings.search, { http, clock, userAgent }), clock }),
     downloads: createDownloads(web, settings.web.downloadMegabytes * 1_000_000),
-    ...(xKeys ? { posts: createXPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
+    ...(xKeys ? { posts: lazyPosts(settings.twitter.baseUrl, xKeys, http, clock) } : {}),
   };
 }
 
@@ -94,10 +91,36 @@ function serverOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServe
   return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
 }
 
-function gitParts({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): RepositoriesParts {
+/** Loaded with the first clone. */
+function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): Repositories {
   // GitHub takes any name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
-  return { git, allow, key, environment: process.env, isPublic: isPublicAddress, isNeverAllowed };
+  const open = async (): Promise<Repositories> => {
+    const [{ createRepositories }, rules] = await Promise.all([
+      import("./git/clone.ts"),
+      import("#http/public-address.ts"),
+    ]);
+    const { isPublicAddress: isPublic, isNeverAllowed } = rules;
+    return createRepositories({ git, allow, key, environment: process.env, isPublic, isNeverAllowed });
+  };
+  let repositories: Promise<Repositories> | undefined;
+  return {
+    clone: async (...given) => {
+      repositories ??= open();
+      return (await repositories).clone(...given);
+    },
+  };
+}
+
+/** Loaded with the first post. */
+function lazyPosts(baseUrl: string, keys: OAuthKeys, http: Http, clock: Clock): Posts {
+  let posts: Promise<Posts> | undefined;
+  return {
+    post: async (...given) => {
+      posts ??= import("./social/x-posts.ts").then(({ createXPosts }) => createXPosts({ baseUrl, keys, http, clock }));
+      return (await posts).post(...given);
+    },
+  };
 }
 
 /** All four, or none. */

@@ -19,35 +19,24 @@ describe("a post by the real program", () => {
     await x.asked(1);
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
-    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    const ended = endedWith(0, await goald.run(["resume", "t", "--json"]));
     expect(x.requests).toHaveLength(1);
+    expect(x.violations).toEqual([]);
     const { log, problems } = await lookInto(goald);
     const [sent] = log.filter((event) => event.type === "command-finished");
     expect(sent).toMatchObject({ observation: { status: "unknown", text: expect.stringContaining("Look before") } });
     expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("Look before you repeat"))).toBe(true);
     expect(problems).toEqual([]);
-  });
-
-  it("leaves no key in anything that is kept, and none in what the model reads", async () => {
-    await using x = await startXServer();
-    await using server = await startOpenAIServer({ reply: model, embeddings: null });
-    const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", GOALD_TWITTER_BASE_URL: x.origin };
-    await using goald = await makeGoald({ ...env, ...X_ENVIRONMENT });
-    const ended = endedWith(0, await goald.run(RUN));
-    expect(x.posts).toEqual(["Hello"]);
-    const names = await readdir(goald.home, { recursive: true, withFileTypes: true });
-    const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-    const texts = await Promise.all(files.map((file) => readFile(file, "latin1")));
-    const all = [...texts, ended.stdout, ended.stderr, JSON.stringify(server.chats)].join("\n");
+    // No key is in anything that is kept, said, or read by the model.
+    const all = [await keptIn(goald.home), ended.stdout, ended.stderr, JSON.stringify(server.chats)].join("\n");
     expect(all).toContain("send_tweet");
     for (const secret of Object.values(X_ENVIRONMENT)) expect(all).not.toContain(secret);
   });
-
-  it("is not offered to the model as long as a key is missing", async () => {
-    await using server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
-    const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" };
-    await using goald = await makeGoald({ ...env, ...X_ENVIRONMENT, TW_ACCESS_TOKEN_SECRET: undefined });
-    endedWith(0, await goald.run(RUN));
-    expect(JSON.stringify(server.chats)).not.toContain("send_tweet");
-  });
 });
+
+/** Everything below the home, as text. */
+async function keptIn(home: string): Promise<string> {
+  const names = await readdir(home, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return (await Promise.all(files.map((file) => readFile(file, "latin1")))).join("\n");
+}
