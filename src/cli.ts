@@ -79,7 +79,8 @@ function buildProgram(bind: Bind): Command {
   program
     .command("demo")
     .description("a recorded agent at work: no key and no network needed")
-    .addHelpText("before", "Examples:\n  goald demo\n  goald demo --json\n")
+    .option("--record <file>", "write all that came from outside into a file, for goald replay")
+    .addHelpText("before", "Examples:\n  goald demo\n  goald demo --json\n  goald demo --record demo.ndjson\n")
     .action(bind(async (_args, options) => (await import("./verbs/demo.ts")).demoVerb(options)));
   explainVerbs(program);
   return program;

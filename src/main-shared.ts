@@ -9,6 +9,7 @@ import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
+import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Catalogue } from "./main-catalogue.ts";
@@ -32,9 +33,9 @@ export function openShared(
   { replySchema }: Catalogue,
   store: Store,
   report: (problem: string) => void,
-  tape?: Tape,
+  { tape, throughHttp = (http) => http }: { readonly tape?: Tape; readonly throughHttp?: (http: Http) => Http } = {},
 ): Shared {
-  const open = () => openHttp(settings);
+  const open = () => throughHttp(openHttp(settings));
   const http = tape?.http(open) ?? open();
   const server = serverOf(settings, http);
   const { concurrency, requestsPerMinute } = settings.daemon;
@@ -95,3 +96,6 @@ function serverOf(settings: Settings, http: Http) {
 }
 
 const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });
+
+/** Servers on the usual local ports; found, never used unasked. */
+export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());

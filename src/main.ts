@@ -20,10 +20,9 @@ import type { AgentState } from "#core/state.ts";
 import type { ForegroundParts } from "#daemon/foreground.ts";
 import { createPrepare } from "#daemon/perform.ts";
 import { writeReport } from "#daemon/write-report.ts";
-import { createHttp } from "#http/http.ts";
+import type { Http } from "#http/http.ts";
 import { removeStrayIndexes } from "#memory/index/index-folders.ts";
 import { rememberStep } from "#memory/remember.ts";
-import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
@@ -47,6 +46,7 @@ export interface Host extends AsyncDisposable {
   readonly catalogue: Catalogue;
   /** What its commands find set up. */
   readonly services: ServiceStates;
+  readonly throughHttp: (http: Http) => Http;
   /** What all agents of the host use together, made when the first one asks. */
   shared(report: (problem: string) => void): Shared;
   /** Reads commands and words again, and takes these settings. Throws as `openHost` does, and changes nothing then. */
@@ -59,6 +59,8 @@ export interface HostOptions {
   readonly socket?: string;
   /** Set up for this run, whatever the settings say. */
   readonly services?: ServiceStates;
+  /** What HTTP leaves by, made of the ordinary way out. */
+  readonly throughHttp?: (http: Http) => Http;
 }
 
 /**
@@ -80,7 +82,14 @@ export async function openHost(
   const lock: HostLock = holdHostLock(home.lock, shown);
   try {
     const store = await openGroupStore(home.database);
-    return hostOf(home, settings, log, { catalogue, services }, store, lock);
+    return hostOf(
+      home,
+      settings,
+      log,
+      { catalogue, services, throughHttp: options.throughHttp ?? ((http) => http) },
+      store,
+      lock,
+    );
   } catch (error) {
     lock.release();
     throw error;
@@ -91,7 +100,7 @@ function hostOf(
   home: Home,
   firstSettings: Settings,
   log: Log,
-  first: Pick<Host, "catalogue" | "services">,
+  first: Pick<Host, "catalogue" | "services" | "throughHttp">,
   store: Store,
   lock: HostLock,
 ): Host {
@@ -102,6 +111,7 @@ function hostOf(
     home,
     store,
     log,
+    throughHttp: first.throughHttp,
     get settings() {
       return settings;
     },
@@ -112,7 +122,7 @@ function hostOf(
       return services;
     },
     shared: (report) => {
-      shared ??= openShared(home, settings, catalogue, store, report);
+      shared ??= openShared(home, settings, catalogue, store, report, first);
       sweep ??= removeStray(home, store).catch((thrown) => log.warn(toError(thrown).message));
       return shared;
     },
@@ -166,7 +176,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
   const { registry, commandList, words, readReply, prices, windows } = host.catalogue;
   const { report: tell, tape } = options;
   const { model, memory, services } = tape
-    ? openShared(home, settings, host.catalogue, store, tell, tape)
+    ? openShared(home, settings, host.catalogue, store, tell, { tape, throughHttp: host.throughHttp })
     : host.shared(tell);
   const known: Tape["value"] = tape?.value ?? ((_name, compute) => compute());
   const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
@@ -231,9 +241,6 @@ async function report({ store }: Host, row: AgentRow, folder: string, redact: (t
   const current = await store.agent(row.id);
   if (current) await writeReport(current, { store, hosted: false, workspace, redact });
 }
-
-/** Servers on the usual local ports; found, never used unasked. */
-export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
   const { maxBadReplies, maxModelFailures } = settings.limits;

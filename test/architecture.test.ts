@@ -112,7 +112,7 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   // A listener on loopback that plays a recorded model; no client.
-  room("src/demo/*.ts", CORE, UTIL, "#cassette/.+", "node:http", "node:crypto"),
+  withTypes(room("src/demo/*.ts", CORE, UTIL, "#cassette/.+", "node:http", "node:crypto"), "#http/http\\.ts"),
   // What a person or a program reads about agents: rows, states and events in, views out. Pure.
   room(
     "src/views/*.ts",

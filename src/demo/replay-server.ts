@@ -12,8 +12,14 @@ import type { ExchangeLine, ExchangeResponse } from "#cassette/format.ts";
 import { asStream, isCompletion } from "./as-stream.ts";
 
 export interface ReplayServer extends AsyncDisposable {
+  /** Of the model. */
   readonly baseUrl: string;
+  /** Where everything else is asked: configured servers by their own paths, pages of the web by `webPath`. */
+  readonly origin: string;
 }
+
+/** Where the answer that was recorded for an address of the web is found. */
+export const webPath = (url: string): string => `/web/${encodeURIComponent(url)}`;
 
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
@@ -21,7 +27,7 @@ export async function startReplayServer(exchanges: readonly ExchangeLine[]): Pro
   const answered = new Map<string, ExchangeLine>();
   const waiting = new Map<string, ExchangeLine[]>();
   for (const exchange of exchanges) {
-    const path = new URL(exchange.request.url).pathname;
+    const path = pathOf(exchange.request.url);
     waiting.set(path, [...(waiting.get(path) ?? []), exchange]);
   }
   const server = createServer((request, response) => {
@@ -35,6 +41,7 @@ export async function startReplayServer(exchanges: readonly ExchangeLine[]): Pro
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
+    origin: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -63,6 +70,12 @@ export async function startReplayServer(exchanges: readonly ExchangeLine[]): Pro
     if (exchange) answered.set(hash, exchange);
     return exchange;
   }
+}
+
+/** Servers that were asked on this machine stand here under their own paths. */
+function pathOf(recorded: string): string {
+  const { hostname, pathname, href } = new URL(recorded);
+  return hostname === "127.0.0.1" ? pathname : webPath(href);
 }
 
 /** As a stream where one is asked for, whatever was asked for when it was recorded. */

@@ -10,7 +10,7 @@ import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { type ConnectionChoice, chooseConnection, saveKey } from "#terminal/connect.ts";
 import { clean } from "#util/clean.ts";
-import { findServers } from "../main.ts";
+import { findServers } from "../main-shared.ts";
 import { demoVerb } from "./demo.ts";
 import { type GlobalOptions, type House, netsFor } from "./house.ts";
 

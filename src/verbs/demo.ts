@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { activeFrame } from "#core/state.ts";
+import { throughRecording } from "#demo/recorded-web.ts";
 import { readRecording } from "#demo/recording.ts";
 import { startReplayServer } from "#demo/replay-server.ts";
 import { isHostHeld } from "#store/host-lock.ts";
@@ -14,20 +15,31 @@ import { openHost } from "../main.ts";
 import { ROOT_FOLDER } from "../shipped.ts";
 import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { type GlobalOptions, type House, openHouse } from "./house.ts";
+import { openRecording } from "./recording.ts";
 
-export async function demoVerb(options: GlobalOptions): Promise<number> {
+export interface DemoOptions extends GlobalOptions {
+  /** File that it is recorded into, like any run. */
+  readonly record?: string;
+}
+
+export async function demoVerb(options: DemoOptions): Promise<number> {
   const recording = readRecording(join(ROOT_FOLDER, "config", "demo", "recording.ndjson"));
   await using server = await startReplayServer(recording.exchanges);
   const { house, own } = await openFreeHouse(options, {
     "openai.baseUrl": server.baseUrl,
     "openai.apiKey": "demo-needs-no-key",
+    "search.searxng.baseUrl": server.origin,
     ...AS_RECORDED,
   });
   const { talk } = house;
   try {
-    await using host = await openHost(house.home, house.settings, await openHouseLog(house));
+    await using host = await openHost(house.home, house.settings, await openHouseLog(house), {
+      role: "foreground",
+      services: SET_UP,
+      throughHttp: (http) => throughRecording(http, server.origin),
+    });
     talk.say(
-      "A demo: the model's side is a recording, played by a server on this machine. The loop, the files and the memory are real.",
+      "A demo: what the model, the search and the web answer is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
     );
     const at = new Date().toISOString();
     const { name, role, goals } = recording;
@@ -37,7 +49,9 @@ export async function demoVerb(options: GlobalOptions): Promise<number> {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     }
-    const { state, exitCode } = await hostAgent(host, row, house);
+    const taken = openRecording(options, house);
+    using recorder = taken?.recorder;
+    const { state, exitCode } = await hostAgent(host, row, taken?.house ?? house, { recorder });
     if (activeFrame(state).phase.kind === "resting") talk.say(next(own.envFile));
     return exitCode;
   } finally {
@@ -61,9 +75,15 @@ async function openFreeHouse(
   return { house: await openHouse({ ...asked, home: folder }, flags), own: house.home };
 }
 
+const SET_UP = { advisor: { ready: true }, pages: { ready: true }, search: { ready: true } } as const;
+
 /** The recording fits these settings; those of a person's own agents may be any. */
 const AS_RECORDED = {
   "models.smart": "recording",
+  "models.fast": "recording",
+  "search.providers": "searxng",
+  // Its sites are of this machine, and have no rules for guests.
+  "web.robots": false,
   embedder: "offline",
   contextTokens: null,
   promptTokens: 32_000,

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -290,13 +291,21 @@ describe("the demo", () => {
       });
       const { stdout, stderr } = endedWith(0, await goald.run(args));
       expect(stderr).toBe("");
-      expect(stdout.split("\n")[0]).toContain("the model's side is a recording");
+      expect(stdout.split("\n")[0]).toContain("is a recording, played by a server on this machine");
       const written = await goald.read("workspace/foo/recommended_strings.txt");
       expect(written).toContain("1. Solinco Tour Bite");
-      expect(await goald.read("workspace/foo/notes.md")).toContain("Natural gut");
+      // It searched, read two pages of which the navigation is left out, compared them with its files, and says so.
+      expect(written).toContain("https://string-lab.example/tests/polyester-spin");
+      expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
+      const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) => /lab/.test(name));
+      const page = await goald.read(`workspace/foo/pages/${file}`);
+      expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
+      expect(page).not.toMatch(/cookies|Log in|tracker/);
+      expect(stdout).toContain("4 results from searxng.");
+      expect(stdout).toContain('- p1: "Tour Bite turned the ball most, as its four sharp edges promise."');
       expect(stdout).toContain("Reply not usable:");
       expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
-      expect(stdout).toMatch(/\n12 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
+      expect(stdout).toMatch(/\n13 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
       expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
         /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
       );

@@ -294,3 +294,18 @@ const completion = (content: string): object => ({
   ],
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
 });
+
+describe("the demo, recorded while it plays", () => {
+  it("is played again without a network: what it searched and browsed too, to the same state and files", async () => {
+    await using goald = await makeGoald();
+    const demo = endedWith(0, await goald.run(["demo", "--record", "demo.ndjson"]));
+    const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
+    const exchanges = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "exchange");
+    expect(exchanges).toHaveLength(18);
+    const replayed = endedWith(
+      0,
+      await goald.run(["replay", recorded(goald, "demo.ndjson"), "--json"], { imports: NO_NETWORK }),
+    );
+    expect(resultOf(replayed)).toMatchObject({ state });
+  });
+});

@@ -19,7 +19,11 @@ describe("the demo's recording", () => {
     const { name, files, exchanges } = readRecording("config/demo/recording.ndjson");
     expect(name).toBe("Foo");
     expect(files.map(({ path }) => path)).toContain("reviews/natural-gut.md");
-    expect(exchanges.every(({ request }) => request.url.endsWith("/v1/chat/completions"))).toBe(true);
+    const [model, ...others] = [/\/v1\/chat\/completions$/, /\/search\?q=/, /^https:\/\/[\w-]+\.example\//].map(
+      (pattern) => exchanges.filter(({ request }) => pattern.test(request.url)).length,
+    );
+    expect([model, ...others]).toEqual([15, 1, 2]);
+    expect(exchanges).toHaveLength(18);
   });
 
   it("does not play on for a request that does not show what the model went by", async () => {

@@ -86,6 +86,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     required: { ...ofModelCall, code: string, message: string, retryAt: timeOrNull },
     optional: {
       changed: { const: true },
+      outage: { const: true },
       fallback: {
         type: "object",
         additionalProperties: false,
@@ -107,7 +108,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       effect: { enum: ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"] },
       annotations,
     },
-    optional: { prepared: {} },
+    optional: { prepared: {}, reserved: closed({ tokens: count, usd: usdOrNull }) },
   },
   "call-interrupted": { required: { ...ofCall, epoch: positive } },
   "repetition-noticed": { required: { step: positive, callId: ofCall.callId, count: positive }, optional: { call } },
@@ -116,7 +117,11 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   },
   "command-finished": {
     required: { ...ofCall, observation, durationMs: count },
-    optional: { reconciled: { const: true }, closesTurn: { const: true } },
+    optional: {
+      reconciled: { const: true },
+      closesTurn: { const: true },
+      spent: closed({ usage, costUsd: usdOrNull, modelCalls: positive }),
+    },
   },
   "approvals-granted": { required: { count: positive } },
   "message-received": { required: { from: string, text } },
