@@ -128,11 +128,11 @@ function changeQueries(database: DatabaseSync) {
          ON newer.agent_no = row.agent_no AND newer.name = row.superseded_by
        WHERE row.agent_no = ? AND row.key = ? AND (
          (row.forgotten IS NULL AND row.superseded_by IS NULL) OR row.forgotten = 'person' OR newer.trust = 'person')
-       ORDER BY row.change DESC LIMIT 1`,
+       ORDER BY +row.change DESC LIMIT 1`, // "+": else the rows are searched in that order, all of them
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
-      `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1) + 1 AS made,
+      `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1 AND made IS NOT NULL) + 1 AS made,
          coalesce((SELECT head FROM agent WHERE no = ?1), 0) AS seq`,
     ),
     pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${change} WHERE agent_no = ?1 AND name = ?2`),

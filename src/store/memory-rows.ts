@@ -52,6 +52,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_name ON memory (agent_no, name);
 CREATE UNIQUE INDEX memory_change ON memory (agent_no, change);
 CREATE INDEX memory_event ON memory (agent_no, seq, ordinal) WHERE ordinal IS NOT NULL;
+CREATE UNIQUE INDEX memory_made ON memory (agent_no, made) WHERE made IS NOT NULL;
 CREATE INDEX memory_key ON memory (agent_no, key) WHERE key IS NOT NULL;
 
 CREATE TABLE curation (                     -- what people changed in a namespace: a chain of its own

@@ -18,6 +18,9 @@ export interface Changer extends AsyncDisposable {
   change(namespace: string, changes: readonly MemoryChange[]): Promise<readonly MemoryChanged[]>;
 }
 
+/** Of one call: its body has at most a megabyte, and a character as many as six bytes. */
+const MAX_CHANGES = 200;
+const MAX_CHARS = 120_000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 200;
 
@@ -38,6 +41,24 @@ export async function changeMemory(
   await using changer = await openChanger(house);
   return changer.change(namespace, changes);
 }
+
+/** In units that a host takes in one call. */
+export function* inUnits<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Generator<readonly Item[]> {
+  let unit: Item[] = [];
+  let length = 0;
+  for (const item of items) {
+    if (unit.length >= MAX_CHANGES || (unit.length > 0 && length + lengthOf(item) > MAX_CHARS)) {
+      yield unit;
+      unit = [];
+      length = 0;
+    }
+    unit.push(item);
+    length += lengthOf(item);
+  }
+  if (unit.length > 0) yield unit;
+}
+
+export const lengthOfChange = (change: MemoryChange): number => (change.op === "add" ? change.text.length : 0);
 
 async function throughHost({ home }: House): Promise<Changer | undefined> {
   const client = await findHost(home, { version: readVersion() });

@@ -10,14 +10,12 @@ import type { MemoryRow } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
 import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
 import { openPages } from "../main-shared.ts";
-import { type Changer, openChanger } from "./change-memory.ts";
+import { type Changer, inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
 import { counted, type House, openHouse } from "./house.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "./ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
 import { readStore } from "./reading.ts";
 
-/** In one unit; a file may take several. */
-const MAX_CHANGES = 200;
 const MAX_SHOWN = 10;
 
 interface Ingestion {
@@ -125,8 +123,7 @@ async function forget(source: string, work: Ingestion): Promise<void> {
 }
 
 async function apply({ changes, ...counts }: Plan, { changer, space, sums }: Ingestion): Promise<void> {
-  for (let at = 0; at < changes.length; at += MAX_CHANGES)
-    await changer.change(space.namespace, changes.slice(at, at + MAX_CHANGES));
+  for (const unit of inUnits(changes, lengthOfChange)) await changer.change(space.namespace, unit);
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }
 

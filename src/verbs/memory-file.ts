@@ -11,7 +11,7 @@ import { isLive, namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
 import { identityOf } from "#views/memory-view.ts";
-import { openChanger } from "./change-memory.ts";
+import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
 import { type House, openHouse } from "./house.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
 import { reading, readStore } from "./reading.ts";
@@ -62,8 +62,6 @@ export async function importMemories(name: string, file: string, options: Import
   }
 }
 
-const BATCH = 200;
-
 /** Returns how many were not there. */
 async function addLines(lines: readonly GivenLine[], space: Space, house: House): Promise<number> {
   const { namespace } = space;
@@ -80,8 +78,7 @@ async function addLines(lines: readonly GivenLine[], space: Space, house: House)
   const fresh = lines.filter((line) => !isKnown(line));
   await using changer = await openChanger(house);
   let added = 0;
-  for (let at = 0; at < fresh.length; at += BATCH) {
-    const batch = fresh.slice(at, at + BATCH);
+  for (const batch of inUnits(fresh, ({ change }) => lengthOfChange(change))) {
     const changed = await changer.change(
       namespace,
       batch.map(({ change }) => change),

@@ -86,7 +86,7 @@ export function piecesOf({ name, text, format }: Pick<Source, "name" | "text" | 
   return chunkText(whole, { maxChars: TEXT_CHARS, overlapChars: OVERLAP_CHARS, format })
     .filter((chunk) => chunk.text.trim() !== "")
     .map(({ text: words, headings, lead }) => {
-      const head = oneLine([title, ...headings].join(" > "), HEAD_CHARS);
+      const head = oneLine(clean([title, ...headings].join(" > ")), HEAD_CHARS);
       const said = words.trim();
       return head.length + 1 + lead.length + said.length <= MAX_CHARS ? `${head}\n${lead}${said}` : `${head}\n${said}`;
     });
