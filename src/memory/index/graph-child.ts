@@ -56,7 +56,7 @@ export class GraphChild {
     // One that could not be started has no exit.
     this.#process.on("error", () => resolve());
     void promise.then(() => {
-      this.kill();
+      this.#process.kill("SIGKILL");
       this.#rejectAll();
       if (!this.#isStopping) onDeath();
     });
@@ -79,7 +79,7 @@ export class GraphChild {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#pending.get(id)?.reject(unavailable(`did not answer in ${limitMs} ms`));
-        if (name !== "search") this.kill();
+        if (name !== "search") void this.kill();
       }, limitMs);
       const done = () => {
         clearTimeout(timer);
@@ -105,15 +105,17 @@ export class GraphChild {
     });
   }
 
-  kill(): void {
+  /** Resolves when it is gone, and its owner has been told. */
+  kill(): Promise<void> {
     this.#process.kill("SIGKILL");
+    return this.#exited;
   }
 
   /** Ends it; what it was doing is lost. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#process.connected) this.#process.disconnect();
-    const timer = setTimeout(() => this.kill(), STOP_MS);
+    const timer = setTimeout(() => void this.kill(), STOP_MS);
     await this.#exited;
     clearTimeout(timer);
     this.#rejectAll();

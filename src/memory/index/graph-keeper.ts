@@ -7,7 +7,7 @@
 import { toError } from "#core/errors.ts";
 import { GraphChild } from "./graph-child.ts";
 import type { GraphCounts, GraphScope } from "./graph-messages.ts";
-import { hasTooManyDead, isKeepingDue } from "./graph-rules.ts";
+import { hasTooManyDead, isKeepingDue, NOTHING } from "./graph-rules.ts";
 import { type Rows, UnsentRows } from "./unsent-rows.ts";
 
 /** Rows that a caller can compare one by one in less time than a scan takes. */
@@ -20,8 +20,6 @@ const MAX_LATE_ANSWERS = 3;
 const LAST_KEEP_MS = 20_000;
 /** Candidates beyond the asked number: of equals the newest is to be found. */
 const SPARE_CANDIDATES = 16;
-
-const NOTHING: GraphCounts = { live: 0, dead: 0, unkept: 0 };
 
 export interface GraphKeeperOptions {
   readonly scope: GraphScope;
@@ -99,7 +97,7 @@ export class GraphKeeper {
       return found;
     } catch {
       this.#lateAnswers++;
-      if (this.#lateAnswers >= MAX_LATE_ANSWERS) this.#child?.kill();
+      if (this.#lateAnswers >= MAX_LATE_ANSWERS) void this.#child?.kill();
       return undefined;
     }
   }
@@ -110,7 +108,7 @@ export class GraphKeeper {
     clearTimeout(this.#restart);
     if (this.#phase === "opening") await this.#rest();
     await this.#work;
-    if (this.#counts.unkept > 0) await this.#keep(LAST_KEEP_MS);
+    await this.#keep(LAST_KEEP_MS);
     await this.#rest("off");
   }
 
@@ -122,9 +120,14 @@ export class GraphKeeper {
       this.#start();
     }
     this.#idle?.refresh();
-    this.#work ??= this.#catchUp().finally(() => {
+    this.#begin(() => this.#catchUp());
+  }
+
+  /** One thing at a time; what came meanwhile follows. */
+  #begin(act: () => Promise<void>): void {
+    this.#work ??= act().finally(() => {
       this.#work = undefined;
-      if (this.#unsent.isLotWaiting) this.#wake();
+      if (this.#phase === "opening" || this.#unsent.isLotWaiting) this.#wake();
     });
   }
 
@@ -153,7 +156,7 @@ export class GraphKeeper {
           return;
         }
       } catch {
-        child.kill();
+        await child.kill();
         return;
       }
     }
@@ -185,6 +188,7 @@ export class GraphKeeper {
 
   /** Meanwhile the process answers nothing else. */
   async #keep(limitMs?: number): Promise<void> {
+    if (this.#counts.unkept === 0) return;
     const phase = this.#phase;
     if (phase === "ready") this.#phase = "filling";
     this.#counts = { ...this.#counts, unkept: 0 };
@@ -201,11 +205,7 @@ export class GraphKeeper {
       this.#idle?.refresh();
       return;
     }
-    this.#work = this.#keep()
-      .then(() => this.#rest())
-      .finally(() => {
-        this.#work = undefined;
-      });
+    this.#begin(() => this.#keep().then(() => this.#rest()));
   }
 
   async #rest(phase: "resting" | "off" = "resting"): Promise<void> {

@@ -1,6 +1,8 @@
 /** graph-rules.ts -- when a graph is worth keeping on disk, and when it is worth making anew. */
 import type { GraphCounts } from "./graph-messages.ts";
 
+export const NOTHING: GraphCounts = { live: 0, dead: 0, unkept: 0 };
+
 /** Dead vectors among all, above which the graph is made anew. */
 const MAX_DEAD_SHARE = 0.25;
 const MIN_DEAD = 256;

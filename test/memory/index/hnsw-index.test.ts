@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -161,6 +161,19 @@ describe("the process of a graph", () => {
     expect(lives(pid)).toBe(false);
   });
 
+  it("rests when nobody asks for a while, and is back with what was kept when somebody does", async () => {
+    const folder = await newFolder();
+    const index = open(DIMENSIONS, { folder, idleMs: 50, waits: false });
+    await fill(index);
+    await until(() => existsSync(join(folder, "1.json")) && index.keeper.pid === undefined);
+    expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
+    expect(index.keeper.pid).toBeGreaterThan(0);
+    await until(() => index.keeper.pid === undefined);
+    // Nothing had to be added, so nothing had to be kept.
+    expect((await readdir(folder)).sort()).toEqual(["1.graph", "1.json", "1.keys"]);
+    expect(index.reports).toEqual([]);
+  });
+
   it("ends with its parent, even with one that is killed", async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, "graph-owner.child.ts")], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -171,6 +184,34 @@ describe("the process of a graph", () => {
     expect(lives(pid)).toBe(true);
     child.kill("SIGKILL");
     await until(() => !lives(pid));
+  });
+});
+
+describe("a machine without hnswlib-node", () => {
+  it("is searched exactly, and that is said once", async () => {
+    const folder = await newFolder();
+    for (const name of ["core", "memory", "util"])
+      await cp(`src/${name}`, join(folder, "src", name), { recursive: true });
+    await cp("package.json", join(folder, "package.json"));
+    const program = join(folder, "ask.ts");
+    await writeFile(
+      program,
+      `import { chooseIndex } from "#memory/index/choose-index.ts";
+       const reports: string[] = [];
+       const open = chooseIndex("hnsw", { folder: null, report: (problem) => reports.push(problem) });
+       const index = open({ namespace: "foo", embedder: "e", dimensions: 2 });
+       for (let slot = 0; slot < 9; slot++) await index.add(slot, Float32Array.of(slot, 1));
+       for (let time = 0; time < 100 && reports.length === 0; time++) await new Promise((done) => setTimeout(done, 20));
+       await index.add(9, Float32Array.of(9, 1));
+       const [best] = await index.search(Float32Array.of(9, 1), 1);
+       await index.close();
+       console.log(JSON.stringify({ best: best?.slot, reports }));`,
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    expect(JSON.parse(stdout)).toEqual({
+      best: 9,
+      reports: [expect.stringMatching(/searches without hnswlib-node, which cannot be loaded.*Cannot find package/)],
+    });
   });
 });
 
