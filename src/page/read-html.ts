@@ -27,26 +27,28 @@ const MIN_SHARE = 0.25;
 const MAX_PARSED_DEPTH = 3_000;
 
 export function readHtml(html: string, url: string): Readable {
-  const { marks, depth } = measure(html);
+  const tree = shortenBlanks(dropScripts(html));
+  const { marks, depth } = measure(tree);
   if (marks > MAX_MARKS)
     return readPlainly(html, url, "The page has very many parts: all of its text, without its structure.");
   if (depth > MAX_PARSED_DEPTH)
     return readPlainly(html, url, "The page is nested very deeply: all of its text, without its structure.");
   try {
-    return readTree(shortenBlanks(html), url);
+    return readTree(tree, url, html);
   } catch {
     return readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.");
   }
 }
 
-function readTree(html: string, url: string): Readable {
+/** `page`: with its scripts. */
+function readTree(html: string, url: string, page: string): Readable {
   const { document, isFlattened } = prepare(html);
   const base = baseOf(document, url);
   const allLinks = linksIn(document.body, base);
   const title = titleOf(document);
   const visibleChars = charsOf(document.body);
   const main = findMainPart(document);
-  const remarks = remarksOn(html, visibleChars);
+  const remarks = remarksOn(page, visibleChars);
   const next = visibleChars < MIN_CHARS ? refreshOf(document, base) : undefined;
   if (next) remarks.push(`The page leads on to ${next}.`);
   if (isFlattened) remarks.push("The page is nested very deeply; what lies deepest has lost its structure.");
@@ -99,6 +101,22 @@ function refreshOf(document: Document, base: string): string | undefined {
   const content = document.querySelector("meta[http-equiv=refresh i]")?.getAttribute("content") ?? "";
   const target = /^[\s\d.]{0,20}[;,]\s{0,20}(?:url\s{0,20}=\s{0,20})?["']?([^"']{1,1000})/i.exec(content)?.[1];
   return target === undefined ? undefined : resolveLink(target, base);
+}
+
+/** What programs say in a page counts for nothing, and would be taken for its parts. One that is not closed stays. */
+function dropScripts(html: string): string {
+  const parts: string[] = [];
+  const open = /<(script|style)\b/gi;
+  let kept = 0;
+  for (let found = open.exec(html); found; found = open.exec(html)) {
+    const close = new RegExp(`</${found[1]}\\b[^>]{0,100}>`, "gi");
+    close.lastIndex = found.index;
+    if (!close.exec(html)) break;
+    parts.push(html.slice(kept, found.index));
+    kept = close.lastIndex;
+    open.lastIndex = kept;
+  }
+  return parts.join("") + html.slice(kept);
 }
 
 /** A run of blanks takes turndown quadratic time; a longer one than this means nothing even in code. */

@@ -153,6 +153,11 @@ describe("a hostile page", () => {
     ["quotes that stay open", `${'<a href="x '.repeat(100_000)}`, /^/],
     ["nothing but angle brackets", "<".repeat(300_000), /^<<</],
     ["300,000 entities", "&amp;".repeat(300_000), /^&&&/],
+    [
+      "an article with a large program in it",
+      `<body><article><h1>T</h1><script>${"if (a && b < c) d();".repeat(50_000)}</SCRIPT ><p>${"Some words, with commas. ".repeat(20)}</article>`,
+      /^##? T\n\nSome words/,
+    ],
     ["a comment that stays open", `words<!--${"-".repeat(500_000)}`, /^words/],
     ["a tag that stays open", `words <b ${"x ".repeat(200_000)}`, /^words/],
     [
