@@ -32,7 +32,7 @@ export async function startSearchServer(
   const violations: string[] = [];
   const queries: string[] = [];
   const { schema, key, query, answer } = SERVICES[name];
-  const check = new Ajv({ strict: false }).compile(schema);
+  const check = checkOf(schema);
   const server = await startServiceServer((request, index) => {
     const asked = read(request);
     if (key && request.headers[key[0]] !== key[1]) return { status: 401, body: { detail: `Wrong key ${SEARCH_KEY}` } };
@@ -46,6 +46,10 @@ export async function startSearchServer(
   const { origin, requests } = server;
   return { origin, requests, violations, queries, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
+
+const ajv = new Ajv({ strict: false });
+/** Compiled once for each schema. */
+const checkOf = (schema: object) => ajv.compile(schema);
 
 interface Asked {
   readonly method: string;
