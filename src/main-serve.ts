@@ -19,6 +19,7 @@ import { createStepLog } from "#daemon/log-step.ts";
 import { createLoopMeter } from "#daemon/loop-meter.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
 import { removeIndexes } from "#memory/index/index-folders.ts";
+import { priceOf } from "#model/prices.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#server/server.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimitMs } from "#views/agent-view.ts";
@@ -191,8 +192,10 @@ function createStatus(
 ): (agents: DaemonStatus["agents"]) => Omit<DaemonStatus, "stopping" | "followers"> {
   const startedAt = systemClock.now().toISOString();
   return (agents) => {
-    const { gate } = host.shared((problem) => problems.tell("", problem));
-    const { daemon, openai } = host.settings;
+    const { gate, embeddings } = host.shared((problem) => problems.tell("", problem));
+    const { daemon, openai, models } = host.settings;
+    const taken = embeddings.read();
+    const price = priceOf(models.embedding, openai.baseUrl, host.catalogue.prices);
     return {
       pid: process.pid,
       version: readVersion(),
@@ -212,6 +215,11 @@ function createStatus(
           closedUntil: gate.closedUntil?.toISOString() ?? null,
         },
       ],
+      embeddings: {
+        model: models.embedding,
+        ...taken,
+        usd: price ? (taken.tokens * price.input) / 1_000_000 : null,
+      },
       problems: problems.all,
     };
   };

@@ -43,6 +43,13 @@ export interface DaemonStatus {
     /** ISO time until which the server asked not to be called; null when it may be. */
     readonly closedUntil: string | null;
   }[];
+  /** What embeddings of memory have taken today (UTC), over all agents; null dollars: their price is not known. */
+  readonly embeddings: {
+    readonly model: string;
+    readonly tokens: number;
+    readonly tokensPerDay: number | null;
+    readonly usd: number | null;
+  };
   /** Clients that follow an event stream. */
   readonly followers: number;
   /** What works less well than it should, each a sentence. */

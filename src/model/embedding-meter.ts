@@ -95,6 +95,7 @@ export function createEmbeddingMeter(parts: EmbeddingMeterParts): EmbeddingMeter
       if (!isPlayed && Number.isFinite(taken) && taken >= 0 && taken !== estimated) count(taken - estimated);
     },
     read() {
+      reading ??= readOnce();
       turnPages();
       return { tokens, tokensPerDay };
     },

@@ -144,6 +144,7 @@ export const DaemonStatus = open({
   eventLoopDelayMs: open({ p50: amount, p99: amount, max: amount }),
   rssBytes: count,
   modelServers: listOf(open({ origin: text, limit: count, active: count, queued: count, closedUntil: nullable(time) })),
+  embeddings: open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
   followers: count,
   problems: listOf(text),
 });

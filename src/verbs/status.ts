@@ -95,6 +95,8 @@ function describe(told: DaemonStatus, socket: string): string {
     ["event loop", `delay p50 ${ms(delay.p50)}, p99 ${ms(delay.p99)}, max ${ms(delay.max)} in the last minute`],
     ["memory", `${Math.round(told.rssBytes / MEBIBYTE)} MB`],
     ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),
+    // An older daemon does not tell.
+    ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
     ...told.problems.map((problem) => ["problem", problem] as const),
   ];
   const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", going down" : ""}`;
@@ -104,6 +106,12 @@ function describe(told: DaemonStatus, socket: string): string {
 function describeServer({ origin, active, limit, queued, closedUntil }: DaemonStatus["modelServers"][number]): string {
   const closed = closedUntil === null ? "" : `; asked not to be called until ${closedUntil}`;
   return `${origin}: ${active} of at most ${limit} calls under way, ${queued} queued${closed}`;
+}
+
+function describeEmbeddings({ model, tokens, tokensPerDay, usd }: DaemonStatus["embeddings"]): string {
+  const limit = tokensPerDay === null ? "" : ` of at most ${tokensPerDay}`;
+  const cost = usd === null ? "" : `, ${Number(usd.toFixed(4))} US dollars`;
+  return `${model}: ${tokens}${limit} tokens today${cost}`;
 }
 
 const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;
