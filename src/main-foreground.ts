@@ -11,6 +11,8 @@ import { GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import type { Attended } from "#daemon/attended.ts";
 import type { LiveTextWriter } from "#daemon/live-text.ts";
+import type { Supervisor } from "#daemon/supervise.ts";
+import { systemClock } from "#util/clock.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Host } from "./main.ts";
 import { type Nets, serveHost } from "./main-serve.ts";
@@ -49,16 +51,37 @@ export async function serveForeground(
     },
     limits: LIMITS,
   });
-  for (const { id, wakeAt } of await descendantsOf(attended.id, host.store)) if (wakeAt !== null) supervisor.tell(id);
+  await goOnWithOthers(attended.id, host, supervisor.tell);
   attended.onSent((agents) => agents.forEach(supervisor.tell));
   return {
     close: async () => {
       serving.setStopping();
       await serving.close("The run on the terminal is over.");
+      await letHear(attended.id, host, supervisor);
       await supervisor.drain(GRACE_MS);
       return guests.leave(attended.id);
     },
   };
+}
+
+/** Those that the agent has started, in this process or an earlier one, and that have something to do. */
+async function goOnWithOthers(agent: string, { store }: Host, tell: (agent: string) => void): Promise<void> {
+  const due = new Set(await store.due(systemClock.now().toISOString()));
+  for (const { id, wakeAt } of await descendantsOf(agent, store)) if (wakeAt !== null || due.has(id)) tell(id);
+}
+
+/** What those that it has started were told at last, and that keeps none of them busy: that they stop, or that they are done. */
+async function letHear(agent: string, { store }: Host, supervisor: Supervisor): Promise<void> {
+  const grace = new AbortController();
+  const over = systemClock.sleep(GRACE_MS, grace.signal);
+  for (const { id } of await descendantsOf(agent, store)) {
+    const unheard = await store.inbox(id);
+    const stops = unheard.some(({ message }) => message.type === "halt" || message.type === "end");
+    if (unheard.length === 0 || !(stops || isOver(await stateOf(store, { id })))) continue;
+    supervisor.wake(id);
+    await Promise.race([supervisor.lives.get(id)?.settled(), over]);
+  }
+  grace.abort();
 }
 
 const onTerminal = (what: string): GoaldError =>
@@ -91,7 +114,8 @@ function createGuests({ home, store }: Host): {
     },
     leave: async (attended) => {
       const left: string[] = [];
-      for (const id of new Set([...ids, attended])) if (await isUnfinished(id)) left.push(id);
+      const others = (await descendantsOf(attended, store)).map(({ id }) => id);
+      for (const id of new Set([...ids, ...others, attended])) if (await isUnfinished(id)) left.push(id);
       if (left.length > 0) writeWanted();
       else if (ids.size > 0 && !wasWanted) await rm(wanted, { force: true });
       return left;

@@ -61,8 +61,8 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
   const child = state.children[agent];
   const counted = child ? settle(state, child, event) : state;
   if (!observation) return { ...counted, repetition: null };
-  const told = { ...counted, repetition: null, tainted: true };
   const { status, source, text } = observation;
+  const told = { ...counted, repetition: null, tainted: state.tainted || source === "agent" };
   const from = child ? `${child.name} (${agent})` : agent;
   return withMessage(told, event, { step: state.step, kind: "report", from, status, source, text });
 }

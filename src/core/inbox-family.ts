@@ -70,7 +70,7 @@ function receiveReport(
       ? openCommand(state, phase.callId)
       : undefined;
   if (!open) return [{ ...reported, observation }];
-  const text = `${child.name} (key ${told.agent}) answers:\n`;
+  const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
   const said = typeof observation.text === "string" ? { ...observation, text: text + observation.text } : observation;
   return [
     reported,

@@ -25,6 +25,8 @@ export interface Attended extends Life {
   onCommitted(listener: () => void): void;
   /** It has started these agents, or sent them something. */
   sent(agents: readonly string[]): void;
+  /** It has. */
+  readonly hasSent: boolean;
   /** Told of them; at once of those that were sent something before. */
   onSent(listener: (agents: readonly string[]) => void): void;
   /** Its run is over, with all that follows one. */
@@ -85,6 +87,9 @@ export function createAttended(id: string, clock: Pick<Clock, "now">): Attended 
     sent: (agents) => {
       for (const agent of agents) sent.add(agent);
       tellSent(agents);
+    },
+    get hasSent() {
+      return sent.size > 0;
     },
     onSent: (listener) => {
       tellSent = listener;

@@ -60,6 +60,8 @@ export interface DaemonStatus {
 export interface AgentView {
   readonly id: string;
   readonly name: string;
+  /** Id of the agent that started it; null for a person's. */
+  readonly parent: string | null;
   /** `running`, `interrupted` (no host runs it), `waiting: approval`, `paused: budget`, `completed` … */
   readonly state: string;
   readonly reason: string | null;

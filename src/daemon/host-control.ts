@@ -15,6 +15,7 @@ import { changesOf } from "./change-memory.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "./control.ts";
 import { type ForkParts, forkAgent } from "./fork-agent.ts";
 import { heardNote } from "./heard-note.ts";
+import { requireNoChildren, tellRemoval, withOthers } from "./host-family.ts";
 import { createHostViews, type Found, type HostViewParts } from "./host-views.ts";
 import type { LiveText } from "./live-text.ts";
 
@@ -83,13 +84,11 @@ export function createHostControl(parts: HostControlParts): Control {
   async function pause(name: string, reason: string): Promise<Done> {
     const { row, state } = await find(name);
     if (stands(row, state)) return done(row, "It stands already.");
-    if (!supervisor.lives.get(row.id)?.running) {
-      await supervisor.park(row.id, "person", reason);
-      return done(row, "");
-    }
-    await deliver(row.id, { type: "pause", reason });
-    supervisor.wake(row.id);
-    return done(row, "It finishes its step first.");
+    const isRunning = supervisor.lives.get(row.id)?.running;
+    if (isRunning) await deliver(row.id, { type: "pause", reason });
+    if (isRunning) supervisor.wake(row.id);
+    else await supervisor.park(row.id, "person", reason);
+    return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
   }
 
   async function stop(name: string, graceMs: number): Promise<Done> {
@@ -109,24 +108,25 @@ export function createHostControl(parts: HostControlParts): Control {
         return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
       }
     }
-    return done(row, "");
+    return done(row, await withOthers(row, "stop", store));
   }
 
   async function kill(name: string): Promise<Done> {
     const { row, state } = await find(name);
     if (stands(row, state)) return done(row, "It stands already.");
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
-    return done(row, "");
+    return done(row, await withOthers(row, "stop", store));
   }
 
   async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<Done> {
     const { row, state } = await find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
+    const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
     const key = randomUUID();
     await deliver(row.id, { type: "settings", ...settings, background: true }, `${key}/settings`);
     await deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id);
-    return done(row, state.paused || state.outage ? "" : "It was not paused.");
+    return done(row, note);
   }
 
   async function answer(name: string, given: Answer): Promise<Done> {
@@ -143,10 +143,12 @@ export function createHostControl(parts: HostControlParts): Control {
 
   async function remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
     const { row, state } = await find(name);
+    await requireNoChildren(row, parts);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
     if (!stands(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
     const { workspace } = await view(row);
+    await tellRemoval(row, (await find(row.id)).state, parts);
     await store.remove(row.id);
     const life = supervisor.lives.get(row.id);
     supervisor.forget(row.id);

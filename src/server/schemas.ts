@@ -151,6 +151,7 @@ export const DaemonStatus = open({
 export const AgentView = open({
   id: text,
   name: text,
+  parent: { ...nullable(text), description: "Id of the agent that started it; null for a person's." },
   state: { ...text, description: "`running`, `interrupted`, `waiting: approval`, `paused: budget`, `completed` …" },
   reason: nullable(text),
   step: count,

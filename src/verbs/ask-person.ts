@@ -10,6 +10,8 @@ import type { House } from "./house.ts";
 export type PersonSaid =
   | { readonly kind: "approved"; readonly count: number }
   | { readonly kind: "feedback"; readonly text: string }
+  /** To the agent's own question. */
+  | { readonly kind: "words"; readonly text: string }
   /** Stop here; nothing of it has run. */
   | { readonly kind: "no" }
   /** By Ctrl-C or the end of input. */
@@ -64,7 +66,7 @@ export function askInForeground(house: House): ForegroundParts["ask"] {
 }
 
 /** The agent's own question. An empty line is no answer. */
-export function askWordsInForeground({ talk, redact }: House): ForegroundParts["askWords"] {
+export function createAskWords({ talk, redact }: House): ForegroundParts["askWords"] {
   if (!talk.interactive) return undefined;
   return async (question, withdraw) => {
     talk.say(clean(redact(`\nIt asks: ${question}`)));

@@ -15,7 +15,7 @@ import { followAgent } from "./follow-agent.ts";
 import { again, type House } from "./house.ts";
 import { showLastStep } from "./past.ts";
 import { reachHost } from "./reach.ts";
-import { exitCodeOf, isAwaitingApproval, outcomeOf, type Shown, sayEnd } from "./result.ts";
+import { exitCodeOf, isAwaitingPerson, outcomeOf, type Shown, sayEnd } from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
 import { followOnScreen, type KnownOf, openScreen, sayGoesOn } from "./screen.ts";
 import { viewWhenHeard } from "./steering.ts";
@@ -117,7 +117,7 @@ async function waitForEnd(agent: Shown, house: House, client: Client, known: Kno
     ...known,
     show: () => {},
     ask: undefined,
-    isEnd: (now) => isOver(now) || isAwaitingApproval(now),
+    isEnd: (now) => isOver(now) || isAwaitingPerson(now),
   });
   if (left) {
     sayGoesOn(agent, house, true);

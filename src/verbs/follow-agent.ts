@@ -11,7 +11,8 @@ import type { Followed } from "#client/follow.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import { type AgentState, activeFrame, questionOf } from "#core/state.ts";
+import type { ForegroundParts } from "#daemon/foreground.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import type { AskPerson, PersonSaid } from "./ask-person.ts";
@@ -30,6 +31,8 @@ export interface FollowParts {
   readonly show: Show;
   /** undefined when there is nobody to ask. */
   readonly ask: AskPerson | undefined;
+  /** The agent's own questions. */
+  readonly askWords?: ForegroundParts["askWords"] | undefined;
   /** True for the states that there is nothing to wait for in. */
   isEnd(state: AgentState): boolean;
 }
@@ -129,7 +132,7 @@ interface Questions {
 
 /** The question of the moment, in front of the person while the events go on. */
 function createQuestions(parts: FollowParts, host: { readonly client: Client }, leave: () => void): Questions {
-  const { house, agent, ask } = parts;
+  const { house, agent, ask, askWords } = parts;
   const { talk } = house;
   let open: { readonly callId: string; readonly taken: AbortController; readonly ended: Promise<void> } | undefined;
   /** The call that has its answer, which the agent has not read yet. */
@@ -140,10 +143,11 @@ function createQuestions(parts: FollowParts, host: { readonly client: Client }, 
   function lookAt(state: AgentState): void {
     now = state;
     const callId = waitingCall(state);
-    if (!ask || open || callId === undefined || callId === answered) return;
+    const asking = askingFor(state);
+    if (!asking || open || callId === undefined || callId === answered) return;
     const taken = new AbortController();
     talk.input().dropTypedAhead();
-    const ended = ask(taken.signal)
+    const ended = asking(taken.signal)
       .then((said) => tell(callId, said))
       .finally(() => {
         open = undefined;
@@ -155,12 +159,22 @@ function createQuestions(parts: FollowParts, host: { readonly client: Client }, 
     open = { callId, taken, ended };
   }
 
+  function askingFor(state: AgentState): AskPerson | undefined {
+    const question = questionOf(state);
+    if (question === undefined || !askWords) return question === undefined ? ask : undefined;
+    return async (withdraw) => {
+      const text = await askWords(question, withdraw);
+      return text === undefined ? { kind: withdraw.aborted ? "withdrawn" : "left" } : { kind: "words", text };
+    };
+  }
+
   async function tell(callId: string, said: PersonSaid): Promise<void> {
     if (said.kind === "withdrawn") return;
     if (said.kind === "left") return leave();
     answered = callId;
     try {
       if (said.kind === "no") await host.client.pause(agent, "The person at the terminal stopped here.");
+      else if (said.kind === "words") await host.client.say(agent, { from: "a person", text: house.scrub(said.text) });
       else if (said.kind === "approved")
         await host.client.answer(agent, { callId, verdict: "approved", count: said.count });
       else await host.client.answer(agent, { callId, verdict: "denied", text: house.scrub(said.text) });
@@ -191,9 +205,10 @@ function createQuestions(parts: FollowParts, host: { readonly client: Client }, 
   return { lookAt, withdraw };
 }
 
-/** The call that waits for a yes; undefined while the agent is paused. */
+/** The call that waits for a yes or for words; undefined while the agent is paused. */
 function waitingCall(state: AgentState): string | undefined {
   const { phase } = activeFrame(state);
+  if (phase.kind === "waiting" && questionOf(state) !== undefined) return state.paused ? undefined : phase.callId;
   return phase.kind === "awaiting-approval" && !state.paused ? phase.callId : undefined;
 }
 
@@ -202,6 +217,7 @@ function takenBack(callId: string, event: RecordedEvent): string {
   if (event.type === "approvals-granted") return "It was approved elsewhere.";
   if (!("callId" in event) || event.callId !== callId) return "";
   if (event.type === "command-approved") return "It was approved elsewhere.";
+  if (event.type === "command-finished") return "It was answered elsewhere.";
   return event.type === "command-denied" ? "It was denied elsewhere." : "";
 }
 

@@ -48,7 +48,18 @@ async function list(house: House, { all = false }: PsOptions): Promise<Listed> {
   const shown = views
     .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
     .sort(byInterest);
-  return { shown, hidden: views.length - shown.length };
+  return { shown: belowParents(shown), hidden: views.length - shown.length };
+}
+
+/** Each agent is followed by those that it started; one whose parent is not shown stands where it is. */
+function belowParents(views: readonly AgentView[]): readonly AgentView[] {
+  const ids = new Set(views.map(({ id }) => id));
+  const byParent = Map.groupBy(views, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
+  const withOthers = (view: AgentView): readonly AgentView[] => [
+    view,
+    ...(byParent.get(view.id) ?? []).flatMap(withOthers),
+  ];
+  return (byParent.get(null) ?? []).flatMap(withOthers);
 }
 
 /** Those that are not over first, then the newest: what a small screen has room for. */
@@ -72,8 +83,16 @@ function show(listed: Listed, { talk, home }: House): void {
   for (const { id, reason } of shown.filter(isDamaged)) talk.say(clean(`${id} is damaged: ${reason}`));
 }
 
-const tableOf = (views: readonly AgentView[]): string =>
-  renderTable(["ID", "NAME", "STATE", "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"], views.map(rowOf));
+/** Whose an agent is, is said where agents have started some. */
+function tableOf(views: readonly AgentView[]): string {
+  const hasParents = views.some(({ parent }) => parent !== null);
+  const rows = views.map((view) => {
+    const [id = "", name = "", ...others] = rowOf(view);
+    return hasParents ? [id, name, view.parent ?? "", ...others] : [id, name, ...others];
+  });
+  const startedBy = hasParents ? ["STARTED BY"] : [];
+  return renderTable(["ID", "NAME", ...startedBy, "STATE", "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"], rows);
+}
 
 function rowOf({
   id,

@@ -5,7 +5,7 @@
  */
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
+import { type AgentState, activeFrame, isFinished, questionOf } from "#core/state.ts";
 import { createEventLines } from "#terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#terminal/show-run.ts";
 import { again, counted, type House } from "./house.ts";
@@ -72,6 +72,10 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
 export const isAwaitingApproval = (state: AgentState): boolean =>
   state.paused === null && activeFrame(state).phase.kind === "awaiting-approval";
 
+/** A command waits for a yes, or a question for an answer: a person is asked, and nothing else keeps it. */
+export const isAwaitingPerson = (state: AgentState): boolean =>
+  isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
+
 /** What it came to, in a word and a reason. */
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
   const { phase } = activeFrame(state);
@@ -94,5 +98,6 @@ export function sayEnd({ id, workspace }: Shown, state: AgentState, exitCode: nu
   talk.say(`Workspace: ${workspace}`);
   if (isAwaitingApproval(state))
     talk.say(`Answer with: ${again(home, "approve", id)}, or ${again(home, "deny", id, '"…"')}`);
+  else if (isAwaitingPerson(state)) talk.say(`Answer with: ${again(home, "say", id, '"…"')}`);
   else if (!isFinished(state)) talk.say(`Go on with: ${again(home, "resume", id)}`);
 }

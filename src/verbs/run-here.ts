@@ -17,7 +17,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Host, openHost } from "../main.ts";
 import type { ForegroundServer } from "../main-foreground.ts";
-import { askInForeground, askWordsInForeground } from "./ask-person.ts";
+import { askInForeground, createAskWords } from "./ask-person.ts";
 import { hostAgent, openHouseLog } from "./host-agent.ts";
 import { again, counted, type House } from "./house.ts";
 
@@ -44,7 +44,7 @@ export async function runHere(
     const attended = createAttended(row.id, systemClock);
     const live = createLiveText();
     const calls = takeCalls(host, socket, { attended, live }, house);
-    const [ask, askWords] = [askInForeground(house), askWordsInForeground(house)];
+    const [ask, askWords] = [askInForeground(house), createAskWords(house)];
     try {
       const present = {
         attended,
@@ -94,7 +94,9 @@ function takeCalls(
     try {
       // Loaded now: none of it is needed to run the agent.
       const { serveForeground } = await import("../main-foreground.ts");
-      return attended.running ? await serveForeground(host, socket, { attended, live, redact, scrub }) : undefined;
+      return attended.running || attended.hasSent
+        ? await serveForeground(host, socket, { attended, live, redact, scrub })
+        : undefined;
     } catch (thrown) {
       host.log.warn(`This run takes no calls, and runs no other agents: ${toError(thrown).message}`);
       return undefined;
@@ -114,6 +116,8 @@ function takeCalls(
     end: async () => {
       for (const timer of timers) clearTimeout(timer);
       try {
+        // A run that was over before it took calls: what it told others is heard all the same.
+        if (attended.hasSent) server ??= open();
         return (await (await server)?.close()) ?? [];
       } catch (thrown) {
         host.log.warn(`Calls to this run did not come to their end: ${toError(thrown).message}`);

@@ -5,7 +5,7 @@ import type { Client } from "#client/client.ts";
 import { EXIT } from "#core/errors.ts";
 import { type AgentState, isOver } from "#core/state.ts";
 import { createLiveThoughts, loadWholeCatalogue } from "../main-catalogue.ts";
-import { type AskPerson, createAskPerson } from "./ask-person.ts";
+import { type AskPerson, createAskPerson, createAskWords } from "./ask-person.ts";
 import { followAgent } from "./follow-agent.ts";
 import { again, type House } from "./house.ts";
 import { createPresenter, exitCodeOf, type Show, type Shown, sayEnd } from "./result.ts";
@@ -14,6 +14,7 @@ export interface Screen {
   readonly show: Show;
   /** undefined when there is nobody to ask. */
   readonly ask: AskPerson | undefined;
+  readonly askWords: ReturnType<typeof createAskWords>;
 }
 
 /** What is known of the agent where following begins. */
@@ -26,10 +27,10 @@ export interface KnownOf {
 /** `begun`: the calls that are open where it starts to show. */
 export async function openScreen(house: House, begun: AgentState["open"]): Promise<Screen> {
   const { talk, home } = house;
-  const ask = createAskPerson(house);
+  const asking = { ask: createAskPerson(house), askWords: createAskWords(house) };
   // Read from the start, so that what is typed before a question does not answer it.
-  if (ask) talk.input();
-  if (talk.json) return { show: createPresenter(house, () => null, begun), ask };
+  if (asking.ask) talk.input();
+  if (talk.json) return { show: createPresenter(house, () => null, begun), ...asking };
   const { readReply } = await loadWholeCatalogue(home);
   return {
     show: createPresenter(
@@ -38,7 +39,7 @@ export async function openScreen(house: House, begun: AgentState["open"]): Promi
       begun,
       createLiveThoughts,
     ),
-    ask,
+    ...asking,
   };
 }
 

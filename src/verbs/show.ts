@@ -22,9 +22,15 @@ export async function show(name: string, options: GlobalOptions): Promise<number
     const [view] = await viewAgents({ load: reader.load.bind(reader) }, house, [row]);
     if (!view) throw new Error(`no view of ${row.id}`);
     const { role, goals, settings, usage, lost } = state;
+    const agents = await viewAgents(
+      { load: reader.load.bind(reader) },
+      house,
+      (await reader.agents()).filter(({ parent }) => parent === row.id),
+    );
     const limits = limitsLeft(state, systemClock.now());
     const files = latestFiles(await reader.files(row.id));
-    const whole = { ...view, role, goals, settings, usage, lost, limits, ...(await lastThought(reader, row)), files };
+    const more = { ...(await lastThought(reader, row)), files, agents };
+    const whole = { ...view, role, goals, settings, usage, lost, limits, ...more };
     if (house.talk.json) house.talk.data(house.redact(JSON.stringify(whole)));
     else house.talk.data(house.redact(clean(describe(whole, state, house.home))));
     return EXIT.ok;
@@ -36,6 +42,8 @@ type Whole = AgentView &
     readonly limits: readonly LimitLeft[];
     readonly lastThought: string;
     readonly files: ReturnType<typeof latestFiles>;
+    /** Those that it has started. */
+    readonly agents: readonly AgentView[];
   };
 
 async function lastThought(reader: StoreReader, row: AgentRow): Promise<{ readonly lastThought: string }> {
@@ -55,6 +63,8 @@ function describe(agent: Whole, state: AgentState, home: Home): string {
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
     `Turn:       ${agent.turn}`,
+    ...(agent.parent === null ? [] : [`Started by: ${agent.parent}`]),
+    ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
     ...agent.limits.map((limit) => `Limit:      ${sayLimit(limit)}`),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),

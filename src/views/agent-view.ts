@@ -30,6 +30,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
   return {
     id: row.id,
     name: state.name || row.name,
+    parent: row.parent,
     state: standing,
     reason: reasonOf(state),
     step: state.step,

@@ -33,6 +33,13 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
       case "message-received":
         // The model reads it with its next prompt.
         return { kind: "person", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+      case "task-received":
+        return { kind: "agent", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+      case "agent-reported": {
+        const { agent, observation } = event;
+        const what = `${agent}: ${oneLine(headOf(observation?.text ?? ""), MAX_WHAT_CHARS)}`;
+        return observation && { kind: observation.source, what, command: null, step: step + 1, at };
+      }
       case "command-denied":
         calls.delete(event.callId);
         if (event.by !== "person" || event.reason === "") return undefined;

@@ -11,6 +11,8 @@ import { GoaldError } from "#core/errors.ts";
 
 /** Written by goald alone; commands may read what lies there. */
 const OWN_FOLDER = "_goald";
+/** Of the agents that it starts; see store/slug.ts. */
+const AGENTS_FOLDER = "agents";
 /** In UTF-8; what common file systems take for one name. */
 const MAX_NAME_BYTES = 255;
 /** In UTF-8, for the whole relative path: the smallest limit for absolute ones in use is 1,024, and the folder needs room. */
@@ -55,12 +57,22 @@ export const isNameable = (path: string): boolean =>
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
 export const temporaryName = (randomHex: string): string => `.goald-${randomHex}.tmp`;
 
-/** Case and invisible characters do not count: some file systems ignore them. Takes a normal path. */
+/**
+ * Case and invisible characters do not count: some file systems ignore them. Takes a normal path. The folders of agents
+ * that the agent has started, `agents/<id>`, have one each.
+ */
 export function isOwn(path: string): boolean {
-  const first = path.split("/", 1)[0] ?? "";
-  const folded = first.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-  return folded.toLowerCase() === OWN_FOLDER;
+  const names = path.split("/").map(folded);
+  let first = 0;
+  while (names[first] === AGENTS_FOLDER && names.length > first + 2) first += 2;
+  return names[first] === OWN_FOLDER;
 }
+
+const folded = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .toLowerCase();
 
 /** Throws GOALD_PATH_REFUSED for a change below goald's own folder. */
 export function refuseOwn(path: string): void {

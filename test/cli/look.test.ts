@@ -74,6 +74,7 @@ describe("a home with agents", () => {
           background: false,
           stalledMs: null,
           lastCommand: "task_complete",
+          parent: null,
           createdAt: expect.stringMatching(/Z$/),
           changedAt: expect.stringMatching(/Z$/),
           workspace: join(goald.home, "workspace", "foo-bar"),

@@ -180,6 +180,7 @@ const eventOf = (seq: number, text: string): RecordedEvent => ({
 const viewOf = (id: string, name: string): AgentView => ({
   id,
   name,
+  parent: null,
   state: "waiting: person",
   reason: null,
   step: 3,

@@ -4,7 +4,7 @@
  * The world outlives the process: `begin` gives another host on the same store, as after a crash or a restart.
  */
 import { describeForPrompt } from "#commands/describe.ts";
-import { loadRegistry } from "#commands/registry.ts";
+import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec, Store } from "#core/ports.ts";
@@ -18,7 +18,7 @@ import { rememberStep } from "#memory/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
-import { withCommands } from "./loop.ts";
+import { familyIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
@@ -27,6 +27,8 @@ export interface WorldOptions {
   /** Sees the agent's name in the prompt. */
   readonly script: Script;
   readonly commands?: readonly Command[];
+  /** What its commands find set up; nothing when absent. */
+  readonly services?: ServiceStates;
 }
 
 export interface World {
@@ -61,7 +63,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const clock = fakeClock();
   const model = scriptedModel(options.script);
   const files = new Map<string, Files>();
-  const registry = withCommands(await loadRegistry(["commands"]), options.commands ?? []);
+  const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
   const words = await loadWords(["prompts"]);
   const readReply = createReplyReader({
     schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
@@ -77,7 +79,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const closed: { agent: string; lastEvent: string | null }[] = [];
     const goingDown: number[] = [];
     const removedFolders: string[] = [];
-    const supervisor = createSupervisor({
+    const supervisor: Supervisor = createSupervisor({
       store,
       clock,
       open: async (id, signal) => {
@@ -103,6 +105,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           openOwnWorkspace: (_folder, onChange) =>
             new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),
           services: {},
+          family: familyIn(store, id),
           knowsAgent: async (name) => (await store.agent(name)) !== undefined,
           clock,
           signal,
@@ -126,6 +129,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         };
       },
       onCommitted: () => undefined,
+      onSent: (agents) => agents.forEach(supervisor.tell),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),

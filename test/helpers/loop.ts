@@ -91,16 +91,6 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     aliases: { commands: {}, args: {} },
   });
 
-  const familyOf = (self: string): FamilyParts => ({
-    rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...options.family },
-    answerMs: 60_000,
-    refusal: null,
-    freeId: async (name) => {
-      const taken = new Set((await store.agents()).map(({ id }) => id));
-      return freeSlug(`${self} ${name}`, (id) => taken.has(id));
-    },
-    stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
-  });
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
   async function runAll(change: RunChange = {}): Promise<void> {
@@ -117,7 +107,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const lastVersion = (path: string) => store.lastFileVersion(agent, path);
     const prepare = createPrepare({
       agentId: agent,
-      family: familyOf(agent),
+      family: familyIn(store, agent, options.family),
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
@@ -186,6 +176,18 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
     get: (name) => all.find((command) => command.name === name),
   };
 }
+
+/** What the agent `self` may start, in a world without settings. */
+export const familyIn = (store: MemoryStore, self: string, rules: Partial<FamilyParts["rules"]> = {}): FamilyParts => ({
+  rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...rules },
+  answerMs: 60_000,
+  refusal: null,
+  freeId: async (name) => {
+    const taken = new Set((await store.agents()).map(({ id }) => id));
+    return freeSlug(`${self} ${name}`, (id) => taken.has(id));
+  },
+  stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
+});
 
 /** A reply as a good model writes it. */
 export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}, speak = `I use ${name}.`): string =>

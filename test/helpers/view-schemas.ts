@@ -48,9 +48,10 @@ const view = {
   ...{ background: bool, stalledMs: orNull(count), lastCommand: orNull(string), createdAt: time, changedAt: time },
   state: {
     type: "string",
-    pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|completed|damaged)$",
+    pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|ended|completed|damaged)$",
   },
   workspace: absolute,
+  parent: orNull(string),
 };
 
 const SCHEMAS = {
@@ -59,6 +60,7 @@ const SCHEMAS = {
     ...view,
     ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
     usage: closed({ ...usage, modelCalls: count }),
+    agents: list(closed(view)),
     files: list(
       closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive }),
     ),

@@ -71,6 +71,7 @@ describe("the view of an agent", () => {
     expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
       id: "foo",
       name: "Foo",
+      parent: null,
       state: "running",
       reason: null,
       step: 1,

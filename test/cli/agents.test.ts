@@ -1,0 +1,76 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import type { CommandCall } from "#core/event.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { familyModel, startAgent } from "../helpers/family-model.ts";
+import { endedWith, errorOf, linesOf, lookInto } from "../helpers/goald.ts";
+import { write } from "../helpers/numbered-model.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
+
+const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
+const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
+
+describe("agents that agents start", () => {
+  it("are seen, answered and stopped from the command line, with the one that started them", async () => {
+    const reply = familyModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
+    await using home = await makeDaemonHome([], { reply });
+    const { goald } = home;
+    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    await home.logged("command-waiting", 1, "t-ann");
+    const [listed] = linesOf(endedWith(0, await goald.run(["ps", "--json"])));
+    expect(problemsOfView("ps", listed)).toBe("");
+    expect(listed).toMatchObject({
+      agents: [
+        { id: "t", parent: null, state: "waiting: agent" },
+        { id: "t-ann", parent: "t", state: "waiting: person", reason: "It asks: Red or blue?" },
+      ],
+    });
+    expect((await goald.run(["ps"])).stdout).toMatch(/STARTED BY[\s\S]*t-ann +Ann +t +waiting: person/);
+    const shown = endedWith(0, await goald.run(["show", "t-ann"])).stdout;
+    expect(shown).toContain("Started by: t");
+    expect(shown).toContain("It asks: Red or blue?");
+    expect(shown).toMatch(/Answer it: .*goald .*say t-ann "…"/);
+    expect((await goald.run(["show", "t"])).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
+    expect(errorOf(await goald.run(["rm", "-f", "t", "--json"])).hint).toContain("goald rm t-ann");
+
+    expect(endedWith(0, await goald.run(["stop", "t"])).stdout).toContain("Its agents stop with it: t-ann.");
+    await home.logged("agent-paused", 1, "t-ann");
+    endedWith(0, await goald.run(["resume", "t", "-d"]));
+    await home.logged("agent-resumed", 1, "t-ann");
+    endedWith(0, await goald.run(["say", "t-ann", "Blue."]));
+    await home.logged("turn-finished");
+    const { log, problems } = await lookInto(goald);
+    expect(problems).toEqual([]);
+    expect(JSON.stringify(log)).toContain("agents/t-ann/a.txt");
+    expect(await goald.read("workspace/t/agents/t-ann/a.txt")).toBe("Blue");
+    const models = home.server.chats.map(({ model }) => model);
+    expect(new Set(models)).toEqual(new Set(["gpt-4.1", "gpt-4.1-mini"]));
+    expect(home.server.violations).toEqual([]);
+  });
+});
+
+describe("a question to the person", () => {
+  it("is asked on the terminal, and answered there", async () => {
+    await using home = await makeDaemonHome([ASK]);
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("It asks: Red or blue?");
+    await terminal.answer("Your answer: ", "Blue, please.");
+    const { stdout } = endedWith(0, await terminal.ended);
+    expect(stripVTControlCharacters(stdout)).toContain("Result (ok): Blue, please.");
+    expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
+  });
+
+  it("ends a run that nobody watches with the code for a person, and the answer goes on with it", async () => {
+    await using home = await makeDaemonHome([ASK]);
+    const { goald } = home;
+    const waiting = endedWith(11, await goald.run(["run", ...AGENT, "--continuous"]));
+    expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
+    endedWith(0, await goald.run(["say", "t", "Blue."]));
+    endedWith(0, await goald.run(["resume", "t"]));
+    const { log } = await lookInto(goald);
+    expect(log.filter(({ type }) => type === "command-finished")).toMatchObject([
+      { observation: { source: "person", text: "Blue." } },
+      { closesTurn: true },
+    ]);
+  });
+});

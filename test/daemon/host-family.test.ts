@@ -1,0 +1,112 @@
+import { describe, expect, it } from "@jest/globals";
+import { ALL_READY } from "#commands/registry.ts";
+import type { CommandCall } from "#core/event.ts";
+import { spentOf } from "#core/limits.ts";
+import { stateOf } from "#views/load-agent.ts";
+import { familyModel, nameIn, startAgent } from "../helpers/family-model.ts";
+import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
+import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { HANG } from "../helpers/scripted-model.ts";
+
+/** Foo starts Ann, who is asked about each command. */
+async function makeFamily(
+  calls: Readonly<Record<string, readonly CommandCall[]>>,
+  hangs = "",
+): Promise<[World, TestHost]> {
+  const think = familyModel(calls);
+  const world = await makeWorld({
+    services: ALL_READY,
+    script: (request) => {
+      const chat = request as unknown as ChatRequest;
+      return hangs !== "" && nameIn(chat) === hangs ? HANG : think(chat);
+    },
+  });
+  await world.create("Foo", { approve: "risky", stepLimit: 40 });
+  const host = world.begin();
+  await host.supervisor.start();
+  await host.quiet();
+  return [world, host];
+}
+const standing = async ({ control }: TestHost, name: string): Promise<string> => (await control.agent(name)).state;
+const allStandings = async (host: TestHost): Promise<Readonly<Record<string, string>>> =>
+  Object.fromEntries((await host.control.agents()).map(({ id, state }) => [id, state]));
+const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
+
+describe("a host of agents that start others", () => {
+  it("runs what one starts at once, and wakes the one that waits with the answer", async () => {
+    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [] });
+    expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
+    expect((await host.control.agent("foo-ann")).parent).toBe("foo");
+    expect(host.problems).toEqual([]);
+  });
+
+  it("lets a person answer what one of them asks, and both go on", async () => {
+    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
+    expect((await host.control.agent("foo-ann")).reason).toBe("It asks: Red or blue?");
+    await host.control.say("foo-ann", { from: "ada", text: "Blue." });
+    await host.quiet();
+    expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
+  });
+
+  it.each(["stop", "pause", "kill"] as const)("reaches them by a %s of the one that started them", async (how) => {
+    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const { note } = await (how === "stop"
+      ? host.control.stop("foo", 1_000)
+      : how === "pause"
+        ? host.control.pause("foo", "lunch")
+        : host.control.kill("foo"));
+    await host.quiet();
+    expect(await standing(host, "foo-ann")).toBe("paused: parent");
+    if (how !== "pause") expect(note).toBe("Its agents stop with it: foo-ann.");
+    const { note: again } = await host.control.resume("foo", {});
+    expect(again).toBe("Its agents go on with it: foo-ann.");
+    await host.quiet();
+    expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
+  });
+
+  it("removes no agent that has others, and says in which order they can be; nothing is stopped for it", async () => {
+    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    await expect(host.control.remove("foo", { force: true, files: false })).rejects.toMatchObject({
+      code: "GOALD_CONFLICT",
+      hint: "Remove what it has started first: goald rm foo-ann",
+    });
+    expect(await standing(host, "foo")).toBe("waiting: agent");
+  });
+
+  it("tells the one that waits when a person removes the other, and gives back what was set aside", async () => {
+    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    expect(spentOf(await stateOf(world.store, { id: "foo" })).steps).toBe(1 + 9);
+    await host.control.remove("foo-ann", { force: true, files: false });
+    await host.quiet();
+    const results = (await world.events("foo")).flatMap((event) =>
+      event.type === "command-finished" ? [event.observation] : [],
+    );
+    expect(results[0]).toMatchObject({ status: "failed", text: expect.stringMatching(/removed by a person/i) });
+    expect(await standing(host, "foo")).toBe("completed");
+    const state = await stateOf(world.store, { id: "foo" });
+    expect([state.children, spentOf(state).steps]).toEqual([{}, 2 + 1]);
+    await host.control.remove("foo", { force: false, files: false });
+    expect(await host.control.agents()).toEqual([]);
+  });
+
+  it("goes on with all of them in the next process", async () => {
+    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    await host.supervisor.drain(0);
+    await world.store.deliver(
+      "foo-ann",
+      "w",
+      { type: "say", from: "ada", text: "Blue." },
+      world.clock.now().toISOString(),
+    );
+    const next = world.begin();
+    await next.supervisor.start();
+    await next.quiet();
+    expect(await allStandings(next)).toEqual({ foo: "completed", "foo-ann": "completed" });
+  });
+
+  it("finds a person's agent before one that an agent has given the same name", async () => {
+    const [, host] = await makeFamily({ Foo: [startAgent("Foo")] });
+    expect((await host.control.agent("FOO")).id).toBe("foo");
+  });
+});
