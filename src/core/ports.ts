@@ -435,6 +435,8 @@ export interface Recall {
 }
 export interface RecallQuery {
   readonly agent: string;
+  /** Namespaces that it may read beside its own. */
+  readonly others?: readonly string[];
   /** What the agent is busy with, newest last. */
   readonly texts: readonly string[];
   /** How much each text counts, 0 to 1; without them each counts a little less than the next newer one. */

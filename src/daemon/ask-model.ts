@@ -9,16 +9,17 @@ import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
-import { isFromOutside } from "#core/memory.ts";
+import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock, LanguageModel, LongTermMemory, ModelAnswer, ModelTerms, Recall } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import { headOf, oneLine } from "#core/text.ts";
+import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import type { Reading } from "#reply/read.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { Journal } from "./journal.ts";
+import { describeWork } from "./recall-query.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** How long a request may be. */
@@ -136,7 +137,7 @@ async function composeRequest(state: AgentState, parts: AskParts, room: Room, te
   return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
 }
 
-/** The query is the short-term memory itself; what it shows is never recalled. */
+/** What the prompt shows of the newest messages is never recalled. */
 async function composePrompt(
   state: AgentState,
   parts: AskParts,
@@ -146,7 +147,8 @@ async function composePrompt(
   const recalls = await parts.memory.recall(
     {
       agent: parts.agentId,
-      texts: window.length > 0 ? window.map((message) => headOf(message.text)) : [...state.goals],
+      others: [SHARED_MEMORY],
+      ...describeWork(state),
       count: parts.recallCount,
       excludeSteps: new Set(window.map((message) => message.step)),
     },

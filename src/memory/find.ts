@@ -24,88 +24,160 @@ const NEAR = { perText: 30, inAll: 50 };
 const FAR = { perText: 100, inAll: 150 };
 /** How far down a ranking the places go on to differ. */
 const PLACE_OFFSET = 60;
+/** What is last in both still counts as much as this. */
+const PLAIN_SHARE = 0.05;
+/** Of what is pinned, so many come whatever the question; an agent with more pins than this gets the newest. */
+const MAX_PINNED = 3;
+/** Of rows that nothing speaks for: importance and recency still order them. */
+const NO_SCORE = 1e-6;
+/** Slots of the n-th memory are numbered from n times this. */
+const SLOTS_EACH = 2 ** 26;
 
 /**
- * Best first, none of the excluded steps. With `withVectors` nearness ranks beside words; without it `embed` is called to have
- * the vectors made when words find fewer than asked for. Rejects when the index cannot be searched.
+ * Best first, none of the excluded steps. The agent's own memory comes first in `memories`, then the others that it may read.
+ * With `withVectors` nearness ranks beside words; without it `embed` is called to have the vectors made when words find
+ * fewer than asked for. Rejects when an index cannot be searched.
  */
 export async function findRecalls(
-  { rows, vectors }: AgentMemory,
+  memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
   { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
 ): Promise<readonly Recall[]> {
-  const excluded = rows.slotsOf(query.excludeSteps);
+  const own = memories[0] as AgentMemory;
   const { count } = query;
-  const near = withVectors ? parts.filter(({ text }) => vectors.knows(text)) : [];
-  let hits: readonly Hit[] = [];
+  const readers = memories.map((memory, number): Reader => {
+    const excluded = memory === own ? own.rows.slotsOf(query.excludeSteps) : NO_SLOTS;
+    return { ...memory, first: number * SLOTS_EACH, excluded, beside: memories.filter((other) => other !== memory) };
+  });
+  const pinned = pinnedOf(readers).slice(0, Math.min(MAX_PINNED, count));
+  const { rows } = own;
   for (const { perText, inAll } of rows.repetitive ? [FAR] : [NEAR, FAR]) {
     const reach = Math.max(perText, 2 * count);
-    hits = standingOut(rows.voices.search(parts, reach, excluded), parts);
-    if (near.length > 0) hits = byPlaces(hits, standingOut(await searchVectors(vectors, near, reach, excluded), near));
-    const candidates = candidatesOf(rows, hits.slice(0, Math.max(inAll, 2 * count)));
-    const choice = choose(candidates, count, rows.lastStep);
+    let hits = standingOut(
+      inEach(readers, parts, (reader) => searchWords(reader, parts, reach)),
+      parts,
+    );
+    if (withVectors) hits = byPlaces(hits, standingOut(await searchVectors(readers, parts, reach), parts));
+    const candidates = candidatesOf(readers, hits.slice(0, Math.max(inAll, 2 * count)));
+    const choice = choose(candidates, count, rows.lastStep, { pinned });
     rows.repetitive = choice.distinct < count && hits.length >= reach;
     if (choice.distinct === count) return choice.recalls;
     if (rows.repetitive && perText !== FAR.perText) continue;
     // Where all that is there was found already, nearness has nothing to add.
-    const isShort = hits.length < Math.min(count, rows.voices.size);
-    const others = await findOthers({ rows, vectors }, query, parts, hits, isShort ? embed : undefined);
-    return choose(candidates, count, rows.lastStep, candidatesOf(rows, others)).recalls;
+    const there = memories.reduce((sum, memory) => sum + memory.rows.voices.size, 0);
+    const others = await findOthers(
+      readers,
+      query,
+      parts,
+      hits,
+      hits.length < Math.min(count, there) ? embed : undefined,
+    );
+    return choose(candidates, count, rows.lastStep, { pinned, others: candidatesOf(readers, others) }).recalls;
   }
   return [];
 }
 
+/** A memory with what is left out of it, and the numbers that its slots have among those of others. */
+interface Reader extends AgentMemory {
+  readonly first: number;
+  readonly excluded: ReadonlySet<number>;
+  readonly beside: readonly AgentMemory[];
+}
+const NO_SLOTS: ReadonlySet<number> = new Set();
+
 /** What is not `found` by words: the nearest by spelling, when `embed` makes that known, and behind them the newest. */
 async function findOthers(
-  { rows, vectors }: AgentMemory,
-  { excludeSteps, count }: RecallQuery,
+  readers: readonly Reader[],
+  { count }: RecallQuery,
   parts: readonly QueryPart[],
   found: readonly Hit[],
   embed: (() => Promise<void>) | undefined,
 ): Promise<readonly Hit[]> {
-  const excluded = rows.slotsOf(excludeSteps);
-  for (const { slot } of found) excluded.add(slot);
+  const known = new Set(found.map(({ slot }) => slot));
+  const reach = Math.max(NEAR.perText, 2 * count) + known.size;
   await embed?.();
-  const near = embed ? parts.filter(({ text }) => vectors.knows(text)) : [];
-  const reach = Math.max(NEAR.perText, 2 * count);
-  const nearest = standingOut(await searchVectors(vectors, near, reach, excluded), near);
-  const newest = Iterator.from(rows.newestSlots())
-    .filter((slot) => !excluded.has(slot))
-    .take(Math.max(NEAR.inAll, 2 * count))
-    .map((slot) => ({ slot, score: NO_SCORE }));
-  return [...nearest, ...newest];
+  const nearest = embed ? standingOut(await searchVectors(readers, parts, reach), parts) : [];
+  const newest = readers.flatMap(({ rows, first, excluded }) =>
+    Iterator.from(rows.newestSlots())
+      .filter((slot) => !excluded.has(slot) && !known.has(first + slot))
+      .take(Math.max(NEAR.inAll, 2 * count))
+      .map((slot) => ({ slot: first + slot, score: NO_SCORE }))
+      .toArray(),
+  );
+  return [...nearest.filter(({ slot }) => !known.has(slot)), ...newest];
 }
 
-/** Of rows that nothing speaks for: importance and recency still order them. */
-const NO_SCORE = 1e-6;
-
 /** Each row once. */
-function candidatesOf(rows: AgentRows, hits: readonly Hit[]): Candidate[] {
+function candidatesOf(readers: readonly Reader[], hits: readonly Hit[]): Candidate[] {
   const seen = new Set<number>();
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    return [{ row: rows.at(slot), similarity: score }];
+    const { rows, first } = readers[Math.floor(slot / SLOTS_EACH)] as Reader;
+    return [{ row: rows.at(slot - first), similarity: score, lastStep: rows.lastStep }];
   });
 }
 
-async function searchVectors(
-  vectors: AgentVectors,
-  parts: readonly QueryPart[],
-  reach: number,
-  excluded: ReadonlySet<number>,
-): Promise<readonly (readonly Hit[])[]> {
-  const hits: (readonly Hit[])[] = [];
-  for (const { text } of parts) hits.push(await vectors.nearest(text, reach, excluded));
-  return hits;
+function pinnedOf(readers: readonly Reader[]): readonly Candidate[] {
+  const slots = readers.flatMap(({ rows, first, excluded }) =>
+    rows.pinnedSlots().flatMap((slot) => (excluded.has(slot) ? [] : [{ slot: first + slot, score: NO_SCORE }])),
+  );
+  return candidatesOf(readers, slots);
 }
 
-/** Reciprocal rank fusion (Cormack et al. 2009): 1 for what is first in both. */
+const searchWords = ({ rows, excluded, beside }: Reader, parts: readonly QueryPart[], reach: number) =>
+  rows.voices.search(
+    parts,
+    reach,
+    excluded,
+    beside.map((other) => other.rows.voices),
+  );
+
+async function searchVectors(
+  readers: readonly Reader[],
+  parts: readonly QueryPart[],
+  reach: number,
+): Promise<readonly (readonly Hit[])[]> {
+  const found = new Map<Reader, readonly (readonly Hit[])[]>();
+  for (const reader of readers) {
+    const hits: (readonly Hit[])[] = [];
+    for (const { text } of parts) hits.push(await reader.vectors.nearest(text, reach, reader.excluded));
+    found.set(reader, hits);
+  }
+  return inEach(readers, parts, (reader) => found.get(reader) ?? []);
+}
+
+/** For each text the hits in all memories, best first, slots numbered through. */
+function inEach(
+  readers: readonly Reader[],
+  parts: readonly QueryPart[],
+  search: (reader: Reader) => readonly (readonly Hit[])[],
+): readonly (readonly Hit[])[] {
+  const [only] = readers;
+  if (readers.length === 1 && only) return search(only);
+  const found = readers.map((reader) => ({ hits: search(reader), first: reader.first }));
+  return parts.map((_, part) =>
+    found
+      .flatMap(({ hits, first }) => hits[part]?.map(({ slot, score }) => ({ slot: first + slot, score })) ?? [])
+      .sort((a, b) => b.score - a.score || a.slot - b.slot),
+  );
+}
+
+/**
+ * Reciprocal rank fusion (Cormack et al. 2009), spread over 0 to 1: the sums themselves lie so close together that the
+ * smallest difference of words between two rows would outweigh them.
+ */
 function byPlaces(...rankings: readonly (readonly Hit[])[]): readonly Hit[] {
+  const used = rankings.filter((ranking) => ranking.length > 0);
+  if (used.length === 1) return used[0] as readonly Hit[];
   const sums = new Map<number, number>();
-  for (const ranking of rankings)
+  for (const ranking of used)
     for (const [place, { slot }] of ranking.entries())
-      sums.set(slot, (sums.get(slot) ?? 0) + (PLACE_OFFSET + 1) / (PLACE_OFFSET + 1 + place) / rankings.length);
-  return [...sums].map(([slot, score]) => ({ slot, score })).sort((a, b) => b.score - a.score || b.slot - a.slot);
+      sums.set(slot, (sums.get(slot) ?? 0) + (PLACE_OFFSET + 1) / (PLACE_OFFSET + 1 + place) / used.length);
+  const scores = [...sums.values()];
+  const lowest = Math.min(...scores) - PLAIN_SHARE;
+  const span = Math.max(...scores) - lowest;
+  const fused = Array.from(sums, ([slot, score]) => ({ slot, score: (score - lowest) / span }));
+  return fused.sort((a, b) => b.score - a.score || b.slot - a.slot);
 }

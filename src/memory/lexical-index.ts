@@ -109,6 +109,7 @@ export class LexicalIndex {
     texts: readonly (readonly string[])[],
     reach: number,
     isAllowed: (slot: number) => boolean = () => true,
+    beside: readonly LexicalIndex[] = [],
   ): Hit[][] {
     const sums = texts.map((_, text) => this.#scores.sumsFor(text, this.#slots));
     this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows) / this.#totalLength);
@@ -118,7 +119,7 @@ export class LexicalIndex {
       if (visits < rows) break;
       visits -= rows;
       const touched = this.#spread(term);
-      const worth = this.#worthOf(term) * (this.#settings.saturation + 1);
+      const worth = this.#worthOf(term, beside) * (this.#settings.saturation + 1);
       for (let at = 0; at < touched; at++) {
         const slot = this.#touched[at] as number;
         const gain = worth * this.#saturate(slot);
@@ -165,10 +166,15 @@ export class LexicalIndex {
     return times / (times + saturation * (1 - lengthShare + lengthShare * length));
   }
 
-  /** The rarer, the more. */
-  #worthOf(term: number): number {
-    const rowsWith = this.#terms.rowsWith(term);
-    return Math.log(1 + (this.#rows - rowsWith + 0.5) / (rowsWith + 0.5));
+  /** The rarer, the more, here and in the indexes `beside`. */
+  #worthOf(term: number, beside: readonly LexicalIndex[]): number {
+    let rows = this.#rows;
+    let rowsWith = this.#terms.rowsWith(term);
+    for (const other of beside) {
+      rows += other.#rows;
+      rowsWith += other.#terms.rowsWithStem(this.#terms.stemOf(term));
+    }
+    return Math.log(1 + (rows - rowsWith + 0.5) / (rowsWith + 0.5));
   }
 
   /** The window of `reader` takes in `share` of the words of `lender`, when both are there and of one namespace. */

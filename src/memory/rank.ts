@@ -16,6 +16,8 @@ import { likenessOf, roughLikeness } from "./word-set.ts";
 export interface Candidate {
   readonly row: Remembered;
   readonly similarity: number;
+  /** The step that its age is counted from, where that is not the agent's own newest. */
+  readonly lastStep?: number;
 }
 export interface Choice {
   readonly recalls: readonly Recall[];
@@ -26,6 +28,8 @@ export interface Choice {
 const IMPORTANCE_WEIGHT = 0.06;
 const RECENCY_WEIGHT = 0.04;
 const HALF_LIFE_STEPS = 200;
+/** What a person put right stands before rows that still say it wrong. */
+const CORRECTION_WEIGHT = 0.3;
 /** Shared words over all words, from which on two rows say the same. */
 const NEAR_DUPLICATE = 0.7;
 /** Roughly told, rows that share less than this are no near-duplicates. */
@@ -46,34 +50,34 @@ interface Scored {
 
 /**
  * At most `count` of the candidates, best first. `lastStep` is the step that ages are counted from. What is missing is taken
- * from `others`: behind the candidates, but before the near-duplicates among them.
+ * from `others`: behind the candidates, but before the near-duplicates among them. What is `pinned` comes first, however far it is.
  */
 export function choose(
   candidates: readonly Candidate[],
   count: number,
   lastStep: number,
-  others: readonly Candidate[] = [],
+  { pinned = [], others = [] }: { readonly pinned?: readonly Candidate[]; readonly others?: readonly Candidate[] } = {},
 ): Choice {
   const chosen: Scored[] = [];
   const repeated: Scored[] = [];
   const ranked: Scored[] = [];
-  for (const tier of [candidates, others]) {
+  for (const tier of [pinned, candidates, others]) {
     const from = chosen.length;
     chooseDistinct(tier.map((candidate) => toScored(candidate, lastStep)).sort(best), count, chosen, repeated);
     ranked.push(...chosen.slice(from).sort(best));
   }
   ranked.push(...repeated.sort(best));
-  let floor = Number.POSITIVE_INFINITY;
-  const recalls = ranked.slice(0, count).map(({ row, score }) => {
-    floor = Math.min(floor, score);
+  let floor = Math.max(0, ...ranked.map(({ score }) => score));
+  const recalls = ranked.slice(0, count).map(({ row, score }, place) => {
+    if (place >= pinned.length) floor = Math.min(floor, score);
     return toRecall(row, floor);
   });
   return { recalls, distinct: chosen.length };
 }
 
-const toScored = ({ row, similarity }: Candidate, lastStep: number): Scored => ({
+const toScored = ({ row, similarity, lastStep }: Candidate, ownLastStep: number): Scored => ({
   row,
-  score: boost(row, similarity, lastStep),
+  score: boost(row, similarity, lastStep ?? ownLastStep),
   likeness: 0,
   compared: 0,
 });
@@ -133,9 +137,11 @@ function exchange(one: Scored, other: Scored): void {
 }
 
 /** A negative similarity is left alone: a boost would push it down. */
-function boost({ importance, step }: Remembered, similarity: number, lastStep: number): number {
+function boost({ importance, step, supersedes, trust }: Remembered, similarity: number, lastStep: number): number {
+  if (similarity <= 0) return similarity;
   const recency = 2 ** (-Math.max(0, lastStep - (step ?? lastStep)) / HALF_LIFE_STEPS);
-  return similarity <= 0 ? similarity : similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency);
+  const correction = supersedes !== null && trust === "person" ? CORRECTION_WEIGHT : 0;
+  return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
 }
 
 function toRecall({ id, step, at, kind, trust, text }: Remembered, score: number): Recall {

@@ -62,26 +62,37 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
   async function recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
     const texts = parts.map(({ text }) => text);
-    let memory = await upToDate(query.agent);
-    if (embedder.semantic) {
-      await embed(memory, texts, signal);
-      if (memory.vectors.embedder !== embedder.id) {
-        memory = await upToDate(query.agent);
-        if (embedder.semantic) await embed(memory, texts, signal);
-      }
-      await save(memory, false);
-    }
+    const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
+    const memories: AgentMemory[] = [];
+    for (const name of namespaces) memories.push(await inTurn(name, () => prepare(name, texts, signal)));
+    const embedAll = async () => {
+      for (const [at, name] of namespaces.entries())
+        await inTurn(name, () => embed(memories[at] as AgentMemory, texts, signal));
+    };
     try {
-      const found = await findRecalls(memory, query, parts, {
+      const found = await findRecalls(memories, query, parts, {
         withVectors: embedder.semantic,
-        ...(embedder.semantic ? {} : { embed: () => embed(memory, texts, signal) }),
+        ...(embedder.semantic ? {} : { embed: embedAll }),
       });
       searching.ends();
       return found;
     } catch (error) {
       searching.begins(`Memory goes by shared words, its index cannot be searched: ${toError(error).message}`);
-      return findRecalls(memory, query, parts, { withVectors: false });
+      return findRecalls(memories, query, parts, { withVectors: false });
     }
+  }
+
+  /** The memory with all its rows read and, where meanings are known, as many vectors as one request brings. */
+  async function prepare(namespace: string, texts: readonly string[], signal: AbortSignal): Promise<AgentMemory> {
+    let memory = await upToDate(namespace);
+    if (!embedder.semantic) return memory;
+    await embed(memory, texts, signal);
+    if (memory.vectors.embedder !== embedder.id) {
+      memory = await upToDate(namespace);
+      if (embedder.semantic) await embed(memory, texts, signal);
+    }
+    await save(memory, false);
+    return memory;
   }
 
   /** The agent's memory with all its rows read, begun anew when the embedder is not the one it was built with. */
@@ -137,7 +148,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     await memory.vectors.close();
   }
 
-  /** One at a time for each agent, in the order asked. */
+  /** One at a time for each name, in the order asked: an agent's recalls, and what changes the memory of a namespace. */
   function inTurn<T>(agent: string, work: () => Promise<T>): Promise<T> {
     const turn = (turns.get(agent) ?? Promise.resolve()).then(work);
     const over = turn.then(
@@ -155,14 +166,14 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
     get remote() {
       return !embedder.local;
     },
-    recall: (query, signal) => inTurn(query.agent, () => recall(query, signal)),
+    recall: (query, signal) => inTurn(`recall of ${query.agent}`, () => recall(query, signal)),
     flush: async () => {
       for (const memory of agents.values()) await save(memory, true);
     },
     close: async () => {
       for (const agent of [...agents.keys()]) await inTurn(agent, () => discard(agent));
     },
-    release: (agent) => inTurn(agent, () => discard(agent)),
+    release: (agent) => inTurn(`recall of ${agent}`, () => inTurn(agent, () => discard(agent))),
   };
 }
 

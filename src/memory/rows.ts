@@ -13,6 +13,8 @@ import { Voices } from "./voices.ts";
 import { type WordSet, wordSetOf } from "./word-set.ts";
 
 const PAGE_ROWS = 256;
+/** An agent that repeats itself leaves the same text a thousand times; the newest of those are kept. */
+const MAX_BEHIND = 16;
 
 export interface Remembered extends Omit<MemoryRow, "vector" | "embedder"> {
   readonly words: WordSet;
@@ -35,9 +37,12 @@ export class AgentRows {
   readonly #slotOfText = new Map<string, number>();
   readonly #slotOfId = new Map<string, number>();
   readonly #slotsOfStep = new Map<number, number[]>();
-  /** Slots whose row was forgotten or superseded. */
+  /** Older rows of the same text, oldest first, for when the one in the slot is forgotten. */
+  readonly #behind = new Map<number, Remembered[]>();
+  /** Slots whose row was forgotten or superseded, and those of them that nobody was told of. */
   readonly #dead = new Set<number>();
   readonly #buried: number[] = [];
+  readonly #pinned = new Set<number>();
   #lastChange = 0;
   #lastStep = 0;
 
@@ -60,16 +65,21 @@ export class AgentRows {
     return row;
   }
 
-  /** What is not to be recalled: slots of these steps, those included whose text another step shares, and dead ones. */
+  /** Slots of these steps, those included whose text an older or newer step shares. */
   slotsOf(steps: ReadonlySet<number>): Set<number> {
-    const slots = new Set(this.#dead);
+    const slots = new Set<number>();
     for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
     return slots;
   }
 
-  /** Slots from the newest downward. */
+  /** Slots of rows that can be recalled, from the newest downward. */
   *newestSlots(): Generator<number> {
-    for (let slot = this.size - 1; slot >= 0; slot--) yield slot;
+    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#dead.has(slot)) yield slot;
+  }
+
+  /** Of what a person wants recalled whatever the question, the newest first. */
+  pinnedSlots(): readonly number[] {
+    return [...this.#pinned].sort((a, b) => b - a);
   }
 
   /** Whether a row of this id lies in a slot, and is live. */
@@ -80,7 +90,7 @@ export class AgentRows {
 
   /** Slots that died since this was last asked: their vectors are not to be kept. */
   takeBuried(): readonly number[] {
-    return this.#buried.splice(0).filter((slot) => this.#dead.has(slot));
+    return this.#buried.splice(0);
   }
 
   /** Reads what is new, a page at a time, handing over each page's newly filled slots. */
@@ -96,24 +106,46 @@ export class AgentRows {
     this.#lastChange = row.change;
     if (!isLive(row)) return this.#bury(row);
     this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
-    const text = row.text.toLowerCase().replace(/\s+/g, " ").trim();
-    const key = hash("sha1", text, "base64");
+    const key = textKey(row.text);
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
+    if (known !== undefined && this.at(slot).id !== row.id) this.#putBehind(slot, row.id);
     this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
-    const isNew = this.#dead.delete(slot) || known === undefined;
-    if (row.step === null) return isNew ? [{ slot, embedder, vector }] : [];
+    if (row.pinned) this.#pinned.add(slot);
+    else this.#pinned.delete(slot);
+    if (row.step === null) return known === undefined ? [{ slot, embedder, vector }] : [];
     const ofStep = this.#slotsOfStep.get(row.step);
     if (ofStep) ofStep.push(slot);
     else this.#slotsOfStep.set(row.step, [slot]);
-    return isNew ? [{ slot, embedder, vector }] : [];
+    return known === undefined ? [{ slot, embedder, vector }] : [];
   }
 
+  #putBehind(slot: number, id: string): void {
+    const behind = (this.#behind.get(slot) ?? []).filter((row) => row.id !== id);
+    this.#behind.set(slot, [...behind, this.at(slot)].slice(-MAX_BEHIND));
+  }
+
+  /** Its words are let go as well: a person may have meant just those. */
   #bury({ id }: Pick<MemoryRow, "id">): Arrival[] {
     const slot = this.#slotOfId.get(id);
-    if (slot === undefined || this.at(slot).id !== id) return [];
+    if (slot === undefined) return [];
+    this.#slotOfId.delete(id);
+    const behind = this.#behind.get(slot)?.filter((row) => row.id !== id) ?? [];
+    const row = this.at(slot).id === id ? behind.pop() : this.at(slot);
+    this.#behind.set(slot, behind);
+    if (behind.length === 0) this.#behind.delete(slot);
+    if (row) {
+      this.#bySlot[slot] = row;
+      if (!row.pinned) this.#pinned.delete(slot);
+      return [];
+    }
+    const { text } = this.at(slot);
+    this.voices.remove(slot, wordsOf(text));
+    this.#slotOfText.delete(textKey(text));
+    this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
+    this.#pinned.delete(slot);
     this.#dead.add(slot);
     this.#buried.push(slot);
     return [];
@@ -126,3 +158,5 @@ export class AgentRows {
     return set;
   }
 }
+
+const textKey = (text: string): string => hash("sha1", text.toLowerCase().replace(/\s+/g, " ").trim(), "base64");

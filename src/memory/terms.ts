@@ -22,6 +22,15 @@ export class Terms {
     return this.#counts[term] as number;
   }
 
+  /** The same by the word itself, for another index, whose terms have other numbers. */
+  rowsWithStem(stem: string): number {
+    return this.#counts[this.#vocabulary.findStem(stem)] ?? 0;
+  }
+
+  stemOf(term: number): string {
+    return this.#vocabulary.stemOf(term);
+  }
+
   /** In the order of posting, those of withdrawn rows too; good until the next call. */
   postings(term: number): Uint32Array {
     return this.#postings.read(term);

@@ -83,7 +83,9 @@ export class AgentVectors {
       await this.#index.remove(slot);
       this.#dropped.add(slot);
     }
-    if (slots.length > 0) for (const known of this.#known.values()) delete known.found;
+    if (slots.length === 0) return;
+    for (const known of this.#known.values()) delete known.found;
+    this.#recent.length = 0;
   }
 
   /** The newest `limit` slots that wait for a vector. */

@@ -34,6 +34,7 @@ const UNKNOWN = -2;
 
 export class Vocabulary {
   readonly #termOfStem = new Map<string, number>();
+  readonly #stems: string[] = [];
   readonly #termOfForm = new Map<string, number>();
   readonly #listOfGram = new Map<number, number>();
   readonly #termsOfGram = new NumberLists();
@@ -64,6 +65,15 @@ export class Vocabulary {
     return term;
   }
 
+  /** Below 0 for one that was never entered. */
+  findStem(stem: string): number {
+    return this.#termOfStem.get(stem) ?? UNKNOWN;
+  }
+
+  stemOf(term: number): string {
+    return this.#stems[term] as string;
+  }
+
   /** What is spelled like a word, itself not among it; nothing is entered. */
   alike(form: string): readonly Alike[] {
     const term = this.find(form);
@@ -81,6 +91,7 @@ export class Vocabulary {
     if (known !== undefined) return known;
     const term = this.#termOfStem.size;
     this.#termOfStem.set(stem, term);
+    this.#stems.push(stem);
     if (term < MAX_COMPARED_TERMS) this.#link(term, stem);
     return term;
   }

@@ -21,6 +21,7 @@ export class Voices {
   readonly #voiceOfKey = new Map<string, number>();
   /** List n holds the slots of voice n, ascending. */
   readonly #rows = new NumberLists();
+  readonly #keys: string[] = [];
   readonly #voiceOfSlot: number[] = [];
   readonly #setOfSlot: WordSet[] = [];
   readonly #dead = new Set<number>();
@@ -37,6 +38,7 @@ export class Voices {
     const voice = known ?? this.#rows.open();
     if (known === undefined) {
       this.#lexical.add(voice, words, namespace);
+      this.#keys[voice] = key;
       if (set.hashes.length > 0) this.#voiceOfKey.set(key, voice);
     } else this.#lexical.addNumbers(voice, words);
     this.#rows.push(voice, slot);
@@ -49,16 +51,28 @@ export class Voices {
     const voice = this.#voiceOfSlot[slot];
     if (voice === undefined || this.#dead.has(slot)) return;
     this.#dead.add(slot);
-    if (this.#rows.read(voice).every((row) => this.#dead.has(row))) this.#lexical.remove(voice, words);
+    if (!this.#rows.read(voice).every((row) => this.#dead.has(row))) return;
+    this.#lexical.remove(voice, words);
+    const key = this.#keys[voice] as string;
+    if (this.#voiceOfKey.get(key) === voice) this.#voiceOfKey.delete(key);
   }
 
-  /** For each text its best `reach` voices as rows, best first; none that shares no word, no row that is `excluded`. */
-  search(parts: readonly QueryPart[], reach: number, excluded: ReadonlySet<number>): readonly (readonly Hit[])[] {
+  /**
+   * For each text its best `reach` voices as rows, best first; none that shares no word, no row that is `excluded`. How rare
+   * a word is, those `beside` have a say in: their hits are to be compared with these.
+   */
+  search(
+    parts: readonly QueryPart[],
+    reach: number,
+    excluded: ReadonlySet<number>,
+    beside: readonly Voices[] = [],
+  ): readonly (readonly Hit[])[] {
     const isAllowed = (voice: number) => this.#rowOf(voice, NO_NUMBERS, excluded) !== NO_ROW;
     const hits = this.#lexical.search(
       parts.map(({ words }) => words),
       reach,
       isAllowed,
+      beside.map((voices) => voices.#lexical),
     );
     return hits.map((found, part) => {
       const { numbers } = parts[part] as QueryPart;

@@ -1,6 +1,6 @@
 /** memory.ts -- the verbs that look into memory: list, show, search, why. They need no lock and change nothing. */
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { isLive } from "#core/memory.ts";
+import { isLive, SHARED_MEMORY } from "#core/memory.ts";
 import type { MemoryRow, StoreReader } from "#core/ports.ts";
 import { headOf } from "#core/text.ts";
 import { renderTable } from "#terminal/table.ts";
@@ -95,7 +95,7 @@ async function recallFor(
   process.once("SIGINT", stop);
   try {
     const count = limit ?? settings.recall.count;
-    const asked = { agent: namespace, texts: [query], count, excludeSteps: new Set<number>() };
+    const asked = { agent: namespace, others: [SHARED_MEMORY], texts: [query], count, excludeSteps: new Set<number>() };
     return await memory.recall(asked, interrupt.signal);
   } finally {
     process.off("SIGINT", stop);
