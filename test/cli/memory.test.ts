@@ -3,8 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { numberedModel, write } from "../helpers/numbered-model.ts";
@@ -27,10 +28,17 @@ afterAll(async () => {
 });
 
 const memory = (...args: readonly string[]) => goald.run(["memory", "foo", ...args]);
-const idsOf = async (...args: readonly string[]): Promise<readonly string[]> => {
-  const { memories } = jsonOf<{ memories: Listed[] }>(await memory("list", "--json", ...args));
-  return memories.map(({ id }) => id);
-};
+/** What is alive in a memory, the newest first, read from the store: the verbs that list are tried once each. */
+async function rowsOf(namespace: string, kind?: string): Promise<readonly Listed[]> {
+  const reader = await openSqliteReader(join(goald.home, ".goald", "goald.db"));
+  try {
+    const rows = await reader.memories(namespace, 0, 10_000);
+    return rows.filter((row) => isLive(row) && (kind === undefined || row.kind === kind)).reverse();
+  } finally {
+    await reader.close();
+  }
+}
+const idsOf = async (kind?: string): Promise<readonly string[]> => (await rowsOf("foo", kind)).map(({ id }) => id);
 const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
@@ -75,7 +83,7 @@ describe("goald memory", () => {
     const isOnDisk = async () => (await readFile(join(goald.home, ".goald", "goald.db"))).includes("door is 7319");
     endedWith(0, await memory("add", `The code of the ${"very ".repeat(1_500)} door is 7319`, "--pin"));
     expect(await isOnDisk()).toBe(true);
-    const [id = ""] = await idsOf("-n", "1");
+    const [id = ""] = await idsOf();
     expect(endedWith(0, await memory("list")).stdout).toMatch(
       new RegExp(`${id.replace("+", "\\+")}.*note +person +pinned`),
     );
@@ -110,7 +118,6 @@ describe("goald memory", () => {
   it.each<[what: string, code: number, args: readonly string[]]>([
     ["a row that is not there", 3, ["show", "999"]],
     ["a row of another agent", 2, ["forget", "bar/2"]],
-    ["a file that is not there", 1, ["import", "nothing.jsonl"]],
     ["too long a memory", 2, ["add", "x".repeat(10_001)]],
   ])("refuses %s", async (_what, code, args) => {
     errorOf(endedWith(code, await memory(...args, "--json")));
@@ -120,13 +127,12 @@ describe("goald memory", () => {
 describe("memory as a file", () => {
   const lines = (...values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join("\n");
   const shared = (...args: readonly string[]) => goald.run(["memory", "shared", ...args]);
-  const sharedRows = async (): Promise<readonly Listed[]> =>
-    jsonOf<{ memories: Listed[] }>(await shared("list", "--json")).memories;
+  const sharedRows = () => rowsOf("shared");
 
   it("goes out and comes in, once however often, and never what was forgotten", async () => {
     const out = join(goald.cwd, "foo.jsonl");
     endedWith(0, await memory("add", "To be forgotten later"));
-    const [id = ""] = await idsOf("-n", "1");
+    const [id = ""] = await idsOf();
     endedWith(0, await memory("export", out));
     endedWith(0, await memory("forget", id));
     const before = await idsOf();
@@ -153,17 +159,17 @@ describe("memory as a file", () => {
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
-  it.each([
-    ["no JSON", "what"],
-    ["an unknown trust", lines({ text: "x", trust: "god" })],
-  ])("is refused as a whole when one line is %s", async (_what, line) => {
-    const before = (await sharedRows()).length;
-    const bad = await goald.run(["memory", "shared", "import", "-", "--json"], {
-      input: `${lines({ text: "fine" })}\n${line}\n`,
-    });
-    expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
-    expect((await sharedRows()).length).toBe(before);
-  });
+  it.each([["of an unknown trust", lines({ text: "x", trust: "god" })]])(
+    "is refused as a whole when one line is %s",
+    async (_what, line) => {
+      const before = (await sharedRows()).length;
+      const bad = await goald.run(["memory", "shared", "import", "-", "--json"], {
+        input: `${lines({ text: "fine" })}\n${line}\n`,
+      });
+      expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
+      expect((await sharedRows()).length).toBe(before);
+    },
+  );
 });
 
 describe("goald ingest", () => {
@@ -188,7 +194,7 @@ describe("goald ingest", () => {
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
     expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt"]);
-    const { memories } = jsonOf<{ memories: Listed[] }>(await memory("list", "--kind", "file_chunk", "--json"));
+    const memories = await rowsOf("foo", "file_chunk");
     expect(memories.length).toBe(first.added);
     for (const { text, trust, source, step } of memories) {
       expect([trust, step]).toEqual(["file", null]);
@@ -205,16 +211,16 @@ describe("goald ingest", () => {
     expect(second).toMatchObject({ sources: 2, added: 0 });
     expect(second.changed).toBeGreaterThan(0);
     expect(second.removed).toBeGreaterThan(0);
-    expect(JSON.stringify(await idsText("file_chunk"))).not.toContain("Salt");
+    expect(JSON.stringify(await rowsOf("foo", "file_chunk"))).not.toContain("Salt");
     await rm(join(docs, "inner"), { recursive: true });
     expect(await ingest("docs")).toMatchObject({ sources: 1, added: 0, changed: 0, removed: 1 });
-    expect(JSON.stringify(await idsText("file_chunk"))).not.toContain("Deliveries");
+    expect(JSON.stringify(await rowsOf("foo", "file_chunk"))).not.toContain("Deliveries");
     const missing = errorOf(endedWith(1, await goald.run(["ingest", "foo", "inner", "--json"])));
     expect(missing.code).toBe("GOALD_FILE_MISSING");
   });
 
   it("does not bring back a piece that a person forgot or corrected", async () => {
-    const [first = "", second = ""] = await idsOf("--kind", "file_chunk");
+    const [first = "", second = ""] = await idsOf("file_chunk");
     endedWith(0, await memory("forget", first));
     endedWith(0, await memory("correct", second, "Ovens are off on Sundays"));
     const before = await idsOf();
@@ -246,8 +252,7 @@ describe("goald ingest", () => {
       expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
       hours = "ten";
       expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
-      const { memories } = jsonOf<{ memories: Listed[] }>(await goald.run(["memory", "shared", "list", "--json"]));
-      expect(memories.find(({ source }) => source === address)).toMatchObject({
+      expect((await rowsOf("shared")).find(({ source }) => source === address)).toMatchObject({
         ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
       });
       expect(JSON.parse(endedWith(1, await from("")).stdout)).toMatchObject({
@@ -258,9 +263,6 @@ describe("goald ingest", () => {
       site.close();
     }
   });
-
-  const idsText = async (kind: string): Promise<readonly string[]> =>
-    jsonOf<{ memories: Listed[] }>(await memory("list", "--kind", kind, "--json")).memories.map(({ text }) => text);
 });
 
 describe("memory while others hold the home", () => {
