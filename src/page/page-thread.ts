@@ -52,6 +52,8 @@ export function createPageThread({ memoryMb, idleMs, program = PROGRAM }: PageTh
     // What a library prints about a page is nobody's business.
     started.stdout.resume();
     started.stderr.resume();
+    // Something of a page may still fail when nobody waits for it any more: the thread ends then, and nothing else.
+    started.on("error", () => undefined);
     started.once("exit", () => {
       if (worker === started) worker = undefined;
     });

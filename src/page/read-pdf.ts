@@ -17,6 +17,14 @@ type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 /** `isLate` is asked before each page: what was read by then is the answer. */
 export async function readPdf(bytes: Uint8Array, isLate: () => boolean): Promise<Readable> {
   const pdf = await open(bytes);
+  try {
+    return await read(pdf, isLate);
+  } finally {
+    await pdf.loadingTask.destroy();
+  }
+}
+
+async function read(pdf: Pdf, isLate: () => boolean): Promise<Readable> {
   const pages: string[] = [];
   let chars = 0;
   let number = 0;

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { createPageReader, type PageReader } from "../../src/page/read-page.ts";
+import { writePdf } from "./write-pdf.ts";
 
 const FOLDER = "test/data/pages";
 const TYPES: Readonly<Record<string, string>> = {
@@ -63,6 +64,27 @@ describe("a page", () => {
     await expect(read(text, "application/pdf")).rejects.toMatchObject({
       code: "GOALD_WEB",
       message: expect.stringContaining(reason),
+    });
+  });
+
+  it("of many pages is read as far as three hundred, and says so", async () => {
+    const pages = Array.from({ length: 310 }, (_, index) => `Words of page ${index + 1}.`);
+    const { text, remarks } = await read(writePdf(pages), "application/pdf");
+    expect(remarks).toEqual(["Only the first 300 of 310 pages were read."]);
+    expect(text).toMatch(/## Page 300\n\nWords of page 300\.$/);
+  });
+
+  it("of pictures only, or locked, says so", async () => {
+    const { text, remarks } = await read(writePdf(["", ""]), "application/pdf");
+    expect({ text, remarks }).toEqual({
+      text: "",
+      remarks: ["There is no text in this PDF: its pages are probably pictures."],
+    });
+    const key = "ab".repeat(32);
+    const locked = `/ID [<${key}><${key}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <${key}> /U <${key}> /P -44 >>`;
+    await expect(read(writePdf(["x"], locked), "application/pdf")).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining("locked with a password"),
     });
   });
 
@@ -201,6 +223,16 @@ describe("a hostile page", () => {
     },
     40_000,
   );
+
+  it("that fails when it has long been read ends the thread, and nothing else", async () => {
+    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+    const stubborn = createPageReader({ program });
+    expect((await read("later", "text/html", stubborn)).text).toBe("later");
+    await delay(400);
+    expect(stubborn.isRunning).toBe(false);
+    expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
+    await stubborn.close();
+  });
 
   it("that is not waited for any longer lets go at once", async () => {
     const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
