@@ -8,7 +8,7 @@ import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports.ts";
-import type { Posts, Repositories, ServiceState, Services } from "#core/services.ts";
+import type { Downloads, Posts, Repositories, ServiceState, Services, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
@@ -17,10 +17,9 @@ import { createPageReader } from "./page/read-page.ts";
 import { createWebPages } from "./page/web-pages.ts";
 import { readVersion } from "./shipped.ts";
 import type { OAuthKeys } from "./social/oauth.ts";
-import { createDownloads } from "./web/downloads.ts";
-import { createPoliteWeb } from "./web/polite-web.ts";
-import { createWebSearch } from "./web/search.ts";
-import { createProviders, searchersOf } from "./web/set-up.ts";
+import type { PoliteWeb } from "./web/polite-web.ts";
+import { searchersOf } from "./web/searchers.ts";
+import type { Web } from "./web/set-up.ts";
 
 export function serviceStates(settings: Settings): ServiceStates {
   return {
@@ -63,17 +62,16 @@ export interface ServiceParts {
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
-  const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
-  const web = createPoliteWeb({ http, clock, userAgent, keepsToRobots: settings.web.robots });
+  const { fetchPage, search, downloads } = lazyWeb(settings, http, clock);
   const images = serverOf(settings, settings.images);
   const speech = serverOf(settings, settings.speech);
   return {
-    pages: createWebPages({ fetchPage: web.get, reader: createPageReader(), clock }),
+    pages: createWebPages({ fetchPage, reader: createPageReader(), clock }),
     ...(images ? { images: createOpenAIImages({ ...images, http }) } : {}),
     ...(speech ? { speech: createOpenAISpeech({ ...speech, http }) } : {}),
     ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
-    search: createWebSearch({ providers: createProviders(settings.search, { http, clock, userAgent }), clock }),
-    downloads: createDownloads(web, settings.web.downloadMegabytes * 1_000_000),
+    ...(searchersOf(settings.search).length > 0 ? { search } : {}),
+    downloads,
     ...(xKeys ? { posts: lazyPosts(settings.twitter.baseUrl, xKeys, http, clock) } : {}),
   };
 }
@@ -89,6 +87,20 @@ function serverOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServe
   const isSame = URL.parse(address)?.origin === URL.parse(openai.baseUrl)?.origin;
   const own = { apiKey: openai.apiKey, ...(openai.organization ? { organization: openai.organization } : {}) };
   return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
+}
+
+/** Loaded with the first page, search or download. */
+function lazyWeb(settings: Settings, http: Http, clock: Clock) {
+  let opened: Promise<Web> | undefined;
+  const open = (): Promise<Web> => {
+    const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
+    opened ??= import("./web/set-up.ts").then(({ openWeb }) => openWeb(settings, { http, clock, userAgent }));
+    return opened;
+  };
+  const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
+  const search: WebSearch = { search: async (...given) => (await open()).search.search(...given) };
+  const downloads: Downloads = { get: async (...given) => (await open()).downloads.get(...given) };
+  return { fetchPage, search, downloads };
 }
 
 /** Loaded with the first clone. */

@@ -1,48 +1,47 @@
-/** set-up.ts -- what the settings make of search and downloads. */
+/** set-up.ts -- what the settings make of the web: polite reading, search and downloads. Loaded with the first of these. */
 import type { Clock } from "#core/ports.ts";
+import type { Downloads, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
+import { createDownloads } from "./downloads.ts";
 import { createDuckDuckGo } from "./duckduckgo.ts";
+import { createPoliteWeb, type PoliteWeb } from "./polite-web.ts";
+import { createWebSearch } from "./search.ts";
 import type { SearchProvider } from "./search-provider.ts";
 import { brave, createServiceProvider, searxng, serper, tavily } from "./search-services.ts";
+import { type SearchSettings, searchersOf } from "./searchers.ts";
 
-/** As in the settings. */
-export interface SearchSettings {
-  readonly providers: string | null;
-  readonly tavily: Keyed;
-  readonly serper: Keyed;
-  readonly brave: Keyed;
-  readonly searxng: { readonly baseUrl: string | null };
-  readonly duckduckgo: { readonly baseUrl: string };
-}
-interface Keyed {
-  readonly apiKey: string | null;
-  readonly baseUrl: string;
-}
-
-export interface SearchParts {
+export interface WebParts {
   readonly http: Pick<Http, "to" | "public">;
   readonly clock: Clock;
   readonly userAgent: string;
 }
 
-/** The names of those that are set up, in the order in which they are asked. */
-export function searchersOf(settings: SearchSettings): readonly string[] {
-  const named = [...new Set(settings.providers?.split(/[,\s]+/) ?? [])];
-  const ready: Readonly<Record<string, unknown>> = {
-    tavily: settings.tavily.apiKey,
-    serper: settings.serper.apiKey,
-    brave: settings.brave.apiKey,
-    searxng: settings.searxng.baseUrl,
-    duckduckgo: true,
-  };
-  return named.filter((name) => ready[name]);
+export interface WebSettings {
+  readonly web: { readonly robots: boolean; readonly downloadMegabytes: number };
+  readonly search: SearchSettings;
 }
 
-export function createProviders(settings: SearchSettings, parts: SearchParts): readonly SearchProvider[] {
+export interface Web {
+  readonly polite: PoliteWeb;
+  readonly search: WebSearch;
+  readonly downloads: Downloads;
+}
+
+export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
+  const { clock } = parts;
+  const polite = createPoliteWeb({ ...parts, keepsToRobots: web.robots });
+  return {
+    polite,
+    search: createWebSearch({ providers: createProviders(search, parts), clock }),
+    downloads: createDownloads(polite, web.downloadMegabytes * 1_000_000),
+  };
+}
+
+export function createProviders(settings: SearchSettings, parts: WebParts): readonly SearchProvider[] {
   return searchersOf(settings).map((name) => createProvider(name, settings, parts));
 }
 
-function createProvider(name: string, settings: SearchSettings, { http, ...parts }: SearchParts): SearchProvider {
+function createProvider(name: string, settings: SearchSettings, { http, ...parts }: WebParts): SearchProvider {
   switch (name) {
     case "tavily":
       return createServiceProvider(tavily(settings.tavily.apiKey ?? "", settings.tavily.baseUrl), http);

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import type { SearchAnswer, WebSearch } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { createWebSearch } from "../../src/web/search.ts";
-import { createProviders, type SearchSettings, searchersOf } from "../../src/web/set-up.ts";
+import { type SearchSettings, searchersOf } from "../../src/web/searchers.ts";
+import { createProviders } from "../../src/web/set-up.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
 import type { Answer } from "../helpers/openai-answers.ts";
 import {
