@@ -4,6 +4,8 @@ import type { AddressInfo, LookupFunction } from "node:net";
 
 export interface DualStack extends AsyncDisposable {
   readonly port: number;
+  /** Some machines have IPv4 alone. */
+  readonly hasIPv6: boolean;
   /** Connections that were opened, TLS handshakes that came to nothing among them. */
   readonly connections: number;
 }
@@ -15,6 +17,7 @@ export async function listenOnBoth(listener: RequestListener): Promise<DualStack
     try {
       return open([four, await listen(listener, port, "::1")], port);
     } catch (error) {
+      if (/EADDRNOTAVAIL|EAFNOSUPPORT/.test(String(error))) return open([four], port);
       four.close();
       if (attempt === 5) throw error;
     }
@@ -26,6 +29,7 @@ function open(servers: readonly Server[], port: number): DualStack {
   for (const server of servers) server.on("connection", () => connections++);
   return {
     port,
+    hasIPv6: servers.length === 2,
     get connections() {
       return connections;
     },
