@@ -167,14 +167,14 @@ describe("a hostile page", () => {
       `<article>${`<p>${"Some words, with commas, here. ".repeat(20)}</p>`.repeat(8_000)}`,
       /^Some words/,
     ],
-    ["200,000 elements", "<p>word, <b>x</b></p>".repeat(100_000), /^word, x\n\nword/],
+    ["100,000 elements", "<p>word, <b>x</b></p>".repeat(50_000), /^word, x\n\nword/],
     ["50,000 nested blocks", `${"<div>".repeat(50_000)}deep words`, /^deep words$/],
     ["50,000 nested tables", `${"<table><tr><td>".repeat(50_000)}deep`, /deep$/],
     ["a table of 20,000 rows", `<table>${"<tr><td>1</td><td>2</td></tr>".repeat(20_000)}`, /^\| 1 \| 2/],
     ["300,000 attributes", `<p ${"a='x' ".repeat(300_000)}>words`, /^words$/],
     ["quotes that stay open", `${'<a href="x '.repeat(100_000)}`, /^/],
     ["nothing but angle brackets", "<".repeat(300_000), /^<<</],
-    ["300,000 entities", "&amp;".repeat(300_000), /^&&&/],
+    ["100,000 entities", "&amp;".repeat(100_000), /^&&&/],
     [
       "an article with a large program in it",
       `<body><article><h1>T</h1><script>${"if (a && b < c) d();".repeat(50_000)}</SCRIPT ><p>${"Some words, with commas. ".repeat(20)}</article>`,
@@ -228,7 +228,7 @@ describe("a hostile page", () => {
     const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
     const stubborn = createPageReader({ program });
     expect((await read("later", "text/html", stubborn)).text).toBe("later");
-    await delay(400);
+    for (let waitedMs = 0; stubborn.isRunning && waitedMs < 10_000; waitedMs += 20) await delay(20);
     expect(stubborn.isRunning).toBe(false);
     expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
     await stubborn.close();
