@@ -8,12 +8,14 @@ import { loadRegistry, type Registry, type ServiceStates } from "#commands/regis
 import type { Command } from "#core/command.ts";
 import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
 import type { AgentRow, LanguageModel, LongTermMemory, Store } from "#core/ports.ts";
+import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import type { FamilyParts } from "#daemon/family-calls.ts";
 import { type Answer, runForeground } from "#daemon/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#daemon/perform.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { loadWords } from "#prompt/template.ts";
+import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
@@ -38,6 +40,9 @@ export interface LoopOptions {
   readonly maxModelFailures?: number;
   /** What the shipped commands find set up; nothing by default. */
   readonly services?: ServiceStates;
+  /** What they then ask; nothing by default. */
+  readonly serving?: Partial<Services>;
+  readonly aliases?: Aliases;
   /** Agents that agents start: in place of two deep, five at a time, a quarter each. */
   readonly family?: Partial<FamilyParts["rules"]>;
 }
@@ -88,7 +93,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   const readReply = createReplyReader({
     schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
     hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: { commands: {}, args: {} },
+    aliases: options.aliases ?? { commands: {}, args: {} },
   });
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
@@ -125,7 +130,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
-      services: {},
+      services: options.serving ?? {},
       knowsAgent: async (id) => (await store.agent(id)) !== undefined,
       clock,
       signal: new AbortController().signal,
