@@ -163,7 +163,8 @@ function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer
   let isOver = false;
   const look = async (): Promise<void> => {
     const startedAt = performance.now();
-    if ((await bytesBelow(folder)) > maxBytes) controller.abort(tooLarge(maxBytes));
+    // What cannot be looked at now can be a moment later.
+    if ((await bytesBelow(folder).catch(() => 0)) > maxBytes) controller.abort(tooLarge(maxBytes));
     // A large folder takes long to look through: not more than a tenth of the time goes into it.
     if (!isOver) next = setTimeout(look, Math.max(WATCH_MS, 10 * (performance.now() - startedAt)));
   };

@@ -27,6 +27,16 @@ const RULES: readonly Rule[] = [
     hint: "Check the address.",
   },
   {
+    when: /certificate|SSL|TLS/i,
+    problem: "The server could not show that it is the one of that name",
+    hint: "Check the address; of a private server, its certificate must be known to this machine.",
+  },
+  {
+    when: /early EOF|RPC failed|hung up|transfer closed/i,
+    problem: "The connection broke",
+    hint: "Try again.",
+  },
+  {
     when: /fsck|gitmodules|unpack-objects|index-pack|corrupt|malformed|invalid path|hasDotgit/i,
     problem: "What came is damaged, or made to do harm",
     hint: "Use another repository.",
