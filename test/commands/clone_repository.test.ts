@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import clone_repository from "../../commands/clone_repository.ts";
-import { createRepositories } from "../../src/git/clone.ts";
+import { createRepositories, type RepositoriesParts } from "../../src/git/clone.ts";
 import { findGit } from "../../src/git/find-git.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, startGitServer } from "../helpers/git-server.ts";
@@ -32,9 +32,9 @@ beforeEach(async () => {
 });
 afterEach(async () => desk[Symbol.asyncDispose]());
 
-const contextWith = (allow: string | null) => {
+const contextWith = (allow: string | null, more: Partial<RepositoriesParts> = {}) => {
   const git = findGit(process.env.PATH) ?? "";
-  const parts = { git, allow, key: null, environment: process.env, isPublic: isPublicAddress, isNeverAllowed };
+  const parts = { git, allow, key: null, environment: process.env, isPublic: isPublicAddress, isNeverAllowed, ...more };
   return contextOf(desk.workspace, { repositories: createRepositories(parts) });
 };
 const clone = (
@@ -95,11 +95,17 @@ describe("clone_repository", () => {
     "https://[::1",
     "javascript:alert(1)",
     "x".repeat(2_001),
-  ])("hands git nothing that is no plain address: %s", async (address) => {
-    const connections = server.connections;
-    await expect(clone("new", address, null)).rejects.toMatchObject({ code: "GOALD_GIT" });
+  ])("hands git nothing that is no plain address, and looks up no name for it: %s", async (address) => {
+    const asked: string[] = [];
+    const resolve = async (host: string) => {
+      asked.push(host);
+      throw new Error("not here");
+    };
+    const context = contextWith(null, { isPublic: () => true, resolve });
+    const cloning = call(clone_repository, { repository_url: address, clone_path: "new" }, context);
+    await expect(cloning).rejects.toMatchObject({ code: "GOALD_GIT" });
     expect(await readdir(desk.folder)).toEqual([]);
-    expect(server.connections).toBe(connections);
+    expect(asked).toEqual([]);
   });
 
   describe("after a crash", () => {
