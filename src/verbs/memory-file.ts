@@ -7,7 +7,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
-import { isLive, namespaceOf } from "#core/memory.ts";
+import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
 import { identityOf } from "#views/memory-view.ts";
@@ -66,15 +66,15 @@ export async function importMemories(name: string, file: string, options: Import
 async function addLines(lines: readonly GivenLine[], space: Space, house: House): Promise<number> {
   const { namespace } = space;
   const here = await readStore(house, async (reader) => {
-    const [texts, gone] = [new Set<string>(), new Set<string>()];
+    const [texts, rows] = [new Set<string>(), new Set<string>()];
     for await (const row of allMemories(reader, namespace)) {
       texts.add(identityOf(row));
-      if (!isLive(row)) gone.add(row.id);
+      rows.add(originOf(row));
     }
-    return { texts, gone };
+    return { texts, rows };
   });
-  const isKnown = ({ id, change }: GivenLine): boolean =>
-    here.texts.has(identityOf(change)) || (id !== null && namespaceOf(id) === namespace && here.gone.has(id));
+  const isKnown = ({ origin, change }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
   const fresh = lines.filter((line) => !isKnown(line));
   await using changer = await openChanger(house);
   let added = 0;
@@ -91,9 +91,12 @@ async function addLines(lines: readonly GivenLine[], space: Space, house: House)
   return added;
 }
 
+/** Which row of which home: another home has another row of that id, but none of that time. */
+const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
+
 interface GivenLine {
-  /** What it was called where it was exported. */
-  readonly id: string | null;
+  /** Where it was exported, if it says so. */
+  readonly origin: string | null;
   readonly change: MemoryChange & { readonly op: "add" };
   readonly pinned: boolean;
 }
@@ -113,7 +116,7 @@ function readLines(text: string, file: string, isTrusted: boolean, house: House)
 
 function readLine(line: string, place: string, isTrusted: boolean, { scrub }: House): GivenLine {
   const value = parse(line, place);
-  const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id = null, pinned = false } = value;
+  const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
   if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
     throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
   if (!KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${KINDS.join(", ")})`);
@@ -129,7 +132,8 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Ho
     ...(source === null || source === "" ? {} : { source: clean(source) }),
   };
   const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
-  return { id: typeof id === "string" ? id : null, change, pinned: isTrusted && pinned === true };
+  const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
+  return { origin, change, pinned: isTrusted && pinned === true };
 }
 
 function parse(line: string, place: string): Readonly<Record<string, unknown>> {

@@ -138,6 +138,9 @@ describe("memory as a file", () => {
     const before = await idsOf();
     expect(jsonOf(await memory("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
     expect(await idsOf()).toEqual(before);
+    const elsewhere = { id, at: "2020-01-01T00:00:00.000Z", text: "Of the same number in another home" };
+    await goald.write("other.jsonl", lines(elsewhere));
+    expect(jsonOf(await memory("import", join(goald.home, "other.jsonl"), "--json"))).toMatchObject({ added: 1 });
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: before.length + 1 });
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
   });
