@@ -18,9 +18,11 @@ import { hasDigit } from "./word-set.ts";
 /** Postings that one search looks at, and those of one term, the newest of them. */
 const MAX_VISITS = 16_384;
 /** With many texts, of which none is much of the whole. */
-const MAX_VISITS_OF_MANY = 3_072;
+const MAX_VISITS_OF_MANY = 2_048;
 const MANY_TEXTS = 5;
 const MAX_VISITS_OF_TERM = 4_096;
+/** Neighbours that lend less than this share of a word are passed over. */
+const LEAST_SHARE = 0.12;
 /** A posting is the slot and how many times, in one number. */
 const TIMES_BITS = 6;
 const MAX_TIMES = (1 << TIMES_BITS) - 1;
@@ -39,7 +41,7 @@ export class LexicalIndex {
   #rows = 0;
   #totalLength = 0;
   #totalLent = 0;
-  /** The window with the row itself in it. */
+  /** The window, those that lend most first. */
   readonly #distances: Int32Array;
   readonly #shares: Float32Array;
   /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
@@ -52,8 +54,9 @@ export class LexicalIndex {
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
     this.#terms = new Terms(settings);
-    this.#distances = Int32Array.of(0, ...settings.window.map(([distance]) => distance));
-    this.#shares = Float32Array.of(1, ...settings.window.map(([, share]) => share));
+    const nearest = settings.window.toSorted(([, a], [, b]) => b - a);
+    this.#distances = Int32Array.from(nearest, ([distance]) => distance);
+    this.#shares = Float32Array.from(nearest, ([, share]) => share);
   }
 
   /** Rows that can be found. */
@@ -120,12 +123,10 @@ export class LexicalIndex {
       visits -= rows;
       const touched = this.#spread(term);
       const worth = this.#worthOf(term, beside) * (this.#settings.saturation + 1);
-      for (let at = 0; at < touched; at++) {
-        const slot = this.#touched[at] as number;
-        const gain = worth * this.#saturate(slot);
-        for (let use = 0; use < uses.length; use += 2)
-          (sums[uses[use] as number] as Sums).add(slot, gain * (uses[use + 1] as number));
-      }
+      this.#saturate(touched, worth);
+      for (let use = 0; use < uses.length; use += 2)
+        (sums[uses[use] as number] as Sums).addAll(this.#touched, this.#times, touched, uses[use + 1] as number);
+      for (let at = 0; at < touched; at++) this.#times[this.#touched[at] as number] = 0;
     }
     return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && isAllowed(slot)));
   }
@@ -135,6 +136,7 @@ export class LexicalIndex {
     const [times, touched, spaces, live] = [this.#times, this.#touched, this.#spaces, this.#live];
     const [distances, shares] = [this.#distances, this.#shares];
     const [slots, lent] = [this.#slots, this.#openness];
+    const nearest = shares.findLastIndex((share) => share * lent >= LEAST_SHARE) + 1;
     const postings = this.#terms.postings(term);
     let count = 0;
     for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
@@ -143,27 +145,31 @@ export class LexicalIndex {
       if (live[slot] === 0) continue;
       const own = posting & MAX_TIMES;
       const space = spaces[slot];
-      for (let near = 0; near < distances.length; near++) {
+      if (times[slot] === 0) touched[count++] = slot;
+      times[slot] = (times[slot] as number) + own;
+      for (let near = 0; near < nearest; near++) {
         const reader = slot - (distances[near] as number);
         if (reader < 0 || reader >= slots || spaces[reader] !== space) continue;
         const before = times[reader] as number;
         if (before === 0) touched[count++] = reader;
-        times[reader] = before + own * (near === 0 ? 1 : lent * (shares[near] as number));
+        times[reader] = before + own * lent * (shares[near] as number);
       }
     }
     return count;
   }
 
-  /** Takes the count of a row off `#times`. */
-  #saturate(slot: number): number {
+  /** Turns the counts of the touched rows into what they gain by a term of this worth. */
+  #saturate(touched: number, worth: number): void {
     const { saturation, lengthShare } = this.#settings;
-    const times = this.#times[slot] as number;
-    this.#times[slot] = 0;
     const lent = this.#openness;
-    const length =
-      (((this.#lengths[slot] as number) + lent * (this.#lentLengths[slot] as number)) * this.#rows) /
-      (this.#totalLength + lent * this.#totalLent);
-    return times / (times + saturation * (1 - lengthShare + lengthShare * length));
+    const least = saturation * (1 - lengthShare);
+    const perWord = (saturation * lengthShare * this.#rows) / (this.#totalLength + lent * this.#totalLent);
+    for (let at = 0; at < touched; at++) {
+      const slot = this.#touched[at] as number;
+      const times = this.#times[slot] as number;
+      const length = (this.#lengths[slot] as number) + lent * (this.#lentLengths[slot] as number);
+      this.#times[slot] = (worth * times) / (times + least + perWord * length);
+    }
   }
 
   /** The rarer, the more, here and in the indexes `beside`. */

@@ -43,6 +43,11 @@ export class NumberLists {
     return this.#lengths[list] as number;
   }
 
+  /** What was pushed last; undefined for an empty list. */
+  last(list: number): number | undefined {
+    return this.#lengths[list] === 0 ? undefined : this.#cells[(this.#next[list] as number) - 1];
+  }
+
   /** `value` is a whole number below 2^32. */
   push(list: number, value: number): void {
     let at = this.#next[list] as number;

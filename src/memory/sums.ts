@@ -31,11 +31,15 @@ export class Sums {
     this.#touched = grown(this.#touched, slots);
   }
 
-  /** `score` is above 0. */
-  add(slot: number, score: number): void {
-    const before = this.#scores[slot] as number;
-    if (before === 0) this.#touched[this.#count++] = slot;
-    this.#scores[slot] = before + score;
+  /** The first `count` of `slots`, each once, gain `weight` times what stands in `gains` at the slot: more than 0. */
+  addAll(slots: Uint32Array, gains: Float32Array, count: number, weight: number): void {
+    const [scores, touched] = [this.#scores, this.#touched];
+    for (let at = 0; at < count; at++) {
+      const slot = slots[at] as number;
+      const before = scores[slot] as number;
+      if (before === 0) touched[this.#count++] = slot;
+      scores[slot] = before + weight * (gains[slot] as number);
+    }
   }
 
   /** The best `reach` that are allowed, best first, the higher slot first of equals. Clears everything. */

@@ -12,7 +12,7 @@ import type { QueryPart } from "./query.ts";
 import { keyOf, type WordSet } from "./word-set.ts";
 
 /** Rows of one voice that are looked at for the right numbers, the newest. */
-const MAX_ROWS_COMPARED = 256;
+const MAX_ROWS_COMPARED = 64;
 const NO_ROW = -1;
 
 export class Voices {
@@ -82,6 +82,9 @@ export class Voices {
 
   /** The row that shares most numbers, the newest of those. */
   #rowOf(voice: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
+    const newest = this.#rows.last(voice) ?? NO_ROW;
+    const isAlone = numbers.size === 0 || this.#rows.length(voice) === 1;
+    if (isAlone && !excluded.has(newest) && !this.#dead.has(newest)) return newest;
     const rows = this.#rows.read(voice);
     let best = NO_ROW;
     let most = -1;
@@ -89,7 +92,8 @@ export class Voices {
       const slot = rows[at] as number;
       if (excluded.has(slot) || this.#dead.has(slot)) continue;
       if (numbers.size === 0) return slot;
-      const shared = (this.#setOfSlot[slot] as WordSet).numbers.filter((number) => numbers.has(number)).length;
+      let shared = 0;
+      for (const number of (this.#setOfSlot[slot] as WordSet).numbers) if (numbers.has(number)) shared++;
       if (shared <= most) continue;
       best = slot;
       most = shared;
