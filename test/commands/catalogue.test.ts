@@ -122,7 +122,7 @@ async function use(name: string, args: object, mood: Mood, timeoutMs?: number): 
   loop.files.set("a.txt", Buffer.from("one\n"));
   loop.files.set("talk.wav", Buffer.from(wav()));
   try {
-    await loop.run();
+    await loop.runAll();
   } finally {
     for (const server of [outside.search, outside.media, outside.posts, outside.web])
       await server[Symbol.asyncDispose]();
