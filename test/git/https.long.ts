@@ -13,6 +13,8 @@ import { findGit } from "../../src/git/find-git.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, startGitServer } from "../helpers/git-server.ts";
 
+/** Of the machine, as git is. */
+const OPENSSL = "openssl";
 const NAME = "pinned.test";
 let root: string;
 let behind: GitServer;
@@ -22,8 +24,7 @@ let origin: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "goald-tls-"));
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
-  const openssl = (...args: readonly string[]): void =>
-    void execFileSync("openssl", args, { cwd: root, stdio: "pipe" });
+  const openssl = (...args: readonly string[]): void => void execFileSync(OPENSSL, args, { cwd: root, stdio: "pipe" });
   const newKey = ["-newkey", "rsa:2048", "-nodes"] as const;
   openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test");
   openssl("req", ...newKey, "-keyout", "server.key", "-out", "server.csr", "-subj", `/CN=${NAME}`);
