@@ -275,11 +275,15 @@ describe("memory while others hold the home", () => {
     endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
     await home.asked(2);
     endedWith(0, await home.goald.run(["memory", "t", "add", "The letter to Ada is to be short"]));
+    endedWith(0, await home.goald.run(["memory", "shared", "add", "Letters to Ada go by train"]));
     home.release();
     await home.logged("turn-finished");
     const prompts = home.server.chats.map((chat) => JSON.stringify(chat));
     expect(prompts.slice(0, 2).join()).not.toContain("is to be short");
-    expect(prompts.at(-1)).toContain("The letter to Ada is to be short");
+    expect(prompts.at(-1)).toMatch(
+      /\[t\/\+1 \| no step \| [^|]+, just now \| note \| a person\] The letter to Ada is to be short/,
+    );
+    expect(prompts.at(-1)).toContain("Letters to Ada go by train");
     const why = jsonOf(await home.goald.run(["memory", "t", "why", "+1", "--json"]));
     expect(why.recalledIn).toEqual([3]);
   });
