@@ -74,10 +74,12 @@ describe("memory with another embedder than before", () => {
       const embedder = other("new", dimensions);
       const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
       embedder.instead = async (texts) => {
-        await gate;
+        if (embedder.requests.length > 1) await gate;
         return texts.map(embedder.vectorOf);
       };
       const { memory, reports } = open(store, embedder, old);
+      expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
+      await until(async () => (await store.nextVectorIds("foo", embedder.id)).length === 32);
       expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
       expect(await used(store)).toEqual({ "old@64": 70 });
       // The query is asked of the old one; only texts of rows are of the new one.

@@ -1,0 +1,18 @@
+/** named-embedder.ts -- semantic embedders that differ by their name alone: vectors of two of them mean different things. */
+import type { Embedder } from "#core/ports.ts";
+import { openHashEmbedder } from "#memory/hash-embedder.ts";
+
+export function namedEmbedder(name: string): Embedder {
+  const hash = openHashEmbedder(64);
+  return {
+    id: `${name}@64`,
+    dimensions: 64,
+    local: false,
+    semantic: true,
+    embed: (texts, signal) =>
+      hash.embed(
+        texts.map((text) => text.replace(/\w+/g, (word) => `${name}${word}`)),
+        signal,
+      ),
+  };
+}

@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { isLive } from "#core/memory.ts";
+import type { Embedder } from "#core/ports.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+import { namedEmbedder } from "../helpers/named-embedder.ts";
+import { startPineconeServer } from "../helpers/pinecone-server.ts";
+import { randomNumbers } from "../helpers/random-vectors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "goald-killed-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;
+const ROUNDS = 12;
+const live = new AbortController().signal;
+const next = randomNumbers(3);
+
+/** What it told until it ended, or was killed so long after its first line. */
+function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
+  const child = spawn(process.execPath, [CHILD, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  let told = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    if (told === "" && killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+    told += text;
+  });
+  return new Promise((resolve) => child.once("close", () => resolve(told.split("\n").slice(0, -1))));
+}
+
+/** So many rows of one agent, each with its vector. */
+async function fill(path: string, embedder: Embedder, count: number): Promise<void> {
+  const store = await openSqliteStore(path);
+  await store.create(SPEC, "key-1", AT);
+  const lease = await store.claim("foo");
+  const events = stamped(2, ...Array.from({ length: count }, () => said("x")));
+  const memories = events.map(({ seq }) => ({ ...memoryOf(seq), text: `fact ${seq} about thing number ${seq * 7}` }));
+  await store.commit(lease, 1, { ...NOTHING, events, memories });
+  const made = await embedder.embed(
+    memories.map(({ text }) => text),
+    live,
+  );
+  const vectors = made.map((vector, at) => ({ id: `foo/${memories[at]?.seq}`, vector }));
+  await store.saveVectors("foo", embedder.id, vectors);
+  await store.close();
+}
+
+/** Holds every vector against what the embedder makes that it names; gives the names. */
+async function checkVectors(path: string): Promise<readonly string[]> {
+  const store = await openSqliteStore(path);
+  const rows = (await store.memories("foo", 0, 100_000)).filter(isLive);
+  await store.close();
+  const names = new Set(rows.map(({ embedder }) => String(embedder).replace("@64", "")));
+  for (const name of names) {
+    const own = rows.filter(({ embedder }) => embedder === `${name}@64`);
+    const texts = own.map(({ text }) => text);
+    const vectors = await namedEmbedder(name).embed(texts, live);
+    expect(own.map(({ vector }) => vector && [...vector])).toEqual(vectors.map((vector) => [...vector]));
+  }
+  return [...names];
+}
+
+describe("memory that is killed while it works", () => {
+  it("has in Pinecone in the end what lives here, and nothing else, whenever it was killed", async () => {
+    await using server = await startPineconeServer({ dimension: 64, visibleAfterMs: 50 });
+    // Now and then an answer gets lost, or none comes for a while.
+    server.trouble = (path) => {
+      const chance = path.startsWith("/vectors") ? next() : 1;
+      return chance < 0.1 ? "lost" : chance < 0.15 ? { status: 503 } : undefined;
+    };
+    const path = join(folder, "outbox.db");
+    const [kept, gone] = [new Set<string>(), new Set<string>()];
+    for (let round = 0; round < ROUNDS; round++)
+      for (const line of await run(["outbox", path, server.url], 50 + next() * 600)) {
+        const [word, id = ""] = line.split(" ");
+        if (word === "kept") kept.add(id);
+        if (word === "gone") gone.add(id);
+      }
+    server.trouble = undefined;
+    expect(await run(["finish", path, server.url])).toEqual(["finished"]);
+    const store = await openSqliteStore(path);
+    const rows = await store.memories("foo", 0, 100_000);
+    await store.close();
+    const living = rows.filter(isLive);
+    const ids = new Set(living.map(({ id }) => id));
+    expect([...kept].filter((id) => !gone.has(id) && !ids.has(id))).toEqual([]);
+    expect([...gone].filter((id) => ids.has(id))).toEqual([]);
+    const there = [...server.records("foo").values()].map(({ id, metadata }) => [id, metadata?.text]);
+    expect(there.sort()).toEqual(living.map(({ id, text }) => [id, text]).sort());
+    expect(server.violations).toEqual([]);
+    const before = server.count("/vectors/upsert");
+    await run(["finish", path, server.url]);
+    expect(server.count("/vectors/upsert")).toBe(before);
+    expect(kept.size).toBeGreaterThan(ROUNDS);
+  }, 180_000);
+
+  it("has every vector whole and by the embedder that it names, at whatever point a change of embedders was killed", async () => {
+    const path = join(folder, "change.db");
+    await fill(path, namedEmbedder("one"), 600);
+    const names = ["two", "three"];
+    const seen = new Set<string>();
+    for (let round = 0; round < ROUNDS; round++) {
+      if (round === ROUNDS / 2) expect((await run(["change", path, "two"])).at(-1)).toBe("finished");
+      const name = names[Math.floor((2 * round) / ROUNDS)] as string;
+      await run(["change", path, name], next() * 200);
+      for (const by of await checkVectors(path)) seen.add(by);
+    }
+    expect((await run(["change", path, "three"])).at(-1)).toBe("finished");
+    expect(await checkVectors(path)).toEqual(["three"]);
+    expect([...seen]).toEqual(expect.arrayContaining(["one", "two"]));
+  }, 180_000);
+});
