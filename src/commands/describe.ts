@@ -45,8 +45,9 @@ export function describeForReadme(all: readonly RegisteredCommand[]): string {
     argumentList(command),
     command.effect,
     riskOf(command),
+    command.needs.join(", "),
   ]);
-  const head = ["command", "what it does", "arguments", "after a crash", "risk"];
+  const head = ["command", "what it does", "arguments", "after a crash", "risk", "needs"];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n");
 }
 
