@@ -88,18 +88,14 @@ export function vectorIndexContract(
     });
 
     it.each([3, 16, 17, 100, 384])("finds the true ten among 1,000 rows in %i dimensions", async (dimensions) => {
+      const { rows, queries } = await neighboursIn(dimensions);
       const index = make(dimensions);
-      const truth = plainIndex(dimensions);
-      for (const [slot, vector] of clusteredVectors(1_000, dimensions, 20).entries()) {
-        await index.add(slot, vector);
-        await truth.add(slot, vector);
-      }
+      for (const [slot, vector] of rows.entries()) await index.add(slot, vector);
       let missed = 0;
-      for (const query of clusteredVectors(20, dimensions, 20, 2)) {
-        const worst = (await truth.search(query, 10)).at(-1)?.score ?? 0;
+      for (const { query, tenth } of queries) {
         const found = await index.search(query, 10);
         expect(found).toHaveLength(10);
-        missed += found.filter(({ score }) => score < worst - 1e-5).length;
+        missed += found.filter(({ score }) => score < tenth - 1e-5).length;
       }
       expect(missed).toBeLessThanOrEqual(missedShare * 200);
     });
@@ -120,4 +116,28 @@ export function vectorIndexContract(
       }
     });
   });
+}
+
+interface Neighbours {
+  readonly rows: readonly Float32Array[];
+  /** With the score of the tenth nearest row. */
+  readonly queries: readonly { readonly query: Float32Array; readonly tenth: number }[];
+}
+const known = new Map<number, Promise<Neighbours>>();
+
+/** Made once for all that are held to the contract. */
+function neighboursIn(dimensions: number): Promise<Neighbours> {
+  const found = known.get(dimensions) ?? findNeighbours(dimensions);
+  known.set(dimensions, found);
+  return found;
+}
+
+async function findNeighbours(dimensions: number): Promise<Neighbours> {
+  const rows = clusteredVectors(1_000, dimensions, 20);
+  const truth = plainIndex(dimensions);
+  for (const [slot, vector] of rows.entries()) await truth.add(slot, vector);
+  const queries = [];
+  for (const query of clusteredVectors(20, dimensions, 20, 2))
+    queries.push({ query, tenth: (await truth.search(query, 10)).at(-1)?.score ?? 0 });
+  return { rows, queries };
 }
