@@ -62,9 +62,8 @@ export class ExactIndex implements VectorIndex {
     return this.#slots.length;
   }
 
-  /** Slots in the order in which they lie. */
-  slots(): IterableIterator<number> {
-    return this.#slots.values();
+  slots(): Uint32Array {
+    return Uint32Array.from(this.#slots);
   }
 
   has(slot: number): boolean {

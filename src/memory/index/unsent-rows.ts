@@ -10,23 +10,29 @@ const LOT = 64;
 /** The rows of an index as they are now. */
 export interface Rows {
   readonly size: number;
-  slots(): Iterable<number>;
+  /** A copy. */
+  slots(): Uint32Array;
   vectorOf(slot: number): Float32Array | undefined;
 }
 
 export class UnsentRows {
-  #waiting = new Set<number>();
+  /** Those that were there at the beginning, from `#next` on: a set of so many would take the loop's turn for long. */
+  #first: Uint32Array = new Uint32Array(0);
+  #next = 0;
+  readonly #waiting = new Set<number>();
   #sending = new Set<number>();
 
   get size(): number {
-    return this.#waiting.size + this.#sending.size;
+    return this.#first.length - this.#next + this.#waiting.size + this.#sending.size;
   }
 
   get isLotWaiting(): boolean {
-    return this.#waiting.size > 0;
+    return this.#next < this.#first.length || this.#waiting.size > 0;
   }
 
+  /** Some may come twice. */
   *slots(): Generator<number> {
+    yield* this.#first.subarray(this.#next);
     yield* this.#waiting;
     yield* this.#sending;
   }
@@ -35,9 +41,9 @@ export class UnsentRows {
     this.#waiting.add(slot);
   }
 
-  noteAll(slots: Iterable<number>): void {
-    this.#waiting = new Set(slots);
-    this.#sending.clear();
+  noteAll(slots: Uint32Array): void {
+    this.clear();
+    this.#first = slots;
   }
 
   /** The next rows to send, as they are now. They stay unsent until `sent`. */
@@ -45,7 +51,9 @@ export class UnsentRows {
     const removed: number[] = [];
     const added: number[] = [];
     const vectors = new Float32Array(LOT * dimensions);
-    this.#sending = new Set(this.#waiting.values().take(LOT));
+    const first = this.#first.subarray(this.#next, this.#next + LOT);
+    this.#next += first.length;
+    this.#sending = new Set([...first, ...this.#waiting.values().take(LOT - first.length)]);
     for (const slot of this.#sending) {
       this.#waiting.delete(slot);
       const vector = rows.vectorOf(slot);
@@ -67,6 +75,8 @@ export class UnsentRows {
   }
 
   clear(): void {
+    this.#first = new Uint32Array(0);
+    this.#next = 0;
     this.#waiting.clear();
     this.#sending.clear();
   }

@@ -42,10 +42,10 @@ say({ type: "opened", rows: rows.length, missing, same: await answersTheSame(ind
 await saveVectors(rows.filter((row) => row.embedder !== embedder).map(({ seq }) => seq));
 for (let round = 0; ; round++) {
   const lot: number[] = [];
-  for (let at = 0; at < 8; at++) lot.push(await remember());
+  for (let at = 0; at < 4; at++) lot.push(await remember());
   await saveVectors(lot);
   await index.search(vectorOf(round), 5);
-  if (round % 2 === 1) {
+  if (round % 2 === 0) {
     await index.close();
     say({ type: "kept" });
     index = open();
