@@ -21,6 +21,8 @@ export class UnsentRows {
   #next = 0;
   readonly #waiting = new Set<number>();
   #sending = new Set<number>();
+  /** Written over by each lot: so much garbage would stop the loop for tens of milliseconds now and then. */
+  #vectors = new Float32Array(0);
 
   get size(): number {
     return this.#first.length - this.#next + this.#waiting.size + this.#sending.size;
@@ -46,11 +48,11 @@ export class UnsentRows {
     this.#first = slots;
   }
 
-  /** The next rows to send, as they are now. They stay unsent until `sent`. */
+  /** The next rows to send, as they are now, until the next lot is taken. They stay unsent until `sent`. */
   takeLot(rows: Rows, dimensions: number): GraphRequests["change"]["request"] {
     const removed: number[] = [];
     const added: number[] = [];
-    const vectors = new Float32Array(LOT * dimensions);
+    if (this.#vectors.length !== LOT * dimensions) this.#vectors = new Float32Array(LOT * dimensions);
     const first = this.#first.subarray(this.#next, this.#next + LOT);
     this.#next += first.length;
     this.#sending = new Set([...first, ...this.#waiting.values().take(LOT - first.length)]);
@@ -58,14 +60,14 @@ export class UnsentRows {
       this.#waiting.delete(slot);
       const vector = rows.vectorOf(slot);
       if (vector) {
-        vectors.set(vector, added.length * dimensions);
+        this.#vectors.set(vector, added.length * dimensions);
         added.push(slot);
       } else removed.push(slot);
     }
     return {
       removed: Uint32Array.from(removed),
       added: Uint32Array.from(added),
-      vectors: vectors.slice(0, added.length * dimensions),
+      vectors: this.#vectors.subarray(0, added.length * dimensions),
     };
   }
 
