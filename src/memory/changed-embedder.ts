@@ -32,6 +32,7 @@ const PAGE_ROWS = 256;
 const ROW_CHARS = 8_000;
 /** After a failure, doubled at each. */
 const RETRY_MS = 2_000;
+const CLOSE_MS = 1_000;
 const MAX_RETRY_MS = 10 * 60_000;
 
 export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemory {
@@ -139,7 +140,11 @@ export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemor
     },
     close: async () => {
       stop.abort(new Error("Memory is closed."));
-      await working;
+      // An embedder may take no notice of the signal; what it makes then is not kept.
+      const waiting = new AbortController();
+      const limit = setTimeout(CLOSE_MS, undefined, { signal: waiting.signal }).catch(() => undefined);
+      await Promise.race([working, limit]);
+      waiting.abort();
       for (const memory of all()) await memory.close();
     },
     release: async (agent) => {

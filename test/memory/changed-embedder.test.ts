@@ -160,6 +160,18 @@ describe("memory with another embedder than before", () => {
     expect(await store.nextVectorIds("foo", "same@0")).toEqual([]);
   });
 
+  it("is closed even when the new one never answers", async () => {
+    const store = await filled();
+    const old = fixedEmbedder({ id: "old@64" });
+    await embedAll(store, old);
+    const embedder = other("new");
+    embedder.instead = () => new Promise<never>(() => {});
+    const { memory } = open(store, embedder, old);
+    await memory.recall(asking, live);
+    await memory.close();
+    expect(await used(store)).toEqual({ "old@64": 70 });
+  });
+
   it("would find the wrong rows if the two were mixed", () => {
     const [old, embedder] = [fixedEmbedder({ id: "old@64" }), other("new")];
     const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
