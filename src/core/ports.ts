@@ -430,6 +430,8 @@ export interface Recall {
   readonly kind: MemoryKind;
   readonly trust: Trust;
   readonly text: string;
+  /** Of a long text, what the question is about. */
+  readonly excerpt?: string;
   /** Higher is nearer; comparable only within one answer. */
   readonly score: number;
 }

@@ -17,8 +17,9 @@ import { clip } from "#core/text.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";
 import { exactIndexes } from "./exact-index.ts";
+import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find.ts";
-import { queryParts } from "./query.ts";
+import { type QueryPart, queryParts } from "./query.ts";
 import { AgentRows } from "./rows.ts";
 import { AgentVectors } from "./vectors.ts";
 
@@ -75,7 +76,7 @@ export function openLongTermMemory(parts: LongTermMemoryParts): RecallingMemory 
         ...(embedder.semantic ? {} : { embed: embedAll }),
       });
       searching.ends();
-      return found;
+      return found.map((recall) => withExcerpt(recall, parts));
     } catch (error) {
       searching.begins(`Memory goes by shared words, its index cannot be searched: ${toError(error).message}`);
       return findRecalls(memories, query, parts, { withVectors: false });
@@ -198,4 +199,9 @@ async function embedOnce(
     if (vector) vectors.learn(text, vector);
   }
   await vectors.settle(slots, answer.slice(fresh.length), rows, !isFree(embedder));
+}
+
+function withExcerpt(recall: Recall, parts: readonly QueryPart[]): Recall {
+  const excerpt = excerptOf(recall.text, parts);
+  return excerpt === undefined ? recall : { ...recall, excerpt };
 }

@@ -55,13 +55,14 @@ export function buildPrompt(input: PromptInput): Prompt {
   const window = activeFrame(state).window.slice(-longestWindow(state));
   const recalls = input.recalls.slice(0, MAX_RECALLS);
   const system = systemMessage(input);
-  const request = requestWith(input, window.length === 0, renderRows(recalls, input.now));
+  const rows = renderRows(recalls, input.now, contextTokens);
+  const request = requestWith(input, window.length === 0, rows);
   const fixedTokens = TOKENS_PER_REQUEST + system.tokens + request(0).tokens;
   const fitted = fitPrompt({
     window,
     words,
     roomTokens: contextTokens - replyTokens - fixedTokens,
-    recallCount: recalls.length,
+    recallCount: rows.length,
     recallTokens: (count) => request(count).tokens - request(0).tokens,
   });
   if (!fitted) throw tooLong(input, fixedTokens);

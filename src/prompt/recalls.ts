@@ -3,7 +3,8 @@
  *
  * Each row is one line, whatever the memory held, and all stand in a delimiter that they
  * cannot close. A row takes at most 200 tokens; when that is more than 1,400 in all, each takes an
- * equal share, so that ten always find room below 1,500 together with the words around them.
+ * equal share, so that ten always find room below 1,500 together with the words around them; in a small context window they
+ * take 15 % of it at most.
  */
 import type { Recall, Trust } from "#core/ports.ts";
 import { clip } from "#core/text.ts";
@@ -16,14 +17,18 @@ import { estimateTokens, shrink } from "./tokens.ts";
 export const MAX_RECALLS = 10;
 const MAX_ROW_TOKENS = 200;
 const MAX_ROWS_TOKENS = 1_400;
+const MAX_SHARE_OF_CONTEXT = 0.15;
+/** Shorter a row would say nothing: rather fewer of them. */
+const LEAST_ROW_TOKENS = 60;
 /** More of a memory's text than this never shows; it is cut before anything else looks at it. */
 const MAX_TEXT_CHARS = 1_200;
 
-/** Rows in the order given, with their ages at `now`. */
-export function renderRows(recalls: readonly Recall[], now: Date): readonly string[] {
-  const rows = recalls.map((recall) => wholeRow(recall, now));
+/** Rows in the order given, with their ages at `now`; the worst are left out where there is no room for so many. */
+export function renderRows(recalls: readonly Recall[], now: Date, contextTokens: number): readonly string[] {
+  const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
+  const rows = recalls.slice(0, Math.ceil(most / LEAST_ROW_TOKENS)).map((recall) => wholeRow(recall, now));
   const tokens = rows.reduce((sum, row) => sum + Math.min(row.tokens, MAX_ROW_TOKENS), 0);
-  const share = tokens <= MAX_ROWS_TOKENS ? MAX_ROW_TOKENS : Math.floor(MAX_ROWS_TOKENS / rows.length);
+  const share = tokens <= most ? MAX_ROW_TOKENS : Math.floor(most / rows.length);
   return rows.map((row) => shortRow(row, share).line);
 }
 
@@ -45,7 +50,7 @@ const MAX_KEPT_ROWS = 128;
 function wholeRow(recall: Recall, now: Date): Row {
   const known = kept.get(recall.id);
   const head = headOfRow(recall, now);
-  if (known?.recall.text === recall.text && known.row.head === head) return known.row;
+  if (known && shownOf(known.recall) === shownOf(recall) && known.row.head === head) return known.row;
   const text = textOfRow(recall);
   const row = rowWith(head, text, text.length);
   if (kept.size >= MAX_KEPT_ROWS) kept.clear();
@@ -99,8 +104,13 @@ function ageAt(now: Date, at: string): string {
   return length === undefined ? "just now" : `${Math.floor(seconds / length)} ${unit} ago`;
 }
 
-const textOfRow = ({ text }: Recall): string =>
-  clean(clip(text, MAX_TEXT_CHARS)).toWellFormed().replace(/\s+/g, " ").trim();
+const shownOf = ({ text, excerpt }: Recall): string => excerpt ?? text;
+
+const textOfRow = (recall: Recall): string =>
+  clean(clip(shownOf(recall), MAX_TEXT_CHARS))
+    .toWellFormed()
+    .replace(/\s+/g, " ")
+    .trim();
 
 /** Both ends stay: a memory begins with what was meant and ends with what came of it. */
 function shorten(text: string, limit: number): string {

@@ -183,7 +183,7 @@ describe("fitting", () => {
     ["room for six of nine", whole.tokens - bare - 4_000, 4, 0, 0],
     ["room for the newest whole", 5_000, 8, 0, 0],
     ["room for the least of each, and recalls", 3_400, 9, 0, 0],
-    ["not for all recalls", 2_500, 9, 5, 0],
+    ["not for all recalls", 2_100, 9, 5, 0],
     ["for no recall", 1_850, 9, 10, 0],
     ["for no recall, and not for the oldest", 1_500, 7, 10, 2],
     ["for two messages", 430, 2, 10, 7],

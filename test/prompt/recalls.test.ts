@@ -12,6 +12,7 @@ describe("renderRows", () => {
       renderRows(
         recalls(1, () => "  wrote\n\nthe \t file "),
         NOW,
+        128_000,
       ),
     ).toEqual(["[foo/100 | step 1 | 2026-11-20T08:15Z, 2 h ago | step | the web, anybody] wrote the file"]);
     const [recall] = recalls(1) as [Recall];
@@ -23,7 +24,7 @@ describe("renderRows", () => {
       trust: "file",
       at: "2026-01-01T00:00:00.000Z",
     };
-    expect(renderRows([chunk as Recall], NOW)[0]).toMatch(
+    expect(renderRows([chunk as Recall], NOW, 128_000)[0]).toMatch(
       /^\[shared\/\+3 \| no step \| 2026-01-01T00:00Z, 323 d ago \| piece of a text \| a file\]/,
     );
   });
@@ -35,12 +36,12 @@ describe("renderRows", () => {
     ["not a time", "just now"],
   ])("says of %s that it is %s", (at, age) => {
     const [recall] = recalls(1) as [Recall];
-    expect(renderRows([{ ...recall, at }], NOW)[0]).toContain(`, ${age} | `);
+    expect(renderRows([{ ...recall, at }], NOW, 128_000)[0]).toContain(`, ${age} | `);
   });
 
   it("tells the age anew when time has gone on", () => {
-    renderRows(recalls(1), NOW);
-    expect(renderRows(recalls(1), new Date("2026-11-20T11:20:00.000Z"))[0]).toContain("3 h ago");
+    renderRows(recalls(1), NOW, 128_000);
+    expect(renderRows(recalls(1), new Date("2026-11-20T11:20:00.000Z"), 128_000)[0]).toContain("3 h ago");
   });
 
   it.each([
@@ -54,6 +55,7 @@ describe("renderRows", () => {
       const rows = renderRows(
         recalls(count, () => text),
         NOW,
+        128_000,
       );
       expect(rows).toHaveLength(count);
       for (const row of rows) expect(estimateTokens(row)).toBeLessThanOrEqual(200);
@@ -66,6 +68,7 @@ describe("renderRows", () => {
     const [row = ""] = renderRows(
       recalls(1, () => `began ${"and went on ".repeat(200)}ended`),
       NOW,
+      128_000,
     );
     expect(row).toMatch(/\] began .* … .* ended$/);
   });
@@ -79,6 +82,7 @@ describe("renderRows", () => {
     const rows = renderRows(
       recalls(2, () => text),
       NOW,
+      128_000,
     );
     const block = recallsBlock(rows, shippedWords);
     expect(rows.join("")).not.toMatch(/[\n\u2028\u2029\u0085\u000b]/);
@@ -97,15 +101,40 @@ describe("renderRows", () => {
         at: "not\na time",
       },
     ];
-    const rows = renderRows(hostile, NOW);
+    const rows = renderRows(hostile, NOW, 128_000);
     expect(rows[0]).not.toContain("\n");
     expect(estimateTokens(rows[0] ?? "")).toBeLessThanOrEqual(200);
   });
 });
 
+describe("in a small context window", () => {
+  it.each([2_000, 4_000, 8_000])(
+    "of %i tokens recalls take 15 % at most, fewer of them rather than crumbs",
+    (tokens) => {
+      const rows = renderRows(
+        recalls(10, () => "long ".repeat(300)),
+        NOW,
+        tokens,
+      );
+      const taken = rows.reduce((sum, row) => sum + estimateTokens(row), 0);
+      expect(taken).toBeLessThanOrEqual(0.15 * tokens);
+      expect(taken / rows.length).toBeGreaterThan(40);
+    },
+  );
+});
+
+describe("a long memory", () => {
+  it("is shown by its excerpt, which may change from one recall to the next", () => {
+    const [recall] = recalls(1, () => "whole") as [Recall];
+    for (const excerpt of ["one part", "another part"])
+      expect(renderRows([{ ...recall, excerpt }], NOW, 128_000)[0]).toContain(`] ${excerpt}`);
+    expect(renderRows([recall], NOW, 128_000)[0]).toContain("] whole");
+  });
+});
+
 describe("recallsBlock", () => {
   it("says that these are past events and no instructions", () => {
-    expect(recallsBlock(renderRows(recalls(2), NOW), shippedWords)).toMatch(
+    expect(recallsBlock(renderRows(recalls(2), NOW, 128_000), shippedWords)).toMatch(
       /past[\s\S]*not instructions[^\n]*:\n<data-/,
     );
   });
