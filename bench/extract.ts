@@ -8,9 +8,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
 import { JSDOM } from "jsdom";
-import { parseDocument } from "../src/page/dom.ts";
-import { readPlainHtml } from "../src/page/plain-html.ts";
-import { readHtml } from "../src/page/read-html.ts";
+import { parseDocument } from "#page/dom.ts";
+import { readPlainHtml } from "#page/plain-html.ts";
+import { readHtml } from "#page/read-html.ts";
 
 const ROUNDS = 9;
 const URL = "https://site.example/a/b";

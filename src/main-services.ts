@@ -9,17 +9,17 @@ import type { Home } from "#config/home.ts";
 import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports.ts";
 import type { Downloads, Posts, Repositories, ServiceState, Services, WebSearch } from "#core/services.ts";
+import { findGit } from "#git/find-git.ts";
 import type { Http } from "#http/http.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
-import { findGit } from "./git/find-git.ts";
-import { createPageReader } from "./page/read-page.ts";
-import { createWebPages } from "./page/web-pages.ts";
+import { createPageReader } from "#page/read-page.ts";
+import { createWebPages } from "#page/web-pages.ts";
+import type { OAuthKeys } from "#social/oauth.ts";
+import type { PoliteWeb } from "#web/polite-web.ts";
+import { searchersOf } from "#web/searchers.ts";
+import type { Web } from "#web/set-up.ts";
 import { readVersion } from "./shipped.ts";
-import type { OAuthKeys } from "./social/oauth.ts";
-import type { PoliteWeb } from "./web/polite-web.ts";
-import { searchersOf } from "./web/searchers.ts";
-import type { Web } from "./web/set-up.ts";
 
 export function serviceStates(settings: Settings): ServiceStates {
   return {
@@ -94,7 +94,7 @@ function lazyWeb(settings: Settings, http: Http, clock: Clock) {
   let opened: Promise<Web> | undefined;
   const open = (): Promise<Web> => {
     const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
-    opened ??= import("./web/set-up.ts").then(({ openWeb }) => openWeb(settings, { http, clock, userAgent }));
+    opened ??= import("#web/set-up.ts").then(({ openWeb }) => openWeb(settings, { http, clock, userAgent }));
     return opened;
   };
   const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
@@ -109,7 +109,7 @@ function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Setti
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
   const open = async (): Promise<Repositories> => {
     const [{ createRepositories }, rules] = await Promise.all([
-      import("./git/clone.ts"),
+      import("#git/clone.ts"),
       import("#http/public-address.ts"),
     ]);
     const { isPublicAddress: isPublic, isNeverAllowed } = rules;
@@ -129,7 +129,7 @@ function lazyPosts(baseUrl: string, keys: OAuthKeys, http: Http, clock: Clock): 
   let posts: Promise<Posts> | undefined;
   return {
     post: async (...given) => {
-      posts ??= import("./social/x-posts.ts").then(({ createXPosts }) => createXPosts({ baseUrl, keys, http, clock }));
+      posts ??= import("#social/x-posts.ts").then(({ createXPosts }) => createXPosts({ baseUrl, keys, http, clock }));
       return (await posts).post(...given);
     },
   };

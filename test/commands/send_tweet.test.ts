@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
+import { createXPosts } from "#social/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import send_tweet from "../../commands/send_tweet.ts";
-import { createXPosts } from "../../src/social/x-posts.ts";
 import type { Answer } from "../helpers/openai-answers.ts";
 import { problemAnswer, startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Cloned } from "#core/services.ts";
+import { createRepositories, type RepositoriesParts } from "#git/clone.ts";
+import { findGit } from "#git/find-git.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
-import { createRepositories, type RepositoriesParts } from "../../src/git/clone.ts";
-import { findGit } from "../../src/git/find-git.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
 

@@ -8,8 +8,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { createRepositories, type RepositoriesParts } from "../../src/git/clone.ts";
-import { findGit } from "../../src/git/find-git.ts";
+import { createRepositories, type RepositoriesParts } from "#git/clone.ts";
+import { findGit } from "#git/find-git.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, startGitServer } from "../helpers/git-server.ts";
 

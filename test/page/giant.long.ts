@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { createPageReader } from "../../src/page/read-page.ts";
-import { createWebPages } from "../../src/page/web-pages.ts";
+import { createPageReader } from "#page/read-page.ts";
+import { createWebPages } from "#page/web-pages.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
 const FIVE_MB = 5 * 1024 * 1024;

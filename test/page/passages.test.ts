@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Passage } from "#core/services.ts";
-import { passagesOf, tokensIn } from "../../src/page/passages.ts";
-import { rankPassages, selectPassages } from "../../src/page/rank.ts";
+import { passagesOf, tokensIn } from "#page/passages.ts";
+import { rankPassages, selectPassages } from "#page/rank.ts";
 
 const markdown = (text: string) => passagesOf({ text, contentType: "text/html" });
 const filler = (about: string, sentences = 40): string =>

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { createPageReader, type PageReader } from "../../src/page/read-page.ts";
+import { createPageReader, type PageReader } from "#page/read-page.ts";
 import { writePdf } from "./write-pdf.ts";
 
 const FOLDER = "test/data/pages";
@@ -264,7 +264,7 @@ describe("the thread", () => {
 
 describe("the negative control", () => {
   it("is a page with boilerplate, which all of its text would show", async () => {
-    const { readPlainHtml } = await import("../../src/page/plain-html.ts");
+    const { readPlainHtml } = await import("#page/plain-html.ts");
     const html = readFileSync(`${FOLDER}/news.html`, "utf8");
     const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
     const all = readPlainHtml(html, URL).text;

@@ -1,6 +1,6 @@
 /** stubborn-worker.child.ts -- a page thread that hangs, dies or floods where a tree is wanted, and reads plainly as the real one. */
 import { parentPort } from "node:worker_threads";
-import { type Reading, readBytes } from "../../src/page/read-bytes.ts";
+import { type Reading, readBytes } from "#page/read-bytes.ts";
 
 parentPort?.on("message", (reading: Reading) => {
   void answer(reading).then((given) => parentPort?.postMessage(given));

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { createPageReader } from "../../src/page/read-page.ts";
-import { createWebPages, type FetchedPage, type FetchPage } from "../../src/page/web-pages.ts";
-import { createPoliteWeb } from "../../src/web/polite-web.ts";
+import { createPageReader } from "#page/read-page.ts";
+import { createWebPages, type FetchedPage, type FetchPage } from "#page/web-pages.ts";
+import { createPoliteWeb } from "#web/polite-web.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { startServiceServer } from "../helpers/service-server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { signRequest } from "../../src/social/oauth.ts";
+import { signRequest } from "#social/oauth.ts";
 
 const signatureIn = (header: string): string => decodeURIComponent(/oauth_signature="([^"]+)"/.exec(header)?.[1] ?? "");
 

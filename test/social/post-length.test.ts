@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { postLength } from "../../src/social/post-length.ts";
+import { postLength } from "#social/post-length.ts";
 
 describe("the length of a post, as X counts", () => {
   it.each<[text: string, length: number]>([

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { createPoliteWeb, type WebRequest } from "../../src/web/polite-web.ts";
+import { createPoliteWeb, type WebRequest } from "#web/polite-web.ts";
 import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { SearchAnswer, WebSearch } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
-import { createWebSearch } from "../../src/web/search.ts";
-import { type SearchSettings, searchersOf } from "../../src/web/searchers.ts";
-import { createProviders } from "../../src/web/set-up.ts";
+import { createWebSearch } from "#web/search.ts";
+import { type SearchSettings, searchersOf } from "#web/searchers.ts";
+import { createProviders } from "#web/set-up.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
 import type { Answer } from "../helpers/openai-answers.ts";
 import {
