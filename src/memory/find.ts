@@ -52,7 +52,7 @@ export async function findRecalls(
   });
   const pinned = pinnedOf(readers).slice(0, Math.min(MAX_PINNED, count));
   const { rows } = own;
-  for (const { perText, inAll } of rows.repetitive ? [FAR] : [NEAR, FAR]) {
+  for (const { perText, inAll } of [NEAR, FAR]) {
     const reach = Math.max(perText, 2 * count);
     let hits = standingOut(
       inEach(readers, parts, (reader) => searchWords(reader, parts, reach)),
@@ -61,9 +61,8 @@ export async function findRecalls(
     if (withVectors) hits = byPlaces(hits, standingOut(await searchVectors(readers, parts, reach), parts));
     const candidates = candidatesOf(readers, hits.slice(0, Math.max(inAll, 2 * count)));
     const choice = choose(candidates, count, rows.lastStep, { pinned });
-    rows.repetitive = choice.distinct < count && hits.length >= reach;
     if (choice.distinct === count) return choice.recalls;
-    if (rows.repetitive && perText !== FAR.perText) continue;
+    if (hits.length >= reach && perText !== FAR.perText) continue;
     // Where all that is there was found already, nearness has nothing to add.
     const there = memories.reduce((sum, memory) => sum + memory.rows.voices.size, 0);
     const others = await findOthers(

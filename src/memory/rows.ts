@@ -30,8 +30,6 @@ export interface Arrival {
 export class AgentRows {
   /** All rows, by their words. */
   readonly voices = new Voices();
-  /** The last recall met so many near-duplicates that the next one looks farther at once. */
-  repetitive = false;
   readonly #agent: string;
   readonly #bySlot: Remembered[] = [];
   readonly #slotOfText = new Map<string, number>();

@@ -89,6 +89,14 @@ describe("recall", () => {
     expect(await open(store).recall({ excludeSteps: steps(300, 299) })).toEqual(before);
   });
 
+  it("answers the same whatever was asked before", async () => {
+    const { recall, store } = open();
+    for (let row = 1; row <= 300; row++)
+      store.add("foo", `${row % 3 === 0 ? distinct(row) : nearIdentical(row)} strings`);
+    for (const text of ["bytes", "Wrote 7 bytes to part-7.txt", "strings"]) await recall({ texts: [text] });
+    expect(await recall()).toEqual(await open(store).recall());
+  });
+
   it("answers the same after its agent was released", async () => {
     const { recall, store, memory } = open();
     for (let row = 1; row <= 300; row++) store.add("foo", `${distinct(row)} strings`);
