@@ -30,6 +30,8 @@ export function openDirectory(state: AgentState, parts: FamilyParts, clock: Cloc
 
   async function look(key: string): Promise<ChildAgent> {
     const { name = key, task = "" } = childOf(state, key) ?? {};
+    // What others do is not recorded, and so is not looked at in a run that is.
+    if (parts.refusal !== null) return { key, name, task, standing: "not looked at", listens: false, step: 0 };
     const own = await parts.stateOf(key);
     if (!own) return { key, name, task, standing: "removed", listens: false, step: 0 };
     const standing = WORDS[standingOf(own, true)] ?? standingOf(own, true);
