@@ -11,7 +11,7 @@ import type { AgentSpec, Lease, Store } from "#core/ports.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import type { Row } from "./contenders.ts";
-import { cpuOf, median } from "./meter.ts";
+import { collectGarbage, cpuOf, median } from "./meter.ts";
 
 const STEPS = 500;
 const ROUNDS = 3;
@@ -116,7 +116,9 @@ async function measureOpening(folder: string, rows: readonly Row[]): Promise<voi
   const query = rows.at(-1) as Row;
   const spent: { goald: number[]; vectra: number[] } = { goald: [], vectra: [] };
   for (let round = 0; round < ROUNDS; round++) {
+    collectGarbage();
     spent.goald.push(await cpuOf(() => openGoald(path, query)));
+    collectGarbage();
     spent.vectra.push(await cpuOf(() => new LocalIndex(kept).queryItems(query.numbers, "", 10)));
   }
   const [own, theirs] = [median(spent.goald), median(spent.vectra)];
