@@ -55,7 +55,12 @@ export function openMemory(parts: MemoryParts): {
   if (!keeper || tape) return { memory: current, embeddings };
   const openEarlier = (id: string): RecallingMemory | undefined => {
     const earlier = earlierEmbedder(id, parts, embeddings);
-    return earlier && openLongTermMemory({ store, embedder: earlier, report, ...clock });
+    // It keeps nothing: memories that are shared with others may have their new vectors already.
+    const reader: MemoryParts["store"] = {
+      memories: (namespace, after, limit) => store.memories(namespace, after, limit),
+      saveVectors: async () => undefined,
+    };
+    return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });
   };
   const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report });
   return { memory: pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed, embeddings };
