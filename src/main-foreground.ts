@@ -15,7 +15,7 @@ import type { Supervisor } from "#daemon/supervise.ts";
 import { systemClock } from "#util/clock.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Host } from "./main.ts";
-import { type Nets, serveHost } from "./main-serve.ts";
+import { type Nets, type ServeParts, serveHost } from "./main-serve.ts";
 
 export interface ForegroundServer {
   /** Takes no more calls, and finishes the steps of the others. Resolves to the ids of those that a daemon is to go on with. */
@@ -31,7 +31,11 @@ const LIMITS = { closeMs: 2_000, flushMs: 500 };
 export async function serveForeground(
   host: Host,
   socket: string | Error,
-  { attended, live, ...nets }: Nets & { readonly attended: Attended; readonly live: LiveTextWriter },
+  {
+    attended,
+    live,
+    ...nets
+  }: Nets & Pick<ServeParts, "onQuestion"> & { readonly attended: Attended; readonly live: LiveTextWriter },
 ): Promise<ForegroundServer> {
   const guests = createGuests(host);
   const { supervisor, ...serving } = await serveHost({

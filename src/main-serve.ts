@@ -9,7 +9,9 @@ import { validateAgent } from "#config/agent-spec.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { GoaldError, toError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports.ts";
+import type { AgentState } from "#core/state.ts";
 import { type Attended, withAttended } from "#daemon/attended.ts";
 import { type DaemonStatus, PROTOCOL_VERSION } from "#daemon/control.ts";
 import { createHostControl, type HostControlParts } from "#daemon/host-control.ts";
@@ -35,6 +37,8 @@ export interface ServeParts extends Pick<HostControlParts, "reload" | "shutdown"
   readonly host: Host;
   /** Where calls are taken; or why they are not. */
   readonly socket: string | Error;
+  /** One of the supervisor's agents asks a person for a yes, or for an answer. */
+  onQuestion?(agent: string, state: AgentState): void;
   /** Told why no calls are taken; without it that is thrown. */
   onUnserved?(reason: Error): void;
   readonly role: DaemonStatus["role"];
@@ -153,12 +157,13 @@ function superviseOthers(
         onText: (piece) => live.tell(id, piece),
       });
     },
-    onCommitted: (id, events) => {
+    onCommitted: (id, events, state) => {
       meter.setBusy(true);
       live.committed(id, events);
       const logStep = stepLogs.get(id) ?? createStepLog(log, id);
       stepLogs.set(id, logStep);
       for (const event of events) logStep(event);
+      if (events.some(isQuestion)) parts.onQuestion?.(id, state);
     },
     onSent: (agents) => agents.forEach(tellAgent),
     onStopped: async (id) => problems.forget(id),
@@ -174,6 +179,9 @@ function superviseOthers(
   });
   return supervisor;
 }
+
+const isQuestion = (event: RecordedEvent): boolean =>
+  event.type === "approval-asked" || (event.type === "command-waiting" && event.waitFor === "person");
 
 async function openAgent(
   { host, redact, scrub }: ServeParts,

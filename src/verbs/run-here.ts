@@ -10,6 +10,8 @@ import { spawnDaemon } from "#client/spawn-daemon.ts";
 import { socketPathOf } from "#config/socket-path.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports.ts";
+import { type AgentState, questionOf } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";
 import { createLiveText, type LiveTextWriter } from "#daemon/live-text.ts";
 import { readHostInfo } from "#store/host-lock.ts";
@@ -85,17 +87,27 @@ function takeCalls(
   host: Host,
   socket: string | Error,
   { attended, live }: { readonly attended: Attended; readonly live: LiveTextWriter },
-  { redact, scrub }: House,
+  house: House,
 ): Calls {
+  const { redact, scrub, talk, home } = house;
+
   let server: Promise<ForegroundServer | undefined> | undefined;
   let hasBegun = false;
+
+  /** It does not wait in front of the person, as the agent of this run does. */
+  function onQuestion(agent: string, state: AgentState): void {
+    const question = questionOf(state);
+    const answer = question === undefined ? again(home, "approve", agent) : again(home, "say", agent, '"…"');
+    const what = question === undefined ? "waits for a yes" : `asks: ${oneLine(question, 200)}`;
+    talk.say(clean(redact(`\n${agent} ${what}\n  Answer with: ${answer}`)));
+  }
 
   async function open(): Promise<ForegroundServer | undefined> {
     try {
       // Loaded now: none of it is needed to run the agent.
       const { serveForeground } = await import("../main-foreground.ts");
       return attended.running || attended.hasSent
-        ? await serveForeground(host, socket, { attended, live, redact, scrub })
+        ? await serveForeground(host, socket, { attended, live, redact, scrub, onQuestion })
         : undefined;
     } catch (thrown) {
       host.log.warn(`This run takes no calls, and runs no other agents: ${toError(thrown).message}`);

@@ -49,6 +49,19 @@ describe("agents that agents start", () => {
   });
 });
 
+describe("a question of an agent's agent", () => {
+  it("is told on the terminal of the run, with the call that answers it, and both go on", async () => {
+    const reply = familyModel({ T: [startAgent("Ann")], Ann: [ASK] });
+    await using home = await makeDaemonHome([], { reply });
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("t-ann asks: Red or blue?");
+    await terminal.see('goald say t-ann "…"');
+    const said = endedWith(0, await home.goald.run(["say", "t-ann", "Blue."]));
+    expect(said.stdout).toContain("It goes on with this as the answer to its question.");
+    expect(endedWith(0, await terminal.ended).stdout).toContain("Ann (key t-ann) answers:");
+  });
+});
+
 describe("a question to the person", () => {
   it("is asked on the terminal, and answered there", async () => {
     await using home = await makeDaemonHome([ASK]);
