@@ -46,9 +46,11 @@ export async function findRecalls(
 ): Promise<readonly Recall[]> {
   const own = memories[0] as AgentMemory;
   const { count } = query;
-  const readers = memories.map((memory, number): Reader => {
+  // Most agents share nothing, and merging is not free.
+  const filled = memories.filter((memory) => memory === own || memory.rows.size > 0);
+  const readers = filled.map((memory, number): Reader => {
     const excluded = memory === own ? own.rows.slotsOf(query.excludeSteps) : NO_SLOTS;
-    return { ...memory, first: number * SLOTS_EACH, excluded, beside: memories.filter((other) => other !== memory) };
+    return { ...memory, first: number * SLOTS_EACH, excluded, beside: filled.filter((other) => other !== memory) };
   });
   const pinned = pinnedOf(readers).slice(0, Math.min(MAX_PINNED, count));
   const { rows } = own;
