@@ -10,7 +10,7 @@ import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store, Workspace } from "#core/ports.ts";
-import type { AgentState } from "#core/state.ts";
+import type { AgentState, ChildAccount } from "#core/state.ts";
 import { restoreVersion } from "#views/restore-version.ts";
 
 export interface ForkParts {
@@ -90,6 +90,7 @@ function newEvents(
   head: number,
 ): readonly RecordedEvent[] {
   const messages: readonly InboxMessage[] = [
+    ...Object.entries(past.children).map(([agent, child]) => staysBehind(agent, child, id)),
     ...(goals ? [{ type: "goals", goals } as const] : []),
     { type: "pause", reason: `Forked from ${id} as it was after step ${step}. It has not gone on since.` },
   ];
@@ -102,6 +103,13 @@ function newEvents(
   };
   for (const message of messages) for (const event of receive(message, state)) record(event);
   return events;
+}
+
+/** What the other has started stays with it: nothing is set aside for that any more. */
+function staysBehind(agent: string, { told, spent }: ChildAccount, source: string): InboxMessage {
+  const text = `It works for ${source}, which you were forked from, and not for you.`;
+  const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
+  return { type: "report", agent, standing: "ended", heard: told, spent, observation };
 }
 
 /** Those that its history holds, goald's own for the long outputs too. Returns how many. */

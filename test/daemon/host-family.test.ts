@@ -105,6 +105,17 @@ describe("a host of agents that start others", () => {
     expect(await allStandings(next)).toEqual({ foo: "completed", "foo-ann": "completed" });
   });
 
+  it("leaves them with the one that started them when that is forked: the fork has nothing set aside, and goes on without", async () => {
+    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const agent = await host.control.fork("foo", { step: 1, key: "k" });
+    const state = await stateOf(world.store, { id: agent.id });
+    expect(state.children).toEqual({});
+    expect(spentOf(state).steps).toBe(1);
+    const end = (await world.events(agent.id)).find(({ type }) => type === "command-finished");
+    expect(JSON.stringify(end)).toContain("It works for foo, which you were forked from");
+    expect(await standing(host, "foo")).toBe("waiting: agent");
+  });
+
   it("finds a person's agent before one that an agent has given the same name", async () => {
     const [, host] = await makeFamily({ Foo: [startAgent("Foo")] });
     expect((await host.control.agent("FOO")).id).toBe("foo");
