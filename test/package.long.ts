@@ -23,8 +23,8 @@ const PLANTED = {
   "dist/src/stale.js": SECRET,
   "goald-0.0.1.tgz": SECRET,
 } as const;
-const MAX_PACKED_BYTES = 450_000;
-const MAX_UNPACKED_BYTES = 1_600_000;
+const MAX_PACKED_BYTES = 650_000;
+const MAX_UNPACKED_BYTES = 2_200_000;
 
 let goald: Goald;
 /** The copy of this checkout that is packed, and the folder of somebody who installs it. */
@@ -50,7 +50,9 @@ describe("the package", () => {
   it("holds what runs, and no tests, no workspace, no settings of the publisher", async () => {
     const packed = await packedFiles();
     expect(packed.filter((file) => !SHIPPED.test(file))).toEqual([]);
-    const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT });
+    const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT }).filter(
+      (file) => !/\.d\.ts$/.test(file),
+    );
     const data = globSync(["prompts/*.md", "config/**/*.{json,yaml,md}"], { cwd: CHECKOUT });
     const expected = [...sources.map((file) => file.replace(/ts$/, "js")), ...data.filter((file) => !isOwn(file))];
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
@@ -185,7 +187,7 @@ const replyWith = (command: (typeof CALLS)[number]): string =>
 
 /** Every file that may be in the package. */
 const SHIPPED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/)?[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson)$/;
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
 /** This checkout may be a home, too. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");
