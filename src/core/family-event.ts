@@ -4,7 +4,7 @@
  * What one agent sends another follows from an event of its own log, and rides in that event's commit (kin.ts): an agent is
  * started, told, asked to stop, and answers, exactly once, whatever dies in between.
  */
-import type { AgentSettings, GivenSettings, Observation } from "./event.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings, Observation } from "./event.ts";
 import type { Text } from "./text.ts";
 
 /** Of an agent that another one started: what it was born with, and can never lose. */
@@ -89,6 +89,8 @@ export type FamilyMessage =
   /** The one that started it was stopped, or goes on. */
   | { readonly type: "halt"; readonly reason: string }
   | { readonly type: "go-on" }
+  /** The one that started it is asked about more from now on, and so is it; never about less. */
+  | { readonly type: "policy"; readonly approve: ApprovalMode }
   /** It is not needed any more. */
   | { readonly type: "end"; readonly reason: string }
   /** `observation`: null when there is nothing to say. */

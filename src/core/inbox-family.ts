@@ -4,7 +4,7 @@
  * Such a message is never a person's: it opens turns and moves limits only as far as the one that started the agent may.
  * What a person has stopped, and what waits for one, it does not set going.
  */
-import type { NewEvent, PauseCode } from "./event.ts";
+import type { ApprovalMode, NewEvent, PauseCode } from "./event.ts";
 import type { FamilyMessage } from "./family-event.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 
@@ -17,6 +17,8 @@ const HELPED: ReadonlySet<PauseCode> = new Set([
   "loop",
   "bad-replies",
 ]);
+
+const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, never: 2 };
 
 /** Whether a task sets it going, where it stands. */
 export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
@@ -37,6 +39,10 @@ export function receiveFromKin(message: FamilyMessage, state: AgentState): reado
         : [{ type: "agent-paused", code: "parent", reason: message.reason }];
     case "go-on":
       return state.paused?.code === "parent" ? [{ type: "agent-resumed" }] : [];
+    case "policy":
+      return WIDTH[message.approve] < WIDTH[state.settings.approve]
+        ? [{ type: "settings-changed", approve: message.approve }]
+        : [];
     case "end":
       return ended(message.reason, state);
     case "report":

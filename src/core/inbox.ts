@@ -56,6 +56,7 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
     case "task":
     case "halt":
     case "go-on":
+    case "policy":
     case "end":
     case "report":
       return receiveFromKin(message, state);

@@ -24,6 +24,11 @@ export function sentWith(event: RecordedEvent, after: AgentState, self: string):
     }
     case "agent-ended":
       return [send(event.agent, `end/${event.seq}`, { type: "end", reason: event.reason })];
+    case "settings-changed": {
+      const { approve, seq } = event;
+      if (approve === undefined) return [];
+      return Object.keys(after.children).map((id) => send(id, `policy/${seq}`, { type: "policy", approve }));
+    }
     case "agent-paused": {
       const reason = `${self}, which started it, was stopped.`;
       const halts = HALTS.has(event.code) ? toWorking(after, `halt/${event.seq}`, { type: "halt", reason }) : [];

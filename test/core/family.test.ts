@@ -425,6 +425,13 @@ describe("an agent that another one started", () => {
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: readonly string[]]>([
     ["stops with the one that started it", born, { type: "halt", reason: "r" }, ["agent-paused"]],
     ["not when it stands already", [...born, paused("budget")], { type: "halt", reason: "r" }, []],
+    [
+      "is asked about more when the one that started it is",
+      born,
+      { type: "policy", approve: "always" },
+      ["settings-changed"],
+    ],
+    ["never about less", born, { type: "policy", approve: "never" }, []],
     ["goes on with it", [...born, paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     ["not when a person stopped it itself", [...born, paused("stopped")], { type: "go-on" }, []],
     ["ends, also when it stands", [...born, paused("budget")], { type: "end", reason: "r" }, ["agent-paused"]],
@@ -573,6 +580,12 @@ describe("what is sent with an event", () => {
         },
       ],
     ],
+    [
+      "a stricter mode reaches those that it started, those that rest too",
+      [...waiting, report(), { type: "settings-changed", approve: "always" }],
+      [{ to: "foo-ann", message: { type: "policy", approve: "always" } }],
+    ],
+    ["other settings do not", [...waiting, { type: "settings-changed", stepLimit: 500 }], []],
     ["an end carries its reason", [...waiting, ended], [{ to: "foo-ann", message: { type: "end", reason: "enough" } }]],
   ])("%s", (_title, events, expected) => {
     const writes = sent(...events);
