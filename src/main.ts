@@ -194,6 +194,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     fallbackModel: settings.models.fallback,
     memory,
     recallCount: settings.recall.count,
+    others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     registry,
     commandList,
     words,

@@ -31,4 +31,11 @@ export const FAMILY_SETTINGS = [
     ...count(1, 3600, "3,600"),
     meaning: "How long an agent waits for the answer of one that it started before it goes on, in seconds.",
   },
+  {
+    name: "agents.parentMemory",
+    environment: ["GOALD_AGENT_PARENT_MEMORY"],
+    schema: { type: "boolean" },
+    expected: "true or false",
+    meaning: "Whether an agent that another one started recalls from that one's memory, too.",
+  },
 ] as const satisfies readonly SettingRow[];

@@ -57,6 +57,7 @@ export interface Settings {
     readonly maxChildren: number;
     readonly sharePercent: number;
     readonly answerSeconds: number;
+    readonly parentMemory: boolean;
   };
   readonly daemon: {
     readonly concurrency: number;

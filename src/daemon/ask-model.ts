@@ -41,6 +41,8 @@ export interface AskParts extends Room {
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
+  /** Namespaces beside its own that it recalls from; absent: the shared one. */
+  readonly others?: readonly string[];
   readonly commandList: string;
   readonly words: Words;
   /** The room of the model that the agent's own settings name; without it every model has that of `modelName`. */
@@ -147,7 +149,7 @@ async function composePrompt(
   const recalls = await parts.memory.recall(
     {
       agent: parts.agentId,
-      others: [SHARED_MEMORY],
+      others: parts.others ?? [SHARED_MEMORY],
       ...describeWork(state),
       count: parts.recallCount,
       excludeSteps: new Set(window.map((message) => message.step)),

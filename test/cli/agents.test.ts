@@ -2,9 +2,10 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/event.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { familyModel, startAgent } from "../helpers/family-model.ts";
-import { endedWith, errorOf, linesOf, lookInto } from "../helpers/goald.ts";
+import { familyModel, nameIn, startAgent } from "../helpers/family-model.ts";
+import { endedWith, errorOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
@@ -46,6 +47,25 @@ describe("agents that agents start", () => {
     const models = home.server.chats.map(({ model }) => model);
     expect(new Set(models)).toEqual(new Set(["gpt-4.1", "gpt-4.1-mini"]));
     expect(home.server.violations).toEqual([]);
+  });
+});
+
+describe("the memory of the one that started it", () => {
+  it.each([
+    ["true", true],
+    ["false", false],
+  ])("is recalled as data, as far as it is allowed: %s", async (allowed, isRecalled) => {
+    const learn = write("notes.txt", "The harbour of Zanzibar opens at nine.");
+    const reply = familyModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
+    await using server = await startOpenAIServer({ reply, embeddings: null });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_AGENT_PARENT_MEMORY: allowed });
+    endedWith(0, await goald.run(["run", ...AGENT, "--continuous"]));
+    const asked = server.chats.find((chat) => nameIn(chat) === "Ann");
+    const shown = asked?.messages.slice(1).map(({ content }) => content) ?? [];
+    expect(shown.join("\n").includes("opens at nine")).toBe(isRecalled);
+    expect(asked?.messages[0]?.content).not.toContain("opens at nine");
+    const { log } = await lookInto(goald, "t-ann");
+    expect(log.find(({ type }) => type === "model-asked")).toMatchObject(isRecalled ? { tainted: true } : {});
   });
 });
 
