@@ -369,7 +369,7 @@ describe("a daemon that died", () => {
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
 
-  it("kill -9 and six at once, five times: never two daemons, never none", () => playRounds(5), 120_000);
+  it("kill -9 and six at once, twice: never two daemons, never none", () => playRounds(2), 120_000);
 });
 
 describe("the daemon's own verbs", () => {
