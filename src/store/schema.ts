@@ -129,7 +129,9 @@ export function createTables(database: DatabaseSync): void {
 /** All steps in one transaction: a crash leaves the old tables as they were. */
 function migrate(database: DatabaseSync): void {
   transactions(database)(() => {
+    // Another process may have been faster, and newer.
     const { schema } = readVersions(database);
+    if (schema > SCHEMA_VERSION) throw tooNew(schema, "writes");
     for (let version = schema; version < SCHEMA_VERSION; version++) MIGRATIONS[version]?.(database);
     putVersions(database);
   });

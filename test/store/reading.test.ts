@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports.ts";
-import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
-import { bytesOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
-import { fill } from "./tampering.ts";
 
 describe("reading much from the embedded store", () => {
   let folder: string;
@@ -83,39 +81,5 @@ describe("reading much from the embedded store", () => {
     expect(Object.keys((await store.files("foo"))[0] ?? {}).sort()).toEqual(
       ["at", "bytes", "callId", "operation", "path", "sha256", "step"].sort(),
     );
-  });
-});
-
-describe("a store of an older goald", () => {
-  it("is read as it is, and brought up to date by the first that writes", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "goald-older-"));
-    const path = join(folder, "goald.db");
-    const before = await openSqliteStore(path);
-    await fill(before);
-    const answer = {
-      status: "ok",
-      text: { blob: sha256("late"), bytes: 4, head: "la" },
-      source: "agent",
-      artifacts: [],
-    };
-    await before.deliver("bar", "answer", { type: "answer", callId: "c1", observation: answer } as never, AT);
-    await before.commit(await before.claim("foo"), 10, { ...NOTHING, blobs: [bytesOf("late")] });
-    await before.close();
-    const database = new DatabaseSync(path);
-    database.exec(`DROP TABLE reference; DROP INDEX file_version_sha;
-      UPDATE meta SET value = '1' WHERE key = 'schema'`);
-    database.close();
-
-    const reader = await openSqliteReader(path);
-    expect(await reader.verify()).toEqual({ agents: 2, events: 12, problems: [] });
-    await reader.close();
-    const store = await openSqliteStore(path);
-    expect(await store.verify()).toEqual({ agents: 2, events: 12, problems: [] });
-    await store.remove("foo");
-    const isKept = async (text: string) => (await store.blob(sha256(text))) !== undefined;
-    expect([await isKept("spilled"), await isKept("content 3"), await isKept("late")]).toEqual([false, false, true]);
-    expect((await store.verify()).problems).toEqual([]);
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 });
