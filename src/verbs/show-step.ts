@@ -8,7 +8,8 @@ import { findMemory } from "#views/find-memory.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { describeStep, type WholeStep } from "#views/step-text.ts";
 import { type FoundStep, findStep, openTexts, type StepView } from "#views/step-view.ts";
-import { loadWholeCatalogue, roomOf } from "../main-catalogue.ts";
+import { loadCatalogue, roomOf } from "../main-catalogue.ts";
+import { serviceStates } from "../main-services.ts";
 import { counted, type GlobalOptions, type House } from "./house.ts";
 import { allEvents, reading } from "./reading.ts";
 
@@ -26,7 +27,7 @@ export async function showStep(name: string, step: number, options: GlobalOption
 
 async function wholeStep(found: FoundStep, row: AgentRow, reader: StoreReader, house: House): Promise<WholeStep> {
   const { rebuildPrompt } = await import("#views/rebuild-prompt.ts");
-  const catalogue = await loadWholeCatalogue(house.home);
+  const catalogue = await loadCatalogue(house.home, serviceStates(house.settings));
   const recalls = await recallsOf(found.asked.recallIds, reader);
   const prompt = rebuildPrompt(found.asked, found.before, recalls, {
     ...catalogue,

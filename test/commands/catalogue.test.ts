@@ -13,6 +13,7 @@ import { readDefaults, type Settings } from "#config/settings.ts";
 import type { Observation } from "#core/event.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
+import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
 import { openServices } from "../../src/main-services.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
@@ -188,11 +189,26 @@ describe("AutoGPT's commands", () => {
     for (const name of SEED_NAMES) expect(names).toContain(name);
   });
 
-  it.each([...OUTSIDE, ...INSIDE].flatMap((row) => named(row).map((called) => [called, row] as const)))(
-    "%s does its work, by whatever name a model calls it",
-    async (called, [, , args, says]) => {
-      const { status, text } = await use(called, args(), "well");
+  it.each([...OUTSIDE, ...INSIDE])(
+    "%s does its work, asked for by the last of its names",
+    async (name, called, args, says) => {
+      const { status, text } = await use(called.at(-1) ?? name, args(), "well");
       expect([status, text]).toEqual(["ok", expect.stringMatching(says)]);
+    },
+  );
+
+  it.each(ALL.flatMap((row) => named(row).map((called) => [called, row[0], row[2]] as const)))(
+    "%s is %s, with the arguments that models give it",
+    (called, name, args) => {
+      const read = createReplyReader({
+        schemas: Object.fromEntries(shipped.map((command) => [command.name, command.args])),
+        hasSideEffect: () => true,
+        aliases,
+      });
+      expect(read(reply(called, args() as Record<string, unknown>), "stop")).toMatchObject({
+        kind: "command",
+        call: { name },
+      });
     },
   );
 
