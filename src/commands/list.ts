@@ -29,11 +29,12 @@ export interface CommandLine {
   readonly file: string;
 }
 
-export function listCommands(registry: Registry, ownFolder: string): readonly CommandLine[] {
+/** `shippedFolder`: a checkout may be a person's home, and its commands are goald's all the same. */
+export function listCommands(registry: Registry, shippedFolder: string): readonly CommandLine[] {
   const ready = registry.all.map((command) => ({ command, toDo: [] }));
   return [...ready, ...registry.unavailable].map(({ command, toDo }) => {
     const file = registry.fileOf(command.name) ?? "";
-    return lineOf(command, toDo, file, dirname(file) === ownFolder ? "home" : "shipped");
+    return lineOf(command, toDo, file, dirname(file) === shippedFolder ? "shipped" : "home");
   });
 }
 
