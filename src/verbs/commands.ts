@@ -1,17 +1,19 @@
 /** commands.ts -- `goald commands`: what agents of this home can do, what they could do, and what to set for that. */
+import { join } from "node:path";
 import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
 import { loadRegistryOf } from "../main-catalogue.ts";
 import { serviceStates } from "../main-services.ts";
+import { ROOT_FOLDER } from "../shipped.ts";
 import { type GlobalOptions, openHouse } from "./house.ts";
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
   const { home, settings, talk } = await openHouse({ ...options, revives: false });
   try {
     const registry = await loadRegistryOf(home, serviceStates(settings));
-    const lines = listCommands(registry, home.commandsFolder);
+    const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
     if (name !== undefined) {
       const found = lines.find((line) => line.name === name);
       if (!found) throw unknown(name, lines);

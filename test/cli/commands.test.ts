@@ -23,6 +23,12 @@ describe("goald commands", () => {
       origin: "shipped",
     });
 
+    await goald.write("commands/mine.js", 'export default { name: "mine", summary: "Mine.", run: () => "mine" };');
+    expect(JSON.parse(endedWith(0, await goald.run(["commands", "mine", "--json"])).stdout)).toMatchObject({
+      origin: "home",
+      effect: "at-most-once",
+    });
+
     const table = endedWith(0, await goald.run(["commands"])).stdout;
     expect(table).toMatch(/^execute_python_file +not set up +file /m);
     expect(table).toContain("  execute_python_file: There is no sandbox");
