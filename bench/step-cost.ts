@@ -36,13 +36,20 @@ try {
   rmSync(root, { recursive: true, force: true });
 }
 
-type Sizes = Pick<Job, "systemChars" | "lastMessageChars">;
+type Sizes = Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat">;
 
 async function measure(side: Run["side"], steps: number, port: number, sizes: Sizes): Promise<Run & Seen> {
   const folder = mkdtempSync(join(root, `${side}-`));
   const name = folder.slice(root.length + 1);
-  const { systemChars, lastMessageChars } = sizes;
-  const job: Job = { steps, baseUrl: `http://127.0.0.1:${port}/${name}/v1`, folder, systemChars, lastMessageChars };
+  const { systemChars, lastMessageChars, replyFormat } = sizes;
+  const job: Job = {
+    steps,
+    baseUrl: `http://127.0.0.1:${port}/${name}/v1`,
+    folder,
+    systemChars,
+    lastMessageChars,
+    replyFormat,
+  };
   const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compile-cache") };
   const startedAt = Date.now();
   const child = fork(join(import.meta.dirname, `step-cost/${side}.ts`), [JSON.stringify(job)], { env });

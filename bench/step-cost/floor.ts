@@ -1,15 +1,17 @@
 /**
  * floor.ts -- the child of the bench that goald is compared with: a bare loop with the same input and output.
  *
- * The same client, a streamed reply, a system message and a last message of the same size, a window of nine messages, the
- * reply as JSON, the same append with its fsync, and two durable commits a step that write as many rows of
- * the same size as goald's. No recall, no embedding, no schema, no policy, no hash chain, no check of
- * paths, no recovery, no limits on time or bytes: what goald costs more is what those cost.
+ * The same client, a streamed reply, a system message and a last message of the same size, the same schema for
+ * the server to hold the reply to, a window of nine messages, the reply as JSON, the same append with its fsync,
+ * and two durable commits a step that write as many rows of the same size as goald's. No recall, no embedding, no
+ * check of the reply, no policy, no hash chain, no check of paths, no recovery, no limits on time or bytes: what
+ * goald costs more is what those cost.
  */
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OpenAI } from "openai";
+import type { ResponseFormatJSONSchema } from "openai/resources/shared.js";
 import { readJob, startMeter } from "./meter.ts";
 
 /** Measured in goald's database after the same run: data of one row, the links of the hash chain included. */
@@ -36,7 +38,7 @@ interface Reply {
 }
 type Row = { readonly table: "event" | "memory" | "file_version"; readonly data: string };
 
-const { steps, baseUrl, folder, systemChars, lastMessageChars } = readJob();
+const { steps, baseUrl, folder, systemChars, lastMessageChars, replyFormat } = readJob();
 const meter = startMeter(steps);
 const file = join(folder, "floor.db");
 const database = new DatabaseSync(file);
@@ -71,6 +73,7 @@ for (let step = 1; step <= steps; step++) {
     messages: [system, ...window, last],
     stream: true,
     stream_options: { include_usage: true },
+    ...(replyFormat ? { response_format: replyFormat as ResponseFormatJSONSchema } : {}),
   });
   let text = "";
   let usage: unknown;

@@ -17,6 +17,8 @@ export interface Job {
   /** Sizes of goald's first and last message, for the floor to send as much. */
   readonly systemChars: number;
   readonly lastMessageChars: number;
+  /** What goald says of the form of a reply, for the floor to send the same; absent when it says nothing. */
+  readonly replyFormat?: object | undefined;
 }
 
 /** Since the start of the process. */

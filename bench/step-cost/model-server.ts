@@ -16,6 +16,7 @@ export interface Seen {
   /** Of the first and the last message of the newest request. */
   systemChars: number;
   lastMessageChars: number;
+  replyFormat?: object | undefined;
   requestBytes: number;
 }
 
@@ -24,6 +25,12 @@ const WORDS = (
   "letter market needle oyster pencil quarry ribbon saddle temple turbine valley window yellow zipper anchor basket " +
   "candle dragon ember forest glacier hammer island jacket kernel lemon magnet novel onion pocket river silver tunnel"
 ).split(" ");
+
+interface ChatRequest {
+  readonly messages: readonly { readonly content: string }[];
+  readonly stream?: boolean;
+  readonly response_format?: object;
+}
 
 const runs = new Map<string, Seen>();
 const server = createServer((incoming, outgoing) => {
@@ -42,7 +49,8 @@ const server = createServer((incoming, outgoing) => {
     const body = Buffer.concat(chunks);
     seen.requests++;
     seen.requestBytes = body.length;
-    const { messages, stream } = JSON.parse(body.toString()) as { messages: { content: string }[]; stream?: boolean };
+    const { messages, stream, response_format } = JSON.parse(body.toString()) as ChatRequest;
+    seen.replyFormat = response_format;
     seen.systemChars = messages[0]?.content.length ?? 0;
     seen.lastMessageChars = messages.at(-1)?.content.length ?? 0;
     const content = reply(seen.requests);

@@ -134,7 +134,7 @@ function writingQueries(database: DatabaseSync) {
     dropSnapshots: prepare(
       database,
       `DELETE FROM snapshot WHERE agent_no = ?1 AND seq NOT IN
-         (SELECT seq FROM snapshot WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2)`,
+         (SELECT seq FROM snapshot WHERE agent_no = ?1 ORDER BY seq DESC LIMIT 0 + ?2)`,
     ),
   };
 }

@@ -69,6 +69,7 @@ export function requireSqlite(version: string): void {
   });
 }
 
+/** A bare `LIMIT ?` has SQLite compile the statement anew whenever it is bound; `LIMIT 0 + ?` says the same and does not. */
 export function prepare<Row = never>(database: DatabaseSync, sql: string): Query<Row> {
   const statement: StatementSync = database.prepare(sql);
   return {

@@ -45,7 +45,7 @@ function readingQueries(database: DatabaseSync) {
     agentNo: prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
     events: prepare<EventRecord>(
       database,
-      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT ?",
+      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
     ),
     snapshots: prepare<SnapshotRecord>(
       database,
@@ -58,7 +58,7 @@ function readingQueries(database: DatabaseSync) {
     blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
     memories: prepare<MemoryRecord>(
       database,
-      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ?`,
+      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: prepare<MemoryRecord>(
       database,

@@ -62,7 +62,7 @@ function prepareQueries(database: DatabaseSync) {
     rows: prepare<{ readonly id: string; readonly version: string; readonly isSent: number }>(
       database,
       `SELECT id, version, is_sent AS isSent FROM remote
-       WHERE place = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?`,
+       WHERE place = ? AND namespace = ? AND id > ? ORDER BY id LIMIT 0 + ?`,
     ),
     put: prepare(
       database,
