@@ -4,9 +4,12 @@ export interface LexicalSettings {
   readonly window: readonly (readonly [distance: number, share: number])[];
   /** In rows of up to so many words on average the window counts in full, in longer ones for less in proportion. */
   readonly windowWords: number;
-  /** How much a word counts that is only spelled like a word of the query. */
+  /** How much a word counts that is only spelled like a word of the query: questions are asked in other forms than answers. */
   readonly alikeShare: number;
-  /** How soon a repeated word stops to count more, and how much a long row is held back. */
+  /**
+   * How soon a repeated word stops to count more, and how much a long row is held back. Late and little: a word
+   * that the neighbours have, too, is what all of them are about, and long rows are long by what they hold.
+   */
   readonly saturation: number;
   readonly lengthShare: number;
   /** The rarest words of a text that are searched for. */
@@ -22,8 +25,8 @@ export const LEXICAL_SETTINGS: LexicalSettings = {
     [-3, 0.2],
   ],
   windowWords: 14,
-  alikeShare: 0.2,
-  saturation: 1.2,
-  lengthShare: 0.4,
+  alikeShare: 0.5,
+  saturation: 2,
+  lengthShare: 0.3,
   maxTerms: 24,
 };
