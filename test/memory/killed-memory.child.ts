@@ -2,9 +2,10 @@
  * killed-memory.child.ts -- a process that remembers, forgets and embeds until it is killed.
  *
  * `outbox FILE URL`: commits rows, forgets every fifth, recalls, and so sends to Pinecone; `finish FILE URL` sends what is left.
- * `change FILE NAME`: the embedder is now called NAME; recalls until every vector is of it. What is durable is told in lines.
+ * `change FILE NAME`: the embedder is now called NAME; recalls until every vector is of it. What is durable is told in lines;
+ * what is to be forgotten is told before, too.
  */
-
+import { flushCompileCache } from "node:module";
 import { isLive } from "#core/memory.ts";
 import type { Embedder, Store } from "#core/ports.ts";
 import { createHttp } from "#http/http.ts";
@@ -22,6 +23,8 @@ import { PINECONE_KEY } from "../helpers/pinecone-server.ts";
 
 const [mode = "", path = "", target = ""] = process.argv.slice(2);
 const live = new AbortController().signal;
+// One that is killed leaves no cache to the next.
+flushCompileCache();
 const store = await openSqliteStore(path);
 const report = (problem: string): void => console.log(`said ${problem}`);
 const query = (text: string) => ({ agent: "foo", texts: [text], count: 3, excludeSteps: new Set<number>() });
@@ -55,6 +58,7 @@ async function remember(store: Store, isLast: boolean): Promise<void> {
     await store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, said("x")), memories: [row] });
     console.log(`kept foo/${head + 1}`);
     if (head % 5 === 4) {
+      console.log(`going foo/${head}`);
       await store.curate("foo", [{ op: "forget", id: `foo/${head}`, by: "person" }], `forget ${head}`, AT);
       console.log(`gone foo/${head}`);
     }

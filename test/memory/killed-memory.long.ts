@@ -21,7 +21,8 @@ const next = randomNumbers(3);
 
 /** What it told until it ended, or was killed so long after its first line. */
 function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [CHILD, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+  const child = spawn(process.execPath, [CHILD, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
   let told = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     if (told === "" && killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
@@ -71,11 +72,12 @@ describe("memory that is killed while it works", () => {
       return chance < 0.1 ? "lost" : chance < 0.15 ? { status: 503 } : undefined;
     };
     const path = join(folder, "outbox.db");
-    const [kept, gone] = [new Set<string>(), new Set<string>()];
+    const [kept, going, gone] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for (let round = 0; round < ROUNDS; round++)
       for (const line of await run(["outbox", path, server.url], 50 + next() * 600)) {
         const [word, id = ""] = line.split(" ");
         if (word === "kept") kept.add(id);
+        if (word === "going") going.add(id);
         if (word === "gone") gone.add(id);
       }
     server.trouble = undefined;
@@ -85,8 +87,13 @@ describe("memory that is killed while it works", () => {
     await store.close();
     const living = rows.filter(isLive);
     const ids = new Set(living.map(({ id }) => id));
-    expect([...kept].filter((id) => !gone.has(id) && !ids.has(id))).toEqual([]);
+    // A kill between a commit and the word of it leaves that one either way: of what was being forgotten at the end of a round.
+    const undecided = new Set([...going].filter((id) => !gone.has(id)));
+    expect(undecided.size).toBeLessThanOrEqual(ROUNDS);
+    expect([...kept].filter((id) => !gone.has(id) && !undecided.has(id) && !ids.has(id))).toEqual([]);
     expect([...gone].filter((id) => ids.has(id))).toEqual([]);
+    const forgotten = new Set(rows.filter((row) => row.forgotten === "person").map(({ id }) => id));
+    expect([...undecided].filter((id) => !ids.has(id) && !forgotten.has(id))).toEqual([]);
     const there = [...server.records("foo").values()].map(({ id, metadata }) => [id, metadata?.text]);
     expect(there.sort()).toEqual(living.map(({ id, text }) => [id, text]).sort());
     expect(server.violations).toEqual([]);

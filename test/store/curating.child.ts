@@ -1,11 +1,14 @@
 /** Adds to a memory, corrects and forgets in it, without end; says which call is durable. Run by curating.long.ts. */
 import { writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { argv } from "node:process";
 import type { MemoryChange } from "#core/ports.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { AT } from "../helpers/events.ts";
 
 const [, , path = "", first = "0"] = argv;
+// One that is killed leaves no cache to the next.
+flushCompileCache();
 const store = await openSqliteStore(path);
 for (let call = Number(first); ; call++) {
   const note = (text: string) => ({ op: "add", kind: "note", text, importance: 1, trust: "person" }) as const;

@@ -17,7 +17,11 @@ it("loses nothing that people changed in memory and were told of, over forty kil
   let last = -1;
   try {
     for (let round = 0; round < 40; round++) {
-      const child = spawn(process.execPath, [CHILD, path, String(last + 1)], { stdio: ["ignore", "pipe", "inherit"] });
+      const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+      const child = spawn(process.execPath, [CHILD, path, String(last + 1)], {
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
       let said = "";
       child.stdout.on("data", (piece) => {
         said += String(piece);

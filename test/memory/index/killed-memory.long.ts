@@ -25,6 +25,7 @@ async function live(home: string, life: number, acknowledged: number, afterMs: n
   const program = join(import.meta.dirname, "memory-life.child.ts");
   const child = spawn(process.execPath, [program, home, String(life), String(acknowledged)], {
     stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(home, "compiled") },
   });
   const ended = once(child, "exit");
   let [opened, lastRow, timesKept]: [Life["opened"], number, number] = [undefined, acknowledged, 0];

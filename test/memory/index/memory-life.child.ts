@@ -6,6 +6,7 @@
  * every vector made anew by another embedder. A line is printed for each row only after its commit.
  */
 import { existsSync, writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { MemoryRow, Store } from "#core/ports.ts";
@@ -27,6 +28,8 @@ const vectorOf = (seq: number): Float32Array => {
   return new Float32Array(DIMENSIONS).map(() => next() - 0.5);
 };
 
+// One that is killed leaves no cache to the next.
+flushCompileCache();
 const store = await openSqliteStore(join(home, "goald.db"));
 await store.create({ name: "Foo", role: "r", goals: ["g"], approve: "never", stepLimit: null }, "foo", AT);
 const lease = await store.claim("foo");
