@@ -95,6 +95,29 @@ describe("memory with another embedder than before", () => {
     },
   );
 
+  it("puts no vector of the old one over a new one: what the old one still had to save comes before", async () => {
+    const store = await filled();
+    const old = fixedEmbedder({ id: "old@64" });
+    await embedAll(store, old);
+    const embedder = other("new");
+    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
+    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const { memory } = open(store, embedder, old);
+    await memory.recall(asking, live);
+    const meanwhile = { ...memoryOf(72), text: "Said meanwhile" };
+    await store.commit(await store.claim("foo"), 71, {
+      ...NOTHING,
+      events: stamped(72, said("x")),
+      memories: [meanwhile],
+    });
+    await memory.recall(asking, live);
+    expect(old.requests.at(-1)).toContain("Said meanwhile");
+    open_();
+    await until(async () => (await used(store))[embedder.id] === 71);
+    await memory.close();
+    expect(await used(store)).toEqual({ [embedder.id]: 71 });
+  });
+
   it("goes on after a crash where it was, in the real store", async () => {
     const path = join(folder, "goald.db");
     const store = await filled(await openSqliteStore(path));

@@ -11,11 +11,13 @@ import { AT } from "../helpers/events.ts";
 import { namedEmbedder } from "../helpers/named-embedder.ts";
 import { startPineconeServer } from "../helpers/pinecone-server.ts";
 import { randomNumbers } from "../helpers/random-vectors.ts";
+import { rounds } from "../helpers/rounds.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "goald-killed-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;
-const ROUNDS = 12;
+/** Even. */
+const ROUNDS = 2 * rounds(10);
 const live = new AbortController().signal;
 const next = randomNumbers(3);
 
@@ -64,58 +66,66 @@ async function checkVectors(path: string): Promise<readonly string[]> {
 }
 
 describe("memory that is killed while it works", () => {
-  it("has in Pinecone in the end what lives here, and nothing else, whenever it was killed", async () => {
-    await using server = await startPineconeServer({ dimension: 64, visibleAfterMs: 50 });
-    // Now and then an answer gets lost, or none comes for a while.
-    server.trouble = (path) => {
-      const chance = path.startsWith("/vectors") ? next() : 1;
-      return chance < 0.1 ? "lost" : chance < 0.15 ? { status: 503 } : undefined;
-    };
-    const path = join(folder, "outbox.db");
-    const [kept, going, gone] = [new Set<string>(), new Set<string>(), new Set<string>()];
-    for (let round = 0; round < ROUNDS; round++)
-      for (const line of await run(["outbox", path, server.url], 50 + next() * 600)) {
-        const [word, id = ""] = line.split(" ");
-        if (word === "kept") kept.add(id);
-        if (word === "going") going.add(id);
-        if (word === "gone") gone.add(id);
-      }
-    server.trouble = undefined;
-    expect(await run(["finish", path, server.url])).toEqual(["finished"]);
-    const store = await openSqliteStore(path);
-    const rows = await store.memories("foo", 0, 100_000);
-    await store.close();
-    const living = rows.filter(isLive);
-    const ids = new Set(living.map(({ id }) => id));
-    // A kill between a commit and the word of it leaves that one either way: of what was being forgotten at the end of a round.
-    const undecided = new Set([...going].filter((id) => !gone.has(id)));
-    expect(undecided.size).toBeLessThanOrEqual(ROUNDS);
-    expect([...kept].filter((id) => !gone.has(id) && !undecided.has(id) && !ids.has(id))).toEqual([]);
-    expect([...gone].filter((id) => ids.has(id))).toEqual([]);
-    const forgotten = new Set(rows.filter((row) => row.forgotten === "person").map(({ id }) => id));
-    expect([...undecided].filter((id) => !ids.has(id) && !forgotten.has(id))).toEqual([]);
-    const there = [...server.records("foo").values()].map(({ id, metadata }) => [id, metadata?.text]);
-    expect(there.sort()).toEqual(living.map(({ id, text }) => [id, text]).sort());
-    expect(server.violations).toEqual([]);
-    const before = server.count("/vectors/upsert");
-    await run(["finish", path, server.url]);
-    expect(server.count("/vectors/upsert")).toBe(before);
-    expect(kept.size).toBeGreaterThan(ROUNDS);
-  }, 180_000);
+  it(
+    "has in Pinecone in the end what lives here, and nothing else, whenever it was killed",
+    async () => {
+      await using server = await startPineconeServer({ dimension: 64, visibleAfterMs: 50 });
+      // Now and then an answer gets lost, or none comes for a while.
+      server.trouble = (path) => {
+        const chance = path.startsWith("/vectors") ? next() : 1;
+        return chance < 0.1 ? "lost" : chance < 0.15 ? { status: 503 } : undefined;
+      };
+      const path = join(folder, "outbox.db");
+      const [kept, going, gone] = [new Set<string>(), new Set<string>(), new Set<string>()];
+      for (let round = 0; round < ROUNDS; round++)
+        for (const line of await run(["outbox", path, server.url], 50 + next() * 600)) {
+          const [word, id = ""] = line.split(" ");
+          if (word === "kept") kept.add(id);
+          if (word === "going") going.add(id);
+          if (word === "gone") gone.add(id);
+        }
+      server.trouble = undefined;
+      expect(await run(["finish", path, server.url])).toEqual(["finished"]);
+      const store = await openSqliteStore(path);
+      const rows = await store.memories("foo", 0, 100_000);
+      await store.close();
+      const living = rows.filter(isLive);
+      const ids = new Set(living.map(({ id }) => id));
+      // A kill between a commit and the word of it leaves that one either way: of what was being forgotten at the end of a round.
+      const undecided = new Set([...going].filter((id) => !gone.has(id)));
+      expect(undecided.size).toBeLessThanOrEqual(ROUNDS);
+      expect([...kept].filter((id) => !gone.has(id) && !undecided.has(id) && !ids.has(id))).toEqual([]);
+      expect([...gone].filter((id) => ids.has(id))).toEqual([]);
+      const forgotten = new Set(rows.filter((row) => row.forgotten === "person").map(({ id }) => id));
+      expect([...undecided].filter((id) => !ids.has(id) && !forgotten.has(id))).toEqual([]);
+      const there = [...server.records("foo").values()].map(({ id, metadata }) => [id, metadata?.text]);
+      expect(there.sort()).toEqual(living.map(({ id, text }) => [id, text]).sort());
+      expect(server.violations).toEqual([]);
+      const before = server.count("/vectors/upsert");
+      await run(["finish", path, server.url]);
+      expect(server.count("/vectors/upsert")).toBe(before);
+      expect(kept.size).toBeGreaterThan(ROUNDS);
+    },
+    30_000 + ROUNDS * 10_000,
+  );
 
-  it("has every vector whole and by the embedder that it names, at whatever point a change of embedders was killed", async () => {
-    const path = join(folder, "change.db");
-    await fill(path, namedEmbedder("one"), 600);
-    const names = ["two", "three"];
-    const seen = new Set<string>();
-    for (let round = 0; round < ROUNDS; round++) {
-      if (round === ROUNDS / 2) expect((await run(["change", path, "two"])).at(-1)).toBe("finished");
-      const name = names[Math.floor((2 * round) / ROUNDS)] as string;
-      await run(["change", path, name], next() * 200);
-      for (const by of await checkVectors(path)) seen.add(by);
-    }
-    expect((await run(["change", path, "three"])).at(-1)).toBe("finished");
-    expect(await checkVectors(path)).toEqual(["three"]);
-    expect([...seen]).toEqual(expect.arrayContaining(["one", "two"]));
-  }, 180_000);
+  it(
+    "has every vector whole and by the embedder that it names, at whatever point a change of embedders was killed",
+    async () => {
+      const path = join(folder, "change.db");
+      await fill(path, namedEmbedder("one"), 600);
+      const names = ["two", "three"];
+      const seen = new Set<string>();
+      for (let round = 0; round < ROUNDS; round++) {
+        if (round === ROUNDS / 2) expect((await run(["change", path, "two"])).at(-1)).toBe("finished");
+        const name = names[Math.floor((2 * round) / ROUNDS)] as string;
+        await run(["change", path, name], next() * 200);
+        for (const by of await checkVectors(path)) seen.add(by);
+      }
+      expect((await run(["change", path, "three"])).at(-1)).toBe("finished");
+      expect(await checkVectors(path)).toEqual(["three"]);
+      expect([...seen]).toEqual(expect.arrayContaining(["one", "two"]));
+    },
+    30_000 + ROUNDS * 10_000,
+  );
 });

@@ -153,7 +153,7 @@ describe("a Pinecone index", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("finds no vector that another embedder made", async () => {
+  it("finds no vector that another embedder made, and none of those takes the place of one that counts", async () => {
     const { server, pinecone, store } = await start();
     await index(pinecone).add(1, axis(1, 0, 0));
     await pinecone.flush(SOON_MS);
@@ -161,7 +161,8 @@ describe("a Pinecone index", () => {
     const foo = index(later.pinecone, { 1: "text 1" }, { embedder: "other@3" });
     await foo.add(2, axis(0, 1, 0));
     await later.pinecone.flush(SOON_MS);
-    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
+    for (const count of [5, 1]) expect(slots(await foo.search(axis(1, 0, 0), count))).toEqual([2]);
+    expect([...server.records("foo").keys()]).toEqual(["foo/1", "foo/2"]);
   });
 
   it.each([true, false])(
