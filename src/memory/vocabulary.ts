@@ -18,11 +18,11 @@ export interface Alike {
   readonly likeness: number;
 }
 
-const LEAST_LIKENESS = 0.45;
+const LEAST_LIKENESS = 0.42;
 /** Longer words are data or compounds; their beginning is compared. */
 const MAX_COMPARED_CHARS = 24;
 /** Of the words that are spelled alike, these many are kept: the first that were met. */
-const MAX_ALIKE = 12;
+const MAX_ALIKE = 8;
 /** Beyond this many words, new ones are no longer compared, so that a log full of random names stays affordable. */
 const MAX_COMPARED_TERMS = 60_000;
 /** An n-gram in more words than this tells nothing. */
