@@ -25,8 +25,8 @@ export interface Attended extends Life {
   onCommitted(listener: () => void): void;
   /** It has started these agents, or sent them something. */
   sent(agents: readonly string[]): void;
-  /** It has. */
-  readonly hasSent: boolean;
+  /** Other agents may have to hear of it: it has sent them something, or has started some in this process or an earlier one. */
+  readonly hasOthers: boolean;
   /** Told of them; at once of those that were sent something before. */
   onSent(listener: (agents: readonly string[]) => void): void;
   /** Its run is over, with all that follows one. */
@@ -88,8 +88,8 @@ export function createAttended(id: string, clock: Pick<Clock, "now">): Attended 
       for (const agent of agents) sent.add(agent);
       tellSent(agents);
     },
-    get hasSent() {
-      return sent.size > 0;
+    get hasOthers() {
+      return sent.size > 0 || Object.keys(state?.children ?? {}).length > 0;
     },
     onSent: (listener) => {
       tellSent = listener;

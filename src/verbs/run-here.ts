@@ -106,7 +106,7 @@ function takeCalls(
     try {
       // Loaded now: none of it is needed to run the agent.
       const { serveForeground } = await import("../main-foreground.ts");
-      return attended.running || attended.hasSent
+      return attended.running || attended.hasOthers
         ? await serveForeground(host, socket, { attended, live, redact, scrub, onQuestion })
         : undefined;
     } catch (thrown) {
@@ -128,8 +128,8 @@ function takeCalls(
     end: async () => {
       for (const timer of timers) clearTimeout(timer);
       try {
-        // A run that was over before it took calls: what it told others is heard all the same.
-        if (attended.hasSent) server ??= open();
+        // A run that was over before it took calls: what it told others, or what a killed one did, is heard all the same.
+        if (attended.hasOthers) server ??= open();
         return (await (await server)?.close()) ?? [];
       } catch (thrown) {
         host.log.warn(`Calls to this run did not come to their end: ${toError(thrown).message}`);
