@@ -102,7 +102,7 @@ async function ask(page: Page, passages: readonly Passage[], question: string, {
     })),
   ];
   try {
-    const asked = { role: "fast", words: "browse-website", values: {}, material, schema: ANSWER } as const;
+    const asked = { role: "fast", words: "browse-website", material, schema: ANSWER } as const;
     const { value } = await use("advisor").ask(asked, signal);
     return inWords(value as Answer, passages);
   } catch (error) {

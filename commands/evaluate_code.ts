@@ -50,7 +50,7 @@ export default defineCommand({
 
   async run({ code }, { use, signal }) {
     const material = [{ label: "The code", text: code }];
-    const question = { role: "smart", words: "evaluate-code", values: {}, material, schema: REVIEW } as const;
+    const question = { role: "smart", words: "evaluate-code", material, schema: REVIEW } as const;
     const { value } = await use("advisor").ask(question, signal);
     return succeed(asText(value as Review), { source: "model" });
   },

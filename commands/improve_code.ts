@@ -44,7 +44,7 @@ export default defineCommand({
       { label: "The suggestions", text: suggestions.map((each, index) => `${index + 1}. ${each}`).join("\n") },
       { label: "The code", text: code },
     ];
-    const question = { role: "smart", words: "improve-code", values: {}, material, schema: IMPROVEMENT } as const;
+    const question = { role: "smart", words: "improve-code", material, schema: IMPROVEMENT } as const;
     const { value } = await use("advisor").ask(question, signal);
     return succeed(asText(value as Improvement), { source: "model" });
   },

@@ -44,7 +44,7 @@ export default defineCommand({
   async run({ code, focus = [] }, { use, signal }) {
     const areas = focus.length === 0 ? [] : [{ label: "The focus", text: focus.map((area) => `- ${area}`).join("\n") }];
     const material = [...areas, { label: "The code", text: code }];
-    const question = { role: "smart", words: "write-tests", values: {}, material, schema: TESTS } as const;
+    const question = { role: "smart", words: "write-tests", material, schema: TESTS } as const;
     const { value } = await use("advisor").ask(question, signal);
     return succeed(asText(value as Tests), { source: "model" });
   },

@@ -122,7 +122,7 @@ function hostOf(
       return services;
     },
     shared: (report) => {
-      shared ??= openShared(home, settings, catalogue, store, report, first);
+      shared ??= openShared(home, settings, catalogue, store, report, { throughHttp: first.throughHttp });
       sweep ??= removeStray(home, store).catch((thrown) => log.warn(toError(thrown).message));
       return shared;
     },

@@ -9,25 +9,18 @@ import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 import { GoaldError, toError } from "#core/errors.ts";
 
-export interface LoadedFile {
-  readonly exported: unknown;
-  /** For saying where in it something stands. */
-  readonly source: string;
-}
-
 /** As it was when this process loaded it first, by path. */
 const firstLoaded = new Map<string, number>();
 
-/** Throws GOALD_COMMAND_INVALID. */
-export async function loadFile(file: string): Promise<LoadedFile> {
+/** Its default export. Throws GOALD_COMMAND_INVALID. */
+export async function loadFile(file: string): Promise<unknown> {
   try {
     const { mtimeMs } = await stat(file);
     const first = firstLoaded.get(file) ?? mtimeMs;
     firstLoaded.set(file, first);
     const url = pathToFileURL(file).href;
-    const source = await readFile(file, "utf8");
     const module: { readonly default?: unknown } = await import(mtimeMs === first ? url : `${url}?changed=${mtimeMs}`);
-    return { exported: module.default, source };
+    return module.default;
   } catch (thrown) {
     throw await notLoaded(file, toError(thrown));
   }

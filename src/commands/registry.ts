@@ -5,6 +5,7 @@
  * name alone. Each default export is checked here, once and completely, and frozen with its
  * defaults filled in; nothing behind this door asks again whether a command is sound.
  */
+import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
@@ -71,8 +72,10 @@ export async function loadRegistry(folders: readonly string[], services: Service
   const files = new Map<string, string>();
   for (const folder of folders)
     for (const [name, file] of await commandFiles(folder)) {
-      const { exported, source } = await loadFile(file);
-      commands.set(name, readCommand(name, file, exported, source));
+      commands.set(
+        name,
+        readCommand(name, file, await loadFile(file), () => readFileSync(file, "utf8")),
+      );
       files.set(name, file);
     }
   if (commands.size === 0)

@@ -31,12 +31,12 @@ const WORDS = ["name", "label", "summary", "args", "annotations", "effect", "tim
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
- * Throws GOALD_COMMAND_INVALID with everything that is wrong. `name` is the file's name without its ending; with its
- * `source`, problems come with their lines.
+ * Throws GOALD_COMMAND_INVALID with everything that is wrong. `name` is the file's name without its ending. `readSource`
+ * is asked only when something is, for the lines of the problems.
  */
-export function readCommand(name: string, file: string, exported: unknown, source = ""): RegisteredCommand {
+export function readCommand(name: string, file: string, exported: unknown, readSource = () => ""): RegisteredCommand {
   if (!isFields(exported))
-    throw invalid(file, source, [expected("a command as default export, a plain object", exported)]);
+    throw invalid(file, readSource(), [expected("a command as default export, a plain object", exported)]);
   const problems = [
     ...nameProblems(name, exported),
     ...wordProblems(exported),
@@ -45,7 +45,7 @@ export function readCommand(name: string, file: string, exported: unknown, sourc
     ...effectProblems(exported),
     ...needProblems(exported),
   ];
-  if (problems.length > 0) throw invalid(file, source, problems);
+  if (problems.length > 0) throw invalid(file, readSource(), problems);
   const command = exported as unknown as Given;
   return deepFreeze({
     ...command,

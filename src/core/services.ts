@@ -96,9 +96,8 @@ export interface Cloned {
 export interface Question {
   /** `smart`: the loop's model; `fast`: the one for small tasks. */
   readonly role: "smart" | "fast";
-  /** What is to be done, in goald's own words: name of a file of prompts/, with its blanks filled in. */
+  /** What is to be done, in goald's own words: name of a file of prompts/. */
   readonly words: string;
-  readonly values: Readonly<Record<string, string>>;
   /** Text from elsewhere: data, in a user-role message that it cannot close. */
   readonly material: readonly { readonly label: string; readonly text: string }[];
   /** JSON Schema that the answer must keep to. */

@@ -14,10 +14,10 @@ import type { AgentState } from "#core/state.ts";
 import { delimit } from "#prompt/delimit.ts";
 import { nameLine } from "#prompt/messages.ts";
 import { fill, type PromptFile, type Words } from "#prompt/template.ts";
-import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
+import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
-import type { AskParts } from "./ask-model.ts";
+import { type AskParts, estimatedUsage } from "./ask-model.ts";
 
 export type AdviceParts = Pick<
   AskParts,
@@ -123,10 +123,10 @@ function modelOf(role: Question["role"], { settings }: AgentState, { modelName, 
 }
 
 /** What is to be done in the system message, and the material behind it: data, whatever it says. */
-function messagesOf({ words: name, values, material, schema }: Question, words: Words): readonly PromptMessage[] {
+function messagesOf({ words: name, material, schema }: Question, words: Words): readonly PromptMessage[] {
   const task = words[name as PromptFile];
   if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);
-  const content = fill(words.advice, { task: fill(task, values), schema: JSON.stringify(schema) });
+  const content = fill(words.advice, { task: fill(task, {}), schema: JSON.stringify(schema) });
   const given = material.map(({ label, text }): PromptMessage => {
     const data = delimit("data", clean(text).toWellFormed());
     return { role: "user", content: fill(words["advice-material"], { label: nameLine(label), data }) };
@@ -149,13 +149,10 @@ function createTally() {
 
   function add(answer: ModelAnswer, inputTokens: number, price: Price | undefined): void {
     if (answer.kind === "failed" && !mayHaveBeenCharged(answer.code)) return;
-    const estimate = (text: string) => ({
-      inputTokens,
-      outputTokens: estimateTokens(text),
-      cachedTokens: 0,
-      estimated: true,
-    });
-    const counted = answer.kind === "replied" ? (answer.usage ?? estimate(answer.text)) : estimate("");
+    const counted =
+      answer.kind === "replied"
+        ? (answer.usage ?? estimatedUsage(inputTokens, answer.text))
+        : estimatedUsage(inputTokens, "");
     modelCalls++;
     usage = {
       inputTokens: usage.inputTokens + counted.inputTokens,

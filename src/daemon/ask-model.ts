@@ -187,7 +187,8 @@ function replied(
   return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
 
-const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
+/** Where the server did not say. */
+export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
   inputTokens: promptTokens,
   outputTokens: estimateTokens(reply),
   cachedTokens: 0,

@@ -11,6 +11,7 @@ import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec, Clock, InboxMessage, Store, Workspace } from "#core/ports.ts";
 import type { AgentState, ChildAccount } from "#core/state.ts";
+import { requireTaken } from "#views/require-taken.ts";
 import { restoreVersion } from "#views/restore-version.ts";
 
 export interface ForkParts {
@@ -73,12 +74,7 @@ async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"])
     }
     if (page.length < PAGE_EVENTS) break;
   }
-  if (step > taken)
-    throw new GoaldError(
-      "GOALD_NOT_FOUND",
-      `Expected a step of ${id}, got ${step}: it has taken ${taken} ${taken === 1 ? "step" : "steps"}.`,
-      { hint: `The last one: ${taken}. Before the first: 0.` },
-    );
+  requireTaken(step, taken, id);
   return events.slice(0, end);
 }
 

@@ -4,6 +4,7 @@ import type { FileVersion } from "#core/ports.ts";
 import { clean } from "#util/clean.ts";
 import { type DiffRange, diffFiles, type FileDiff, lastChangingStep } from "#views/file-diff.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
+import { requireTaken } from "#views/require-taken.ts";
 import { findFile } from "./find-file.ts";
 import { counted, type GlobalOptions, type House } from "./house.ts";
 import { reading } from "./reading.ts";
@@ -52,18 +53,6 @@ export function requireKnown(paths: readonly string[], versions: readonly FileVe
       `Expected a file or folder that ${agent} wrote, got ${JSON.stringify(unknown)}.`,
       {
         hint: `What it wrote: goald files ${agent}`,
-      },
-    );
-}
-
-/** Throws GOALD_NOT_FOUND for a step that has not been. */
-export function requireTaken(step: number, taken: number, agent: string): void {
-  if (step > taken)
-    throw new GoaldError(
-      "GOALD_NOT_FOUND",
-      `Expected a step of ${agent}, got ${step}: it has taken ${counted(taken, "step")}.`,
-      {
-        hint: `The last one: ${taken}. Before the first: 0.`,
       },
     );
 }

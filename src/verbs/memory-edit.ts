@@ -11,6 +11,7 @@ import { clean } from "#util/clean.ts";
 import { changeMemory, openChanger } from "./change-memory.ts";
 import { type House, openHouse } from "./house.ts";
 import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } from "./memory-space.ts";
+import { readInput } from "./read-input.ts";
 import { readStore } from "./reading.ts";
 
 /** One memory; more is a file, and is read in pieces. */
@@ -114,7 +115,7 @@ function tell(changed: readonly MemoryChanged[], done: string, { talk }: House):
 
 /** From the command line, or from standard input. Throws GOALD_USAGE. */
 async function textOf(words: readonly string[], example: string, house: House): Promise<string> {
-  const given = words.length > 0 ? words.join(" ") : await readInput(example);
+  const given = words.length > 0 ? words.join(" ") : await readPiped(example);
   const text = house.scrub(clean(given).trim());
   if (text === "") throw usage("There are no words to remember.", example);
   if (text.length > MAX_CHARS)
@@ -124,15 +125,9 @@ async function textOf(words: readonly string[], example: string, house: House): 
   return text;
 }
 
-async function readInput(example: string): Promise<string> {
+async function readPiped(example: string): Promise<string> {
   if (process.stdin.isTTY) throw usage("What is to be remembered?", example);
-  let text = "";
-  process.stdin.setEncoding("utf8");
-  for await (const chunk of process.stdin) {
-    text += chunk as string;
-    if (text.length > 2 * MAX_CHARS) break;
-  }
-  return text;
+  return readInput(MAX_CHARS);
 }
 
 const usage = (message: string, example: string): GoaldError =>

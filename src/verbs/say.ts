@@ -1,18 +1,18 @@
 /**
  * say.ts -- `goald say`: a person's words for an agent, from the command line or from standard input.
  */
-
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { callsHere, type GlobalOptions } from "./house.ts";
+import { readInput } from "./read-input.ts";
 import { steering, tellDone, viewWhenHeard } from "./steering.ts";
 
 const MAX_CHARS = 100_000;
 
 export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
   return steering(name, options, async ({ row, state, house, reach }) => {
-    const text = clean(words.length > 0 ? words.join(" ") : await readInput(row.id)).trim();
+    const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
     if (text === "") throw usage("There are no words to say.", row.id);
     if (text.length > MAX_CHARS)
       throw usage(
@@ -29,15 +29,9 @@ export async function sayVerb(name: string, words: readonly string[], options: G
 }
 
 /** Throws GOALD_USAGE on a terminal: nobody would know that something is waited for. */
-async function readInput(agent: string): Promise<string> {
+async function readPiped(agent: string): Promise<string> {
   if (process.stdin.isTTY) throw usage(`What is ${agent} to be told?`, agent);
-  let text = "";
-  process.stdin.setEncoding("utf8");
-  for await (const chunk of process.stdin) {
-    text += chunk as string;
-    if (text.length > 2 * MAX_CHARS) break;
-  }
-  return text;
+  return readInput(MAX_CHARS);
 }
 
 const usage = (message: string, agent: string, hint?: string): GoaldError =>

@@ -154,8 +154,8 @@ describe("browse_website", () => {
       quotes: [],
     }));
     await result;
-    const [{ values, material }] = asked as [Question];
-    expect(values).toEqual({});
+    const [{ words, material }] = asked as [Question];
+    expect(words).toBe("browse-website");
     expect(material.map(({ label }) => label)).toEqual(["The question", "The page", "Passage p1"]);
     expect(JSON.stringify(material)).toContain("fifty minutes at 240 degrees");
     expect(JSON.stringify(material)).not.toMatch(/Ignore all previous|\u{e0064}|\u200b/u);

@@ -1,0 +1,11 @@
+/** require-taken.ts -- whether an agent has taken a step that a person names. */
+import { GoaldError } from "#core/errors.ts";
+
+/** Throws GOALD_NOT_FOUND for a step beyond the last one; 0 is before the first. */
+export function requireTaken(step: number, taken: number, agent: string): void {
+  if (step <= taken) return;
+  const steps = `${taken} ${taken === 1 ? "step" : "steps"}`;
+  throw new GoaldError("GOALD_NOT_FOUND", `Expected a step of ${agent}, got ${step}: it has taken ${steps}.`, {
+    hint: `The last one: ${taken}. Before the first: 0.`,
+  });
+}
