@@ -63,7 +63,7 @@ function makeCheckout({
 }
 
 describe.each(ANY)("with %s, in a checkout", (_name, how) => {
-  it("arguments, input, output and exit code pass through", async () => {
+  it.concurrent("arguments, input, output and exit code pass through", async () => {
     const given = ["tell", "", "two words", "--json", `'"$HOME" é\n\\`, "--", "-x"];
     const ended = await goald.run(given, { ...how, binary: makeCheckout(), input: "lines\nof input" });
     expect(ended).toMatchObject({ code: 7, signal: null, stderr: "trouble\n" });
@@ -76,7 +76,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     });
   });
 
-  it("the terminal passes through, and Ctrl-C comes once", async () => {
+  it.concurrent("the terminal passes through, and Ctrl-C comes once", async () => {
     const telling = goald.openTerminal(["tell"], { ...how, binary: makeCheckout() });
     telling.type("typed\r\x04");
     await telling.see('"input":"typed\\n","terminals":[true,true,true]');
@@ -89,7 +89,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     expect(await waiting.ended).toMatchObject({ code: 130 });
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  it.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "%s to the one process that is known comes once",
     async (signal) => {
       const running = goald.start(["wait"], { ...how, binary: makeCheckout() });
@@ -99,14 +99,14 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     },
   );
 
-  it("a death by a signal is seen as one", async () => {
+  it.concurrent("a death by a signal is seen as one", async () => {
     expect(await goald.run(["die"], { ...how, binary: makeCheckout() })).toMatchObject({
       code: null,
       signal: "SIGKILL",
     });
   });
 
-  it("kill -9 leaves nothing behind", async () => {
+  it.concurrent("kill -9 leaves nothing behind", async () => {
     const running = goald.start(["hang"], { ...how, binary: makeCheckout() });
     await running.see(".\n");
     const pid = Number(/pid (\d+)/.exec(running.stdout)?.[1]);
@@ -118,7 +118,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it("what was printed reaches a slow reader whole, and what was left open does not hold up the exit", async () => {
+  it.concurrent("what was printed reaches a slow reader whole, and what was left open does not hold up the exit", async () => {
     const ended = await goald.run(["flood"], { ...how, binary: makeCheckout(), shell: readSlowly(how) });
     expect({ bytes: ended.stdout.trim(), said: ended.stderr.trim() }).toEqual({ bytes: "2000003", said: "exit 4" });
   });
@@ -127,7 +127,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
 const SENTENCE = /^goald needs Node 24\.15 or newer; this is Node \d+\.\d+\.\d+\. [^\n]+\.\n$/;
 
 describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
-  it.each<[where: string, checkout: Checkout, way: string]>([
+  it.concurrent.each<[where: string, checkout: Checkout, way: string]>([
     ["in a published package", { sources: false, node: null }, "Install a newer Node"],
     ["in a checkout before npm ci", { node: null }, "npm ci"],
     ["in a checkout with an old dev dependency", { node: { version: "24.14.9", program: process.execPath } }, "npm ci"],
@@ -143,14 +143,14 @@ describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
     expect(ended.stderr).toContain(way);
   });
 
-  it("a dev dependency that cannot be run is one sentence too", async () => {
+  it.concurrent("a dev dependency that cannot be run is one sentence too", async () => {
     const binary = makeCheckout({ node: { version: "24.15.0", program: "/dev/null" } });
     const ended = await goald.run(["tell"], { ...how, binary });
     expect(ended).toMatchObject({ stdout: "", code: 1, signal: null });
     expect(ended.stderr).toMatch(/^goald could not start [^\n]*EACCES[^\n]*npm ci[^\n]*\n$/);
   });
 
-  it("can fail: a guard that does not watch its own end leaves a process behind", async () => {
+  it.concurrent("can fail: a guard that does not watch its own end leaves a process behind", async () => {
     const guard = readFileSync(GUARD, "utf8").replace('process.once("disconnect"', 'process.once("never"');
     const running = goald.start(["hang"], { ...how, binary: makeCheckout({ guard }) });
     await running.see(".\n");
@@ -164,25 +164,25 @@ describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
 });
 
 describe("with the right Node", () => {
-  it.each(["24.15.0", "24.16.1", "25.0.0", "100.0.0"])("%s is new enough", async (version) => {
+  it.concurrent.each(["24.15.0", "24.16.1", "25.0.0", "100.0.0"])("%s is new enough", async (version) => {
     const imports = [SIMULATED.replace("20.11.1", version)];
     expect(await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) })).toMatchObject({ code: 7 });
   });
 
-  it.each(["24.14.0", "23.99.0", "9.0.0"])("%s is not", async (version) => {
+  it.concurrent.each(["24.14.0", "23.99.0", "9.0.0"])("%s is not", async (version) => {
     const imports = [SIMULATED.replace("20.11.1", version)];
     const ended = await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) });
     expect(ended).toMatchObject({ code: 1 });
     expect(ended.stderr).toMatch(SENTENCE);
   });
 
-  it("can fail: a guard that leaves at once cuts off what is read slowly", async () => {
+  it.concurrent("can fail: a guard that leaves at once cuts off what is read slowly", async () => {
     const guard = readFileSync(GUARD, "utf8").replace(/ {2}for \(const stream of .*\n/, "  process.exit();\n");
     const ended = await goald.run(["flood"], { binary: makeCheckout({ guard }), shell: readSlowly({}) });
     expect(Number(ended.stdout)).toBeLessThan(2_000_003);
   });
 
-  it("a checkout before npm ci is one sentence", async () => {
+  it.concurrent("a checkout before npm ci is one sentence", async () => {
     const binary = makeCheckout();
     writeFileSync(join(binary, "..", "cli.ts"), 'import "commander";\nexport const main = () => 0;\n');
     const ended = await goald.run(["tell"], { binary });

@@ -278,67 +278,58 @@ describe("while a run is under way", () => {
 });
 
 describe("the demo", () => {
-  it.concurrent.each([
-    ["goald demo", ["demo"]],
-    ["goald start without a terminal, as npm start", ["start"]],
-    ["plain goald without a terminal", []],
-  ])(
-    "by %s plays a recorded agent, with files that are real, and says at the end what comes next",
-    async (_title, args) => {
-      // The machine's own settings have no say in it.
-      await using goald = await makeGoald({
-        OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
-        OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
-      });
-      const { stdout, stderr } = endedWith(0, await goald.run(args));
-      expect(stderr).toBe("");
-      expect(stdout.split("\n")[0]).toContain("is a recording, played by a server on this machine");
-      const written = await goald.read("workspace/foo/recommended_strings.txt");
-      expect(written).toContain("1. Solinco Tour Bite");
-      // It searched, read two pages of which the navigation is left out, compared them with its files, and says so.
-      expect(written).toContain("https://string-lab.example/tests/polyester-spin");
-      expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
-      const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) => /lab/.test(name));
-      const page = await goald.read(`workspace/foo/pages/${file}`);
-      expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
-      expect(page).not.toMatch(/cookies|Log in|tracker/);
-      expect(stdout).toContain("4 results from searxng.");
-      expect(stdout).toContain('- p1: "Tour Bite turned the ball most, as its four sharp edges promise."');
-      expect(stdout).toContain("Reply not usable:");
-      expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
-      expect(stdout).toMatch(/\n13 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
-      expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
-        /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
-      );
-      expect(stdout).not.toContain("sk-planted");
-      expect(JSON.parse((await goald.run(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
-    },
-  );
-
-  it.concurrent("is events and a result for programs", async () => {
-    await using goald = await makeGoald();
-    const lines = linesOf(endedWith(0, await goald.run(["demo", "--json"])));
-    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
-    expect(problemsOfResult(lines.at(-1))).toBe("");
+  it.concurrent("by goald start without a terminal, as npm start, plays a recorded agent, with files that are real, and says at the end what comes next; and again by goald demo, beside what is there", async () => {
+    // The machine's own settings have no say in it.
+    await using goald = await makeGoald({
+      OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
+      OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
+    });
+    const { stdout, stderr } = endedWith(0, await goald.run(["start"]));
+    expect(stderr).toBe("");
+    expect(stdout.split("\n")[0]).toContain("is a recording, played by a server on this machine");
+    const written = await goald.read("workspace/foo/recommended_strings.txt");
+    expect(written).toContain("1. Solinco Tour Bite");
+    // It searched, read two pages of which the navigation is left out, compared them with its files, and says so.
+    expect(written).toContain("https://string-lab.example/tests/polyester-spin");
+    expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
+    const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) => /lab/.test(name));
+    const page = await goald.read(`workspace/foo/pages/${file}`);
+    expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
+    expect(page).not.toMatch(/cookies|Log in|tracker/);
+    expect(stdout).toContain("4 results from searxng.");
+    expect(stdout).toContain('- p1: "Tour Bite turned the ball most, as its four sharp edges promise."');
+    expect(stdout).toContain("Reply not usable:");
+    expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
+    expect(stdout).toMatch(/\n13 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
+    expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(
+      /OPENAI_API_KEY=.*OPENAI_BASE_URL=.*\n {2}npx goald run$/s,
+    );
+    expect(stdout).not.toContain("sk-planted");
+    expect(JSON.parse((await goald.run(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
+    // Once more in the same home.
+    endedWith(0, await goald.run(["demo"]));
+    expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(written);
   });
 
-  it.concurrent("is not led astray by limits that are meant for one's own agents", async () => {
+  it.concurrent("is what plain goald begins without a terminal", async () => {
+    await using goald = await makeGoald();
+    const demo = goald.start([]);
+    await demo.see("is a recording, played by a server on this machine");
+    await demo.see("\nThoughts: ");
+    demo.kill("SIGKILL");
+    await demo.ended;
+  });
+
+  it.concurrent("is events and a result for programs, not led astray by limits that are meant for one's own agents", async () => {
     await using goald = await makeGoald({
       GOALD_MAX_BAD_REPLIES: "1",
       GOALD_RECALL_COUNT: "0",
       SMART_TOKEN_LIMIT: "4000",
       GOALD_APPROVE: "always",
     });
-    endedWith(0, await goald.run(["demo"]));
-  });
-
-  it.concurrent("can be played again in the same home, beside what is there", async () => {
-    await using goald = await makeGoald();
-    endedWith(0, await goald.run(["demo"]));
-    endedWith(0, await goald.run(["demo"]));
-    expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(
-      await goald.read("workspace/foo/recommended_strings.txt"),
-    );
+    const lines = linesOf(endedWith(0, await goald.run(["demo", "--json"])));
+    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
+    expect(problemsOfResult(lines.at(-1))).toBe("");
   });
 });
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { rounds } from "../helpers/rounds.ts";
 
 const programOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
 const MANY = programOf("many-committing.child.ts");
@@ -84,9 +85,9 @@ describe("the store for many agents, with real processes", () => {
     expect(acknowledged(lines).size).toBeGreaterThan(0);
   }
 
-  it("loses nothing that was acknowledged to kill -9, eleven times over, with a sound log", async () => {
+  it("loses nothing that was acknowledged to kill -9, again and again, with a sound log", async () => {
     const path = join(folder, "killed", "goald.db");
-    for (let kill = 0; kill < 11; kill++) {
+    for (let kill = 0; kill < rounds(5); kill++) {
       const writer = start(MANY, path);
       await killAtSomeMoment(writer);
       expect(await losses(path, writer.lines)).toEqual([]);

@@ -1,11 +1,14 @@
 /**
  * late-commit.child.ts -- loaded by `node --import`: the mistake that tests of lost commits must notice. In the writer thread a
- * COMMIT is put off until the next transaction begins, so that writes are acknowledged before they are durable.
+ * COMMIT is put off until some time after the next transaction begins, so that writes are acknowledged before they are durable,
+ * and a kill at any moment but few finds one that is owed.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { isMainThread } from "node:worker_threads";
 
 const { prepare } = DatabaseSync.prototype;
+/** Longer than all the rest of a transaction takes. */
+const OWED_MS = 50;
 let owed = (): unknown => undefined;
 
 if (!isMainThread)
@@ -17,6 +20,7 @@ if (!isMainThread)
       return { changes: 0, lastInsertRowid: 0 };
     };
     const begin = () => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OWED_MS);
       owed();
       owed = () => undefined;
       return run();

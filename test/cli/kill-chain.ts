@@ -1,0 +1,96 @@
+/** kill-chain.ts -- a run in which one process after the other is killed, at a chosen commit or at a moment that nobody chose. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import type { RecordedEvent } from "#core/event.ts";
+import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { inPool } from "../helpers/pool.ts";
+import { HOOK, RUN } from "./kill-points.ts";
+
+/** `files`: steps of the run that is killed in each of them. `kills`: how often the other run is killed, in `lines` steps. */
+export interface ChainLength {
+  readonly files: number;
+  readonly kills: number;
+  readonly lines: number;
+}
+
+export function describeChains({ files, kills: many, lines }: ChainLength): void {
+  describe("a run in which one process after the other is killed", () => {
+    let inTheMiddle: Promise<Chain>;
+    let atRandom: Promise<Chain>;
+    beforeAll(() => {
+      const chains = [() => killInTheMiddle(files), () => killAtRandom(many, lines)];
+      [inTheMiddle, atRandom] = inPool(2, chains, (kill) => kill()) as [Promise<Chain>, Promise<Chain>];
+    });
+
+    it("each right before its sixth commit, comes to its end with each effect once", async () => {
+      const { kills, texts, log, problems } = await inTheMiddle;
+      expect(kills).toBeGreaterThanOrEqual(files);
+      expect(texts).toEqual(writesOf(files).map(({ args }) => args.text));
+      expect(problems).toEqual([]);
+      expect(log.filter(({ type }) => type === "command-finished")).toHaveLength(files + 1);
+    }, 90_000);
+
+    it(`at ${many} moments that nobody chose, loses nothing, doubles nothing, and is sound each time`, async () => {
+      const { kills, texts, log, problems, asked } = await atRandom;
+      expect(kills).toBe(many);
+      expect(texts).toEqual([ledgerText(lines)]);
+      expect(problems).toEqual([]);
+      const replied = log.filter(({ type }) => type === "model-replied").length;
+      expect(replied).toBe(lines + 1);
+      expect(asked - replied).toBeLessThanOrEqual(kills);
+    }, 90_000);
+  });
+}
+
+interface Chain {
+  readonly kills: number;
+  readonly texts: readonly (string | undefined)[];
+  readonly log: readonly RecordedEvent[];
+  /** What `goald verify` found after any of the kills, and at the end. */
+  readonly problems: readonly string[];
+  readonly asked: number;
+}
+
+const writesOf = (files: number) => Array.from({ length: files }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
+
+/** A process that resumes commits the message, the claim, what it found cut off, and what it begins: its sixth would be of the step after. */
+async function killInTheMiddle(files: number): Promise<Chain> {
+  const calls = writesOf(files);
+  await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const hook = (point: string) => ({ imports: [HOOK], env: { KILL_AT_COMMIT: point } });
+  await goald.run(RUN, hook("4:after"));
+  for (let kills = 1; ; kills++) {
+    const ended = await goald.run(["resume", "t", "--json"], hook("6:before"));
+    if (ended.signal === "SIGKILL" && kills < 5 * files) continue;
+    endedWith(0, ended);
+    const texts = await Promise.all(calls.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
+    return { kills, texts, asked: server.chats.length, ...(await lookInto(goald)) };
+  }
+}
+
+async function killAtRandom(many: number, lines: number): Promise<Chain> {
+  const think = numberedModel(ledger(lines));
+  await using server = await startOpenAIServer({
+    reply: (request) => ({ text: think(request), delayMs: 10 * Math.random() }),
+  });
+  await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+  const problems: string[] = [];
+  let kills = 0;
+  for (; kills < many; kills++) {
+    const running = goald.start((await lookInto(goald)).log.length === 0 ? RUN : ["resume", "t", "--json"]);
+    // Every other one while it starts, the rest at work.
+    if (kills % 2 === 0) await running.see('"model-asked"');
+    await sleep((kills % 2 === 0 ? 100 : 300) * Math.random());
+    running.kill("SIGKILL");
+    await running.ended;
+    problems.push(...(await lookInto(goald)).problems);
+  }
+  endedWith(0, await goald.run(["resume", "t", "--json"]));
+  endedWith(0, await goald.run(["verify"]));
+  const texts = [await goald.read("workspace/t/ledger.txt")];
+  const { log, problems: last } = await lookInto(goald);
+  return { kills, texts, log, problems: [...problems, ...last], asked: server.chats.length };
+}
