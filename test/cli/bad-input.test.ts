@@ -29,7 +29,7 @@ function expectWords({ stdout, stderr }: Ended): void {
 }
 
 async function expectNothingLost(): Promise<void> {
-  const [listed, verified] = await Promise.all([goald.run(["ps", "--json"]), goald.run(["verify", "--json"])]);
+  const [listed, verified] = await Promise.all([goald.ask(["ps", "--json"]), goald.ask(["verify", "--json"])]);
   const { agents } = JSON.parse(listed.stdout) as { agents: { id: string; state: string }[] };
   expect(agents).toEqual([expect.objectContaining({ id: "earlier", state: "completed" })]);
   expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
@@ -121,7 +121,7 @@ describe("a call that cannot be meant", () => {
     ["a home of no name", ["--home", "", "ps"], 2, /Expected --home to name a folder, got ""/, /^$/],
     ["a model's name with a blank", [...RUN, "--model", "two words"], 2, /models\.smart|--model/, /^/],
   ])("is told: %s", async (_title, args, code, message, hint) => {
-    const ended = endedWith(code, await goald.run([...args, "--json"]));
+    const ended = endedWith(code, await goald.ask([...args, "--json"]));
     expectWords(ended);
     expect(errorOf(ended)).toEqual({
       code: expect.stringMatching(/^GOALD_[A-Z_]+$/),
@@ -181,7 +181,7 @@ describe("an agent file", () => {
     ["with a key in it by mistake", "sk-planted-9Kd8sJ2lQq\n", 2, /expected ai_name, ai_role, ai_goals/],
   ])("%s is refused with the place and an example", async (_title, yaml, code, message) => {
     await writeFile(join(goald.cwd, "agent.yaml"), yaml);
-    const ended = await goald.run(["run", "--from", "agent.yaml", "--continuous"]);
+    const ended = await goald.ask(["run", "--from", "agent.yaml", "--continuous"]);
     expectWords(ended);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toMatch(message);
@@ -215,7 +215,7 @@ describe("settings that are wrong", () => {
     ["an address with a key in it", { OPENAI_BASE_URL: "http://me:hunter2hunter2@127.0.0.1/v1" }, /OPENAI_BASE_URL/],
     ["a mode that there is not", { GOALD_APPROVE: "sometimes" }, /GOALD_APPROVE.*always, risky, never/],
   ])("are told by name: %s", async (_title, env, message) => {
-    const ended = await goald.run(RUN, { env });
+    const ended = await goald.ask(RUN, { env });
     expectWords(ended);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(message);
@@ -226,9 +226,9 @@ describe("settings that are wrong", () => {
     ["a name that is no setting", '{ "recal": { "count": 3 } }'],
     ["a value of another kind", '{ "recall": { "count": "three" } }'],
   ])("in goald.json are told with the file: %s", async (_title, text) => {
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
     await other.write("config/goald.json", text);
-    const ended = await other.run(RUN);
+    const ended = await other.ask(RUN);
     expectWords(ended);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain(join(other.home, "config", "goald.json"));
@@ -284,14 +284,14 @@ describe("a command or words of one's own that cannot be used", () => {
     ],
     ["a template with a name that there is not", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
   ])("is told with the file: %s", async (_title, path, text, code, message) => {
-    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
     await other.write(path, text);
-    const ended = await other.run([...RUN, "--json"]);
+    const ended = await other.ask([...RUN, "--json"]);
     expect(ended.stderr).not.toMatch(/^\s+at /m);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toMatch(message);
     // It was found before anything was created.
-    expect(JSON.parse((await other.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(JSON.parse((await other.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
   });
 });
 
@@ -319,7 +319,7 @@ describe("a home that cannot be used", () => {
   });
 
   it("is told: it cannot be made where it should lie", async () => {
-    const ended = await goald.run(["--home", "/proc/nowhere/home", ...RUN]);
+    const ended = await goald.ask(["--home", "/proc/nowhere/home", ...RUN]);
     expectWords(ended);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/cannot be used: folders cannot be made there/);
@@ -327,7 +327,7 @@ describe("a home that cannot be used", () => {
 
   it.each(["ps", "verify", "demo"])("is told by %s, too", async (verb) => {
     const file = join(goald.cwd, "a-file");
-    const ended = await goald.run(["--home", file, verb]);
+    const ended = await goald.ask(["--home", file, verb]);
     expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
     expect(ended.code).toBe(1);
   });

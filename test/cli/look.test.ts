@@ -49,7 +49,7 @@ describe("a home with agents", () => {
   });
 
   it("lists one in columns: where it stands, what it took, and where its work lies", async () => {
-    const [head, row, ...rest] = endedWith(0, await goald.run(["ps"]))
+    const [head, row, ...rest] = endedWith(0, await goald.ask(["ps"]))
       .stdout.trimEnd()
       .split("\n");
     expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
@@ -60,7 +60,7 @@ describe("a home with agents", () => {
   });
 
   it("lists one as JSON, with the same facts as fields", async () => {
-    expect(jsonOf(await goald.run(["ps", "--json"]))).toEqual({
+    expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({
       agents: [
         {
           id: "foo-bar",
@@ -84,15 +84,15 @@ describe("a home with agents", () => {
   });
 
   it("shows one by id or by name: goals, state, the last thought, the files that are there", async () => {
-    const shown = endedWith(0, await goald.run(["show", "foo-bar"])).stdout;
+    const shown = endedWith(0, await goald.ask(["show", "foo-bar"])).stdout;
     expect(shown).toMatch(
       /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 of 100 steps left \(5 used\)\n/,
     );
     expect(shown).toContain(`Workspace:  ${goald.home}/workspace/foo-bar\n  notes/a.md (6 bytes, step 3)\n`);
     expect(shown).toContain("\nThought:    Now: task_complete.\nNext:       Give it more to do");
     expect(shown).not.toContain("b.txt");
-    expect(endedWith(0, await goald.run(["show", "FOO BAR"])).stdout).toBe(shown);
-    expect(jsonOf(await goald.run(["show", "foo-bar", "--json"]))).toMatchObject({
+    expect(endedWith(0, await goald.ask(["show", "FOO BAR"])).stdout).toBe(shown);
+    expect(jsonOf(await goald.ask(["show", "foo-bar", "--json"]))).toMatchObject({
       id: "foo-bar",
       role: "r",
       goals: ["g"],
@@ -103,14 +103,14 @@ describe("a home with agents", () => {
   });
 
   it("tells of each file what wrote it last, and with --json every version and what came before", async () => {
-    const told = endedWith(0, await goald.run(["files", "foo-bar"]))
+    const told = endedWith(0, await goald.ask(["files", "foo-bar"]))
       .stdout.trimEnd()
       .split("\n");
     expect(told[0]).toBe(`Workspace: ${goald.home}/workspace/foo-bar`);
     expect(told[1]).toMatch(/^FILE +LAST +STEP +BYTES +CHANGES +AT$/);
     expect(told[2]).toMatch(/^notes\/a\.md +write +3 +6 +2 +\S+Z$/);
     expect(told).toHaveLength(3);
-    const { files, versions } = jsonOf(await goald.run(["files", "foo-bar", "--json"])) as Record<
+    const { files, versions } = jsonOf(await goald.ask(["files", "foo-bar", "--json"])) as Record<
       string,
       { path: string; operation: string; step: number }[]
     >;
@@ -126,15 +126,15 @@ describe("a home with agents", () => {
   });
 
   it("gives the log an event a line, from the beginning or after a number", async () => {
-    const whole = linesOf(endedWith(0, await goald.run(["events", "foo-bar", "--json"])));
+    const whole = linesOf(endedWith(0, await goald.ask(["events", "foo-bar", "--json"])));
     expect(whole.map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, at) => at + 1));
     const after = whole.length - 4;
-    expect(linesOf(await goald.run(["events", "foo-bar", "--json", "--after", String(after)]))).toEqual(
+    expect(linesOf(await goald.ask(["events", "foo-bar", "--json", "--after", String(after)]))).toEqual(
       whole.slice(after),
     );
-    expect(linesOf(await goald.run(["events", "foo-bar", "--json", "--after", "999999"]))).toEqual([]);
-    const plain = endedWith(0, await goald.run(["events", "foo-bar"]))
+    expect(linesOf(await goald.ask(["events", "foo-bar", "--json", "--after", "999999"]))).toEqual([]);
+    const plain = endedWith(0, await goald.ask(["events", "foo-bar"]))
       .stdout.trimEnd()
       .split("\n");
     expect(plain.map((line) => /^(\d+) {2}\S+Z {2}([\w-]+) {2}\{/.exec(line)?.slice(1))).toEqual(
@@ -146,26 +146,26 @@ describe("a home with agents", () => {
   it("tells three apart, two of them with one name", async () => {
     endedWith(0, await goald.run(run("Foo Bar")));
     endedWith(6, await goald.run([...run("Ünï 漢字"), "--continuous-limit", "1"]));
-    const { agents } = jsonOf(await goald.run(["ps", "--json"])) as { agents: { id: string; state: string }[] };
+    const { agents } = jsonOf(await goald.ask(["ps", "--json"])) as { agents: { id: string; state: string }[] };
     expect(agents.map(({ id, state }) => [id, state])).toEqual([
       ["uni-漢字", "paused: step-limit"],
       ["foo-bar-2", "completed"],
       ["foo-bar", "completed"],
     ]);
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/^3 agents, \d+ events: sound\.\n$/);
-    expect(endedWith(0, await goald.run(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
-    expect(jsonOf(await goald.run(["verify", "--json"]))).toMatchObject({ agents: 3, problems: [] });
-    expect(endedWith(3, await goald.run(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/^3 agents, \d+ events: sound\.\n$/);
+    expect(endedWith(0, await goald.ask(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
+    expect(jsonOf(await goald.ask(["verify", "--json"]))).toMatchObject({ agents: 3, problems: [] });
+    expect(endedWith(3, await goald.ask(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
     // By name: the newest of that name.
-    expect(jsonOf(await goald.run(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
+    expect(jsonOf(await goald.ask(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
     // What cannot be undone wants the id.
-    expect(endedWith(7, await goald.run(["rm", "-f", "Foo Bar"])).stderr).toBe(
+    expect(endedWith(7, await goald.ask(["rm", "-f", "Foo Bar"])).stderr).toBe(
       "goald: 2 agents are called Foo Bar: which one is meant?\n  Name it by its id: foo-bar, foo-bar-2\n",
     );
-    expect(endedWith(0, await goald.run(["goals", "Foo Bar"])).stderr).toBe(
+    expect(endedWith(0, await goald.ask(["goals", "Foo Bar"])).stderr).toBe(
       "This is foo-bar-2, the newest called Foo Bar. There are others: foo-bar.\n",
     );
-    expect(endedWith(0, await goald.run(["show", "ünï 漢字"])).stdout).toContain(
+    expect(endedWith(0, await goald.ask(["show", "ünï 漢字"])).stdout).toContain(
       "State:      paused: step-limit (The limit of 1 step is reached.",
     );
   });
@@ -199,14 +199,14 @@ describe("the list of agents", () => {
     (JSON.parse(ended.stdout) as { agents: { id: string }[] }).agents.map(({ id }) => id);
 
   it("leaves out what ended more than a day ago, says how many those are, and has them with -a", async () => {
-    const listed = endedWith(0, await goald.run(["ps"])).stdout;
+    const listed = endedWith(0, await goald.ask(["ps"])).stdout;
     expect(listed).not.toMatch(/^old /m);
     // It is not over: however long it stands.
     expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
-    expect(idsOf(endedWith(0, await goald.run(["ps", "--json"])))).toEqual(["stands", "broken", "new"]);
-    expect(idsOf(endedWith(0, await goald.run(["ps", "-a", "--json"])))).toEqual(["stands", "broken", "new", "old"]);
-    expect(endedWith(0, await goald.run(["ps", "-a"])).stdout).not.toContain("more than a day ago");
+    expect(idsOf(endedWith(0, await goald.ask(["ps", "--json"])))).toEqual(["stands", "broken", "new"]);
+    expect(idsOf(endedWith(0, await goald.ask(["ps", "-a", "--json"])))).toEqual(["stands", "broken", "new", "old"]);
+    expect(endedWith(0, await goald.ask(["ps", "-a"])).stdout).not.toContain("more than a day ago");
   });
 
   it("is printed again on a pipe when something has changed, and only then, until Ctrl-C, which is no failure", async () => {
@@ -233,11 +233,11 @@ describe("the list of agents", () => {
 
   it("shows one whose log is damaged as such, with the others, and ends with 1", async () => {
     change("UPDATE agent SET head_sha = 'x' WHERE id = 'broken'");
-    const shown = endedWith(1, await goald.run(["ps"])).stdout;
+    const shown = endedWith(1, await goald.ask(["ps"])).stdout;
     expect(shown).toMatch(/^new +New +completed /m);
     expect(shown).toMatch(/^broken +Broken +damaged /m);
     expect(shown).toContain("broken is damaged: Expected the log of broken to end with event");
-    const { agents } = JSON.parse(endedWith(1, await goald.run(["ps", "--json"])).stdout) as {
+    const { agents } = JSON.parse(endedWith(1, await goald.ask(["ps", "--json"])).stdout) as {
       agents: { id: string; state: string; reason: string }[];
     };
     expect(agents.find(({ id }) => id === "broken")).toMatchObject({
@@ -376,14 +376,14 @@ describe("text of a model that would take over the terminal", () => {
   ];
 
   it.each([["files", "t"], ["logs"], ...LOOKS].map((args) => [args]))("is shown as plain text by %j", async (args) => {
-    const { stdout, stderr } = endedWith(0, await goald.run(args));
+    const { stdout, stderr } = endedWith(0, await goald.ask(args));
     expect(stdout + stderr).not.toMatch(OBEYED);
   });
 
   it.each([["logs"], ...LOOKS].map((args) => [[...args, "--json"]]))(
     "does nothing to a terminal that shows the output of %j, either",
     async (args) => {
-      expect(endedWith(0, await goald.run(args)).stdout).not.toMatch(OBEYED);
+      expect(endedWith(0, await goald.ask(args)).stdout).not.toMatch(OBEYED);
     },
   );
 

@@ -1,0 +1,75 @@
+/**
+ * verbs.ts -- goald's command line at work in one process for many calls, for what many calls print.
+ *
+ * A start of the binary costs ten times what most verbs do. What the process itself shows (streams, signals, kills, an exit)
+ * needs the binary.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export interface VerbCall {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** All of it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface VerbOutcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+export interface VerbProcess {
+  /** One call after the other, in the order in which they come. Rejects when the process ends under it. */
+  ask(call: VerbCall): Promise<VerbOutcome>;
+  close(): void;
+}
+
+const CHILD = fileURLToPath(new URL("./verbs.child.ts", import.meta.url));
+/** Less than a test's own time limit. */
+const PATIENCE_MS = 20_000;
+
+/** It is started at the first call. */
+export function openVerbProcess(): VerbProcess {
+  let child: ChildProcess | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const start = ({ cwd, env }: VerbCall): ChildProcess =>
+    spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD], {
+      cwd,
+      env,
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+
+  function answer(call: VerbCall): Promise<VerbOutcome> {
+    const asked = child ?? start(call);
+    child = asked;
+    return new Promise((resolve, reject) => {
+      const patience = setTimeout(() => asked.kill("SIGKILL"), PATIENCE_MS);
+      const settle = (act: () => void): void => {
+        clearTimeout(patience);
+        asked.removeAllListeners();
+        act();
+      };
+      asked.once("message", (outcome: VerbOutcome) => settle(() => resolve(outcome)));
+      asked.once("error", (error) => settle(() => reject(error)));
+      asked.once("exit", (code, signal) =>
+        settle(() => {
+          child = undefined;
+          reject(new Error(`The process of the verbs ended by ${signal ?? code} during ${JSON.stringify(call.args)}.`));
+        }),
+      );
+      asked.send(call);
+    });
+  }
+
+  return {
+    ask(call) {
+      const answered = last.then(() => answer(call));
+      last = answered.catch(() => undefined);
+      return answered;
+    },
+    close: () => child?.kill("SIGKILL"),
+  };
+}
