@@ -35,7 +35,7 @@ async function filesBelow(folder: string): Promise<readonly string[]> {
 async function look({ goald }: DaemonHome, more: readonly string[] = []): Promise<readonly string[]> {
   const shown: string[] = [];
   for (const verb of LOOKS) {
-    const { stdout, stderr } = endedWith(0, await goald.run([...verb, ...more]));
+    const { stdout, stderr } = endedWith(0, await goald.ask([...verb, ...more]));
     shown.push(stdout, stderr);
   }
   return shown;

@@ -1,11 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { readDefaults, valueAt } from "#config/settings.ts";
 import { SETTINGS } from "#config/settings-table.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
 
 const KEY = "sk-planted-0123456789";
 const FILE = "config/goald.json";
@@ -44,16 +49,16 @@ describe("goald config list", () => {
   });
 
   it("says of each where it comes from", async () => {
-    await using goald = await makeGoald({ SMART_LLM: "a" });
+    await using goald = await makeGoald({ SMART_LLM: "a" }, { verbs });
     await goald.write(".env", "FAST_LLM_MODEL=b\n");
     await goald.write(FILE, '{"models":{"embedding":"c"}}');
-    const { stdout } = endedWith(0, await goald.run(["config", "list", "--show-origin", "--no-color"]));
+    const { stdout } = endedWith(0, await goald.ask(["config", "list", "--show-origin", "--no-color"]));
     expect(stdout).toMatch(/^models\.smart +a +environment \(SMART_LLM\)$/m);
     expect(stdout).toContain(`  ${goald.home}/.env (FAST_LLM_MODEL)\n`);
     expect(stdout).toContain(`  ${goald.home}/${FILE}\n`);
     expect(stdout).toMatch(/^color +false +flag$/m);
     expect(stdout).toMatch(/^temperature +unset +default$/m);
-    const listed = await goald.run(["config", "list", "--json"]);
+    const listed = await goald.ask(["config", "list", "--json"]);
     expect(settingOf(listed, "models.fast")).toMatchObject({
       value: "b",
       default: "gpt-4.1-mini",
@@ -65,13 +70,13 @@ describe("goald config list", () => {
     ["the environment", { OPENAI_API_KEY: KEY }, "{}", "environment"],
     ["goald.json", {}, `{"openai":{"apiKey":"${KEY}"}}`, "goald.json"],
   ])("tells of a key from %s that it is set, and nothing more", async (_title, env, file, layer) => {
-    await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` });
+    await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` }, { verbs });
     await goald.write(FILE, file);
     for (const args of [["list"], ["list", "--json"], ["get", "openai.apiKey", "--json"], ["get", "models.smart"]]) {
-      const { stdout, stderr } = endedWith(0, await goald.run(["config", ...args, "--show-origin"].slice(0, 4)));
+      const { stdout, stderr } = endedWith(0, await goald.ask(["config", ...args, "--show-origin"].slice(0, 4)));
       expect(stdout + stderr).not.toContain(KEY.slice(3));
     }
-    expect(settingOf(await goald.run(["config", "list", "--json"]), "openai.apiKey")).toEqual({
+    expect(settingOf(await goald.ask(["config", "list", "--json"]), "openai.apiKey")).toEqual({
       name: "openai.apiKey",
       environment: ["OPENAI_API_KEY"],
       value: "set",
@@ -79,26 +84,29 @@ describe("goald config list", () => {
       origin: expect.objectContaining({ layer }),
       secret: true,
     });
-    const none = await goald.run(["config", "get", "OPENAI_API_KEY"], {
+    const none = await goald.ask(["config", "get", "OPENAI_API_KEY"], {
       env: { OPENAI_API_KEY: "your-openai-api-key" },
     });
     expect(none.stdout).toBe(layer === "environment" ? "not set\n" : "set\n");
   });
 
   it("shows settings that are wrong, and ends with 2 and what is wrong with them", async () => {
-    await using goald = await makeGoald({ GOALD_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" });
-    const listed = endedWith(2, await goald.run(["config", "list", "--json"]));
+    await using goald = await makeGoald(
+      { GOALD_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" },
+      { verbs },
+    );
+    const listed = endedWith(2, await goald.ask(["config", "list", "--json"]));
     expect(settingOf(listed, "approve")).toMatchObject({
       value: "loud",
       problem: expect.stringMatching(/^GOALD_APPROVE .environment. must be one of/),
     });
     expect(errorOf(listed).message.split("\n")).toHaveLength(2);
-    const table = endedWith(2, await goald.run(["config", "list"]));
+    const table = endedWith(2, await goald.ask(["config", "list"]));
     expect(table.stdout).toMatch(/^approve .*\(wrong\)$/m);
     expect(table.stdout + table.stderr + listed.stdout + listed.stderr).not.toMatch(/\u001b|hunter2/);
     // One that is right can be had all the same.
-    expect(endedWith(0, await goald.run(["config", "get", "keys.yes"])).stdout).toBe("y\n");
-    expect(endedWith(2, await goald.run(["config", "get", "approve"])).stderr).toContain("GOALD_APPROVE (environment)");
+    expect(endedWith(0, await goald.ask(["config", "get", "keys.yes"])).stdout).toBe("y\n");
+    expect(endedWith(2, await goald.ask(["config", "get", "approve"])).stderr).toContain("GOALD_APPROVE (environment)");
   });
 });
 
@@ -118,18 +126,18 @@ describe("goald config set", () => {
     ["GOALD_REQUESTS_PER_MINUTE", "60", { daemon: { requestsPerMinute: 60 } }, "60"],
     ["daemon.graceSeconds", "0", { daemon: { graceSeconds: 0 } }, "0"],
   ])("%s %s is kept and taken", async (name, text, stored, printed) => {
-    await using goald = await makeGoald();
-    const said = endedWith(0, await goald.run(["config", "set", name, text]));
+    await using goald = await makeGoald({}, { verbs });
+    const said = endedWith(0, await goald.ask(["config", "set", name, text]));
     expect(said.stdout).toContain(` in ${goald.home}/${FILE}\n`);
     expect(said.stderr).toBe("");
     expect(await json(goald)).toEqual(stored);
-    expect((await goald.run(["config", "get", name])).stdout).toBe(`${printed}\n`);
+    expect((await goald.ask(["config", "get", name])).stdout).toBe(`${printed}\n`);
   });
 
   it("leaves everything else in the file as it is, and the file to its owner", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{ "keys": {"no": "q"},  "models": {"fast": "f"} }', 0o644);
-    endedWith(0, await goald.run(["config", "set", "models.smart", "s"]));
+    endedWith(0, await goald.ask(["config", "set", "models.smart", "s"]));
     expect(await goald.read(FILE)).toBe(
       '{\n  "keys": {\n    "no": "q"\n  },\n  "models": {\n    "fast": "f",\n    "smart": "s"\n  }\n}\n',
     );
@@ -156,8 +164,8 @@ describe("goald config set", () => {
     ["a group", ["models", "x"], /"models" is not a setting/, /config list/],
     ["a name with escape codes", ["\u001b[2Jx", "1"], /is not a setting/, /config list/],
   ])("refuses %s (exit 2) and writes nothing", async (_title, args, message, hint) => {
-    await using goald = await makeGoald();
-    const refused = endedWith(2, await goald.run(["config", "set", "--json", ...args]));
+    await using goald = await makeGoald({}, { verbs });
+    const refused = endedWith(2, await goald.ask(["config", "set", "--json", ...args]));
     expect(errorOf(refused)).toEqual({
       code: "GOALD_USAGE",
       message: expect.stringMatching(message),
@@ -168,9 +176,9 @@ describe("goald config set", () => {
   });
 
   it("refuses a key, says which line goes where, and never shows it", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     for (const name of ["openai.apiKey", "OPENAI_API_KEY"]) {
-      const refused = endedWith(2, await goald.run(["config", "set", name, KEY]));
+      const refused = endedWith(2, await goald.ask(["config", "set", name, KEY]));
       expect(refused.stderr).toContain(`${goald.home}/.env (and chmod 600 it)`);
       expect(refused.stderr).toContain("\n  OPENAI_API_KEY=…\n");
       expect(refused.stderr + refused.stdout).not.toContain(KEY);
@@ -179,22 +187,22 @@ describe("goald config set", () => {
   });
 
   it("mends one wrong setting while another is wrong too", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"approve":"loud","temperature":"hot"}');
-    endedWith(0, await goald.run(["config", "set", "approve", "never"]));
+    endedWith(0, await goald.ask(["config", "set", "approve", "never"]));
     expect(await json(goald)).toEqual({ approve: "never", temperature: "hot" });
-    endedWith(2, await goald.run(["ps"]));
-    endedWith(0, await goald.run(["config", "unset", "temperature"]));
-    endedWith(0, await goald.run(["ps"]));
+    endedWith(2, await goald.ask(["ps"]));
+    endedWith(0, await goald.ask(["config", "unset", "temperature"]));
+    endedWith(0, await goald.ask(["ps"]));
   });
 
   it("says what wins over it: a variable in the environment, a line in .env", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     await goald.write(".env", "FAST_LLM=from-env-file\n");
     const env = { OPENAI_BASE_URL: "http://other.test/v1" };
-    const set = endedWith(0, await goald.run(["config", "set", "openai.baseUrl", "http://mine.test/v1"], { env }));
+    const set = endedWith(0, await goald.ask(["config", "set", "openai.baseUrl", "http://mine.test/v1"], { env }));
     expect(set.stderr).toBe("OPENAI_BASE_URL in the environment wins over this.\n");
-    const fast = endedWith(0, await goald.run(["config", "set", "models.fast", "mine", "--json"]));
+    const fast = endedWith(0, await goald.ask(["config", "set", "models.fast", "mine", "--json"]));
     expect(fast.stderr).toBe(`FAST_LLM in ${goald.home}/.env wins over this.\n`);
     expect(JSON.parse(fast.stdout)).toEqual({
       name: "models.fast",
@@ -203,46 +211,46 @@ describe("goald config set", () => {
       overriddenBy: { layer: ".env", name: "FAST_LLM", file: `${goald.home}/.env` },
       host: null,
     });
-    expect((await goald.run(["config", "get", "models.fast"])).stdout).toBe("from-env-file\n");
+    expect((await goald.ask(["config", "get", "models.fast"])).stdout).toBe("from-env-file\n");
   });
 
   it.each([
     ["daemon", /^The daemon \(process \d+\) goes on .* takes effect with goald reload, or at its next start\.\n$/],
     ["foreground", /^The goald run that is under way \(process \d+\) goes on .* with the next one\.\n$/],
   ])("says that a %s that runs goes on with what it has read", async (role, said) => {
-    await using goald = await makeGoald();
-    endedWith(0, await goald.run(["init"]));
+    await using goald = await makeGoald({}, { verbs });
+    endedWith(0, await goald.ask(["init"]));
     const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString(), role };
     {
       using _held = holdHostLock(join(goald.home, ".goald", "lock.db"), info);
-      const set = endedWith(0, await goald.run(["config", "set", "recall.count", "3", "--json"]));
+      const set = endedWith(0, await goald.ask(["config", "set", "recall.count", "3", "--json"]));
       expect(set.stderr).toMatch(said);
       expect(JSON.parse(set.stdout)).toMatchObject({ host: role });
-      expect(endedWith(0, await goald.run(["config", "unset", "recall.count"])).stderr).toMatch(said);
-      expect(endedWith(0, await goald.run(["config", "unset", "recall.count"])).stderr).toBe("");
+      expect(endedWith(0, await goald.ask(["config", "unset", "recall.count"])).stderr).toMatch(said);
+      expect(endedWith(0, await goald.ask(["config", "unset", "recall.count"])).stderr).toBe("");
     }
-    expect(endedWith(0, await goald.run(["config", "set", "recall.count", "4"])).stderr).toBe("");
+    expect(endedWith(0, await goald.ask(["config", "set", "recall.count", "4"])).stderr).toBe("");
   });
 
   it("leaves a file that cannot be changed as it is, and says why", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     for (const [text, message] of [
       ["{", /is not valid JSON/],
       ["[1]", /it must be an object/],
       ['{"models":"x"}', /models must be an object/],
     ] as const) {
       await goald.write(FILE, text);
-      expect(endedWith(2, await goald.run(["config", "set", "models.smart", "m"])).stderr).toMatch(message);
+      expect(endedWith(2, await goald.ask(["config", "set", "models.smart", "m"])).stderr).toMatch(message);
       expect(await goald.read(FILE)).toBe(text);
     }
-    await using blocked = await makeGoald({ GOALD_HOME: join(goald.cwd, "file", "home") });
+    await using blocked = await makeGoald({ GOALD_HOME: join(goald.cwd, "file", "home") }, { verbs });
     await writeFile(join(goald.cwd, "file"), "");
-    const refused = endedWith(2, await blocked.run(["config", "set", "models.smart", "m"]));
+    const refused = endedWith(2, await blocked.ask(["config", "set", "models.smart", "m"]));
     expect(refused.stderr).toMatch(/a file is in the way/);
   });
 
   it("loses no setting when several come at once, nor to a lock that a killed one left", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     const lock = join(goald.home, `${FILE}.lock`);
     await goald.write(`${FILE}.lock`, "");
     await utimes(lock, new Date(0), new Date(0));
@@ -256,11 +264,11 @@ describe("goald config set", () => {
 
 describe("goald config unset", () => {
   it("takes a setting out, the empty group with it, and says what it is then", async () => {
-    await using goald = await makeGoald({ FAST_LLM: "f" });
+    await using goald = await makeGoald({ FAST_LLM: "f" }, { verbs });
     await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
-    const unset = endedWith(0, await goald.run(["config", "unset", "SMART_LLM"]));
+    const unset = endedWith(0, await goald.ask(["config", "unset", "SMART_LLM"]));
     expect(unset.stdout).toBe(`models.smart was taken out of ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
-    const fast = endedWith(0, await goald.run(["config", "unset", "models.fast", "--json"]));
+    const fast = endedWith(0, await goald.ask(["config", "unset", "models.fast", "--json"]));
     expect(JSON.parse(fast.stdout)).toMatchObject({
       removed: true,
       now: { value: "f", origin: { layer: "environment" } },
@@ -269,46 +277,46 @@ describe("goald config unset", () => {
   });
 
   it("of what is not there changes nothing, and says so", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     const text = '{ "recall": {"count": 1} }';
     await goald.write(FILE, text);
     const { stdout } = endedWith(
       0,
-      await goald.run(["config", "unset", "recall.count.x"]).then(() => goald.run(["config", "unset", "approve"])),
+      await goald.ask(["config", "unset", "recall.count.x"]).then(() => goald.ask(["config", "unset", "approve"])),
     );
     expect(stdout).toContain("approve is not in ");
     expect(await goald.read(FILE)).toBe(text);
-    await using empty = await makeGoald();
-    endedWith(0, await empty.run(["config", "unset", "approve"]));
+    await using empty = await makeGoald({}, { verbs });
+    endedWith(0, await empty.ask(["config", "unset", "approve"]));
     expect(await empty.read(FILE)).toBeUndefined();
   });
 
   it("takes out a name that is no setting, which stops every other verb", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
-    expect(endedWith(2, await goald.run(["ps"])).stderr).toContain("Take it out: goald config unset models.smrt");
-    endedWith(0, await goald.run(["config", "unset", "models.smrt"]));
+    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Take it out: goald config unset models.smrt");
+    endedWith(0, await goald.ask(["config", "unset", "models.smrt"]));
     expect(await json(goald)).toEqual({});
-    endedWith(0, await goald.run(["ps"]));
-    expect(endedWith(2, await goald.run(["config", "unset", "models.smrt"])).stderr).toContain('"models.smart"');
+    endedWith(0, await goald.ask(["ps"]));
+    expect(endedWith(2, await goald.ask(["config", "unset", "models.smrt"])).stderr).toContain('"models.smart"');
   });
 
   it("takes a key out, too, and never a whole group", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"keys":{"no":"q"}}`);
-    const unset = endedWith(0, await goald.run(["config", "unset", "openai.apiKey"]));
+    const unset = endedWith(0, await goald.ask(["config", "unset", "openai.apiKey"]));
     expect(unset.stdout).not.toContain(KEY);
-    endedWith(2, await goald.run(["config", "unset", "keys"]));
+    endedWith(2, await goald.ask(["config", "unset", "keys"]));
     expect(await json(goald)).toEqual({ keys: { no: "q" } });
   });
 });
 
 describe("goald config path and help", () => {
   it("says where the file lies, there or not", async () => {
-    await using goald = await makeGoald();
-    expect(endedWith(0, await goald.run(["config", "path"])).stdout).toBe(`${goald.home}/${FILE}\n`);
+    await using goald = await makeGoald({}, { verbs });
+    expect(endedWith(0, await goald.ask(["config", "path"])).stdout).toBe(`${goald.home}/${FILE}\n`);
     await goald.write(FILE, "{");
-    expect(JSON.parse(endedWith(0, await goald.run(["config", "path", "--json"])).stdout)).toEqual({
+    expect(JSON.parse(endedWith(0, await goald.ask(["config", "path", "--json"])).stdout)).toEqual({
       home: goald.home,
       file: `${goald.home}/${FILE}`,
       exists: true,
@@ -317,12 +325,12 @@ describe("goald config path and help", () => {
   });
 
   it("begins with examples that are right", async () => {
-    await using goald = await makeGoald();
+    await using goald = await makeGoald({}, { verbs });
     for (const args of [["config"], ["config", "set"], ["init"]]) {
-      const { stdout } = endedWith(0, await goald.run([...args, "--help"]));
+      const { stdout } = endedWith(0, await goald.ask([...args, "--help"]));
       expect(stdout).toMatch(/^Examples:\n/);
       const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
-      for (const example of examples) endedWith(0, await goald.run(example));
+      for (const example of examples) endedWith(0, await goald.ask(example));
     }
   });
 });

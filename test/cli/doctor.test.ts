@@ -16,7 +16,7 @@ interface Report {
 }
 
 async function examine(goald: Goald, code: number, args: readonly string[] = [], env: StartOptions["env"] = {}) {
-  const ended = endedWith(code, await goald.run(["doctor", "--json", ...args], { env }));
+  const ended = endedWith(code, await goald.ask(["doctor", "--json", ...args], { env }));
   return JSON.parse(ended.stdout) as Report;
 }
 const levelOf = ({ findings }: Report, check: string): readonly string[] =>

@@ -19,7 +19,7 @@ const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 10, minut
 const line = (minute: number, fields: object): string =>
   `${JSON.stringify({ level: 30, time: at(minute), pid: 1, ...fields })}\n`;
 const stdoutOf = async (...args: readonly string[]): Promise<string> =>
-  endedWith(0, await goald.run(["logs", ...args])).stdout;
+  endedWith(0, await goald.ask(["logs", ...args])).stdout;
 const wordsOf = (stdout: string): readonly string[] =>
   [...stdout.matchAll(/word=(\w+)/g)].map(([, word]) => word ?? "");
 
@@ -109,7 +109,7 @@ describe("what is shown", () => {
     ["--level", "loud"],
     ["--step", "0"],
   ])("refuses %s %s", async (...args) => {
-    expect(errorOf(endedWith(2, await goald.run(["logs", ...args, "--json"]))).code).toBe("GOALD_USAGE");
+    expect(errorOf(endedWith(2, await goald.ask(["logs", ...args, "--json"]))).code).toBe("GOALD_USAGE");
   });
 
   it("is nothing in a home without a log", async () => {

@@ -27,7 +27,7 @@ afterAll(async () => {
   await goald[Symbol.asyncDispose]();
 });
 
-const memory = (...args: readonly string[]) => goald.run(["memory", "foo", ...args]);
+const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...args]);
 /** What is alive in a memory, the newest first, read from the store: the verbs that list are tried once each. */
 async function rowsOf(namespace: string, kind?: string): Promise<readonly Listed[]> {
   const reader = await openSqliteReader(join(goald.home, ".goald", "goald.db"));
@@ -92,7 +92,7 @@ describe("goald memory", () => {
     expect(await firstFound("the code of the door")).not.toContain(id);
     expect(jsonOf(await memory("show", id, "--json"))).toMatchObject({ text: "", forgotten: "person", pinned: false });
     errorOf(endedWith(3, await memory("pin", id, "--json")));
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toContain("sound");
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
   });
 
   it("takes words from standard input, keeps keys of the home out, and strips what acts on a terminal", async () => {
@@ -109,7 +109,7 @@ describe("goald memory", () => {
 
   it("has a memory for all agents of the home", async () => {
     endedWith(0, await memory("add", "Prices are in francs", "--shared"));
-    const { memories } = jsonOf<{ memories: Listed[] }>(await goald.run(["memory", "shared", "list", "--json"]));
+    const { memories } = jsonOf<{ memories: Listed[] }>(await goald.ask(["memory", "shared", "list", "--json"]));
     expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
     endedWith(0, await memory("pin", "shared/+1"));
     expect(endedWith(0, await goald.run(["memory", "shared"])).stdout).toContain("pinned");
@@ -126,7 +126,7 @@ describe("goald memory", () => {
 
 describe("memory as a file", () => {
   const lines = (...values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join("\n");
-  const shared = (...args: readonly string[]) => goald.run(["memory", "shared", ...args]);
+  const shared = (...args: readonly string[]) => goald.ask(["memory", "shared", ...args]);
   const sharedRows = () => rowsOf("shared");
 
   it("goes out and comes in, once however often, and never what was forgotten", async () => {
@@ -178,7 +178,7 @@ describe("memory as a file", () => {
 describe("goald ingest", () => {
   const paragraph = (about: string): string =>
     `${about} ${"is said here in as many words as it takes to fill a paragraph of a handbook. ".repeat(9)}`;
-  const ingest = async (...args: readonly string[]) => jsonOf(await goald.run(["ingest", "foo", ...args, "--json"]));
+  const ingest = async (...args: readonly string[]) => jsonOf(await goald.ask(["ingest", "foo", ...args, "--json"]));
   let docs: string;
   const put = (name: string, text: string | Uint8Array) => writeFile(join(docs, name), text);
   beforeAll(async () => {
@@ -218,7 +218,7 @@ describe("goald ingest", () => {
     await rm(join(docs, "inner"), { recursive: true });
     expect(await ingest("docs")).toMatchObject({ sources: 1, added: 0, changed: 0, removed: 1 });
     expect(JSON.stringify(await rowsOf("foo", "file_chunk"))).not.toContain("Deliveries");
-    const missing = errorOf(endedWith(1, await goald.run(["ingest", "foo", "inner", "--json"])));
+    const missing = errorOf(endedWith(1, await goald.ask(["ingest", "foo", "inner", "--json"])));
     expect(missing.code).toBe("GOALD_FILE_MISSING");
   });
 
@@ -238,7 +238,7 @@ describe("goald ingest", () => {
     expect(await ingest("docs/one.md")).toMatchObject({ removed: 1 });
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toContain("sound");
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
   });
 
   it("takes in a page, which is trusted as the web, and says so when it cannot be had", async () => {

@@ -48,25 +48,25 @@ describe("an agent that has finished", () => {
   });
 
   it("has its facts as JSON", async () => {
-    const facts = jsonOf(await goald.run(["report", "foo", "--json"]));
+    const facts = jsonOf(await goald.ask(["report", "foo", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
     expect(facts).toMatchObject({ id: "foo", standing: "completed", troubles: { failed: 12, "bad reply": 1 } });
   });
 
   it("shows any step: the very prompt that was sent, to the letter", async () => {
     for (const step of [1, 2, 3, 14, 15]) {
-      const shown = jsonOf<Step>(await goald.run(["show", "foo", "--step", `${step}`, "--json"]));
+      const shown = jsonOf<Step>(await goald.ask(["show", "foo", "--step", `${step}`, "--json"]));
       expect(problemsOfView("step", shown)).toBe("");
       expect(shown.prompt).toMatchObject({ exact: true, note: "" });
       expect(shown.prompt.messages).toEqual(server.chats[step - 1]?.messages);
       expect(shown.recalls.map(({ id }) => id)).toEqual(shown.recallIds);
     }
-    const recalled = jsonOf<Step>(await goald.run(["show", "foo", "--step", "14", "--json"]));
+    const recalled = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "14", "--json"]));
     expect(recalled.recalls.length).toBeGreaterThan(0);
   });
 
   it("shows the reply whole, the command as it was checked, its result and its files", async () => {
-    const first = jsonOf<Step>(await goald.run(["show", "foo", "--step", "1", "--json"]));
+    const first = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "1", "--json"]));
     expect(first).toMatchObject({
       thoughts: { text: "I write the notes.", speak: "Now: write_to_file." },
       command: { name: "write_to_file", args: { file: "notes.md", text: LONG } },
@@ -75,13 +75,13 @@ describe("an agent that has finished", () => {
       files: [{ path: "notes.md", operation: "write", bytes: LONG.length }],
     });
     expect(first.reply?.text).toBe(replyWith(write("notes.md", LONG), "I write the notes."));
-    const rejected = jsonOf(await goald.run(["show", "foo", "--step", "2", "--json"]));
+    const rejected = jsonOf(await goald.ask(["show", "foo", "--step", "2", "--json"]));
     expect(rejected).toMatchObject({
       command: null,
       problems: [expect.stringContaining("no JSON object")],
       result: null,
     });
-    const text = endedWith(0, await goald.run(["show", "foo", "--step", "3"])).stdout;
+    const text = endedWith(0, await goald.ask(["show", "foo", "--step", "3"])).stdout;
     expect(text).toMatch(/^Step 3 of Foo \(foo\), turn 1, /);
     expect(text).toContain("Prompt, as it was sent (its hash is the request's)\n  --- system\n");
     expect(text).toContain('"name": "read_file"');
@@ -90,20 +90,20 @@ describe("an agent that has finished", () => {
 
   it("says of a prompt that cannot be made again that it is a reconstruction", async () => {
     await goald.write("prompts/resources.md", "Nothing but a pencil.");
-    const shown = jsonOf<Step>(await goald.run(["show", "foo", "--step", "1", "--json"]));
+    const shown = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "1", "--json"]));
     expect(shown.prompt).toMatchObject({ exact: false, note: expect.stringContaining("A reconstruction") });
     expect(JSON.stringify(shown.prompt.messages)).toContain("Nothing but a pencil.");
-    expect(endedWith(0, await goald.run(["show", "foo", "--step", "1"])).stdout).toContain(
+    expect(endedWith(0, await goald.ask(["show", "foo", "--step", "1"])).stdout).toContain(
       "Prompt\n  A reconstruction",
     );
   });
 
   it("has no step that was not taken", async () => {
-    const { code, message } = errorOf(endedWith(3, await goald.run(["show", "foo", "--step", "99", "--json"])));
+    const { code, message } = errorOf(endedWith(3, await goald.ask(["show", "foo", "--step", "99", "--json"])));
     expect(code).toBe("GOALD_NOT_FOUND");
     expect(message).toBe("Expected a step of foo, got 99: it has taken 15 steps.");
-    endedWith(2, await goald.run(["show", "foo", "--step", "x"]));
-    endedWith(3, await goald.run(["report", "nobody"]));
+    endedWith(2, await goald.ask(["show", "foo", "--step", "x"]));
+    endedWith(3, await goald.ask(["report", "nobody"]));
   });
 
   it("has the same facts in every list", async () => {
@@ -111,7 +111,7 @@ describe("an agent that has finished", () => {
       ["ps", ["ps", "--json"]],
       ["show", ["show", "foo", "--json"]],
     ] as const)
-      expect(problemsOfView(name, jsonOf(await goald.run(args)))).toBe("");
+      expect(problemsOfView(name, jsonOf(await goald.ask(args)))).toBe("");
   });
 });
 
@@ -119,19 +119,19 @@ describe("an agent of two thousand steps", () => {
   it("is told as fast as one of two: its report, any step, and why its file is there", async () => {
     await using goald = await makeGoald();
     await writeLongLog(goald.home, 2_000);
-    const facts = jsonOf(await goald.run(["report", "long", "--json"]));
+    const facts = jsonOf(await goald.ask(["report", "long", "--json"]));
     expect(problemsOfView("report", facts)).toBe("");
     expect(facts).toMatchObject({ events: 10_001, sourceCount: 1_800, cost: { steps: 2_000 } });
-    expect(endedWith(0, await goald.run(["report", "long"])).stdout.length).toBeLessThan(64 * 1024);
-    expect(jsonOf(await goald.run(["show", "long", "--step", "1999", "--json"]))).toMatchObject({
+    expect(endedWith(0, await goald.ask(["report", "long"])).stdout.length).toBeLessThan(64 * 1024);
+    expect(jsonOf(await goald.ask(["show", "long", "--step", "1999", "--json"]))).toMatchObject({
       step: 1999,
       thought: "thought 1999",
       prompt: { exact: false },
     });
-    const why = jsonOf<{ versions: { step: number }[] }>(await goald.run(["why", "long/out.md", "--json"]));
+    const why = jsonOf<{ versions: { step: number }[] }>(await goald.ask(["why", "long/out.md", "--json"]));
     expect(problemsOfView("why", why)).toBe("");
     expect(why.versions.map(({ step }) => step)).toEqual(Array.from({ length: 200 }, (_, at) => (at + 1) * 10));
-    expect(endedWith(0, await goald.run(["diff", "long"])).stdout).toContain("+line of step 2000\n");
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toBe("1 agent, 10001 events: sound.\n");
+    expect(endedWith(0, await goald.ask(["diff", "long"])).stdout).toContain("+line of step 2000\n");
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toBe("1 agent, 10001 events: sound.\n");
   });
 });

@@ -32,7 +32,7 @@ describe("goald restore", () => {
   const text = (path: string) => goald.read(join("workspace/foo-bar", path));
 
   it("says with --dry-run what would be done, and does nothing", async () => {
-    const planned = jsonOf(await goald.run(["restore", "foo-bar", "--step", "1", "--dry-run", "--json"]));
+    const planned = jsonOf(await goald.ask(["restore", "foo-bar", "--step", "1", "--dry-run", "--json"]));
     expect(problemsOfView("restore", planned)).toBe("");
     expect(planned).toMatchObject({
       dryRun: true,
@@ -55,39 +55,39 @@ describe("goald restore", () => {
       "one\ntwo\n",
       "untouched\n",
     ]);
-    const events = endedWith(0, await goald.run(["events", "foo-bar"]))
+    const events = endedWith(0, await goald.ask(["events", "foo-bar"]))
       .stdout.trimEnd()
       .split("\n");
     expect(events.at(-1)).toContain("as they were after step 1. Rewritten: notes/a.md. Removed: b.txt.");
-    expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/: sound\.\n$/);
+    expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
     // A finished agent stays finished.
-    expect(jsonOf<{ agents: { state: string }[] }>(await goald.run(["ps", "--json"])).agents[0]?.state).toBe(
+    expect(jsonOf<{ agents: { state: string }[] }>(await goald.ask(["ps", "--json"])).agents[0]?.state).toBe(
       "completed",
     );
 
-    endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+    endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
     expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n2\n"]);
-    expect(endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"])).stdout).toBe(
+    expect(endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"])).stdout).toBe(
       "The files of foo-bar are as they were after step 5.\n",
     );
   });
 
   it("tells nobody's edit where there was none: what the agent appended to is as it left it", async () => {
     const { versions } = jsonOf<{ versions: { path: string; operation: string }[] }>(
-      await goald.run(["files", "foo-bar", "--json"]),
+      await goald.ask(["files", "foo-bar", "--json"]),
     );
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
   });
 
   it("of one file leaves the others", async () => {
-    endedWith(0, await goald.run(["restore", "foo-bar", "--step", "2", "notes"]));
+    endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "2", "notes"]));
     expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n"]);
   });
 
   it.each(["1:before", "1:after", "2:before", "2:after"])(
     "loses nothing when it is killed at a commit (%s): the same call again does the rest, and it can be taken back",
     async (at) => {
-      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
       await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), `${at}\n`);
       const edited = await text("b.txt");
       const killed = await goald.run(["restore", "foo-bar", "--step", "1"], {
@@ -97,18 +97,18 @@ describe("goald restore", () => {
       expect(killed.signal).toBe("SIGKILL");
       // The files are touched last.
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
-      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"]));
+      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
-      endedWith(0, await goald.run(["restore", "foo-bar", "--step", "5"]));
+      endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
-      expect(endedWith(0, await goald.run(["verify"])).stdout).toMatch(/: sound\.\n$/);
+      expect(endedWith(0, await goald.ask(["verify"])).stdout).toMatch(/: sound\.\n$/);
     },
   );
 
   it("refuses a step that was not taken, a file that is not known, and to be called without a step", async () => {
-    endedWith(3, await goald.run(["restore", "foo-bar", "--step", "99"]));
-    endedWith(3, await goald.run(["restore", "foo-bar", "--step", "1", "own.txt"]));
-    endedWith(2, await goald.run(["restore", "foo-bar"]));
+    endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "99"]));
+    endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "1", "own.txt"]));
+    endedWith(2, await goald.ask(["restore", "foo-bar"]));
   });
 
   it("refuses an agent at work, and changes nothing of it", async () => {

@@ -97,21 +97,21 @@ const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] =
   [["reload"], 4],
 ];
 
-describe("the exit code", () => {
-  let goald: Goald;
-  beforeAll(async () => {
-    goald = await makeGoald();
-  });
-  afterAll(async () => goald[Symbol.asyncDispose]());
+let goald: Goald;
+beforeAll(async () => {
+  goald = await makeGoald();
+});
+afterAll(async () => goald[Symbol.asyncDispose]());
 
+describe("the exit code", () => {
   const BAD = shown.filter((verb) => verb.name() !== "help").map((verb) => verb.name());
   it.concurrent.each(BAD)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
-    const { hint } = errorOf(endedWith(2, await goald.run([name, "--zzzzzz", "--json"])));
+    const { hint } = errorOf(endedWith(2, await goald.ask([name, "--zzzzzz", "--json"])));
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
   });
 
   it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s, and no daemon is started for it", async (...args) => {
-    const ended = endedWith(3, await goald.run([...args, "--home", goald.home, "--json"]));
+    const ended = endedWith(3, await goald.ask([...args, "--home", goald.home, "--json"]));
     expect(errorOf(ended)).toMatchObject({
       code: "GOALD_NOT_FOUND",
       hint: `There are none yet. Set one up: goald run --home "${goald.home}"`,
@@ -119,7 +119,7 @@ describe("the exit code", () => {
   });
 
   it.concurrent.each(OF_A_HOME)("of %j in a home where nothing is yet is %i", async (args, code) => {
-    endedWith(code, await goald.run(args));
+    endedWith(code, await goald.ask(args));
   });
 
   it("was told by calls that started nothing", async () => {
@@ -134,8 +134,7 @@ describe("a word of another program", () => {
     [["start", "foo"], "To go on with an agent: goald resume. To set up a new one: goald run"],
     [["config", "zzz"], "See how it is called: goald config --help"],
   ])("%j is told what it is here", async (args, advice) => {
-    await using goald = await makeGoald();
-    expect(errorOf(endedWith(2, await goald.run([...args, "--json"]))).hint).toBe(advice);
+    expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
   });
 });
 

@@ -42,7 +42,7 @@ describe("goald why", () => {
     ["an absolute path", (home) => [join(home, "workspace/foo-bar/notes/a.md")]],
     ["an agent and an absolute path", (home) => ["foo-bar", join(home, "workspace/foo-bar/notes/a.md")]],
   ])("takes %s for a file", async (_title, args) => {
-    const why = jsonOf<Why>(await goald.run(["why", ...args(goald.home), "--json"]));
+    const why = jsonOf<Why>(await goald.ask(["why", ...args(goald.home), "--json"]));
     expect(why).toMatchObject({ agent: "foo-bar", path: "notes/a.md" });
   });
 
@@ -52,7 +52,7 @@ describe("goald why", () => {
   });
 
   it("leads from the file to goals, step, thoughts, and what was read before it", async () => {
-    const why = jsonOf<Why>(await goald.run(["why", "foo-bar", "notes/a.md", "--json"]));
+    const why = jsonOf<Why>(await goald.ask(["why", "foo-bar", "notes/a.md", "--json"]));
     expect(problemsOfView("why", why)).toBe("");
     expect(why.versions.map(({ step, by }) => [step, by])).toEqual([
       [1, "agent"],
@@ -78,7 +78,7 @@ describe("goald why", () => {
     [["foo-bar"], 2, 'Expected an agent and a file of it, got "foo-bar".'],
     [["foo-bar", "../../etc/passwd"], 3, "Expected a file that foo-bar wrote"],
   ])("says what is wrong with %j", async (args, code, message) => {
-    expect(errorOf(endedWith(code, await goald.run(["why", ...args, "--json"]))).message).toContain(message);
+    expect(errorOf(endedWith(code, await goald.ask(["why", ...args, "--json"]))).message).toContain(message);
   });
 });
 
@@ -90,17 +90,17 @@ describe("goald diff", () => {
   });
 
   it("shows any stretch, a file or a folder of it, or only how much it was", async () => {
-    const third = jsonOf(await goald.run(["diff", "foo-bar", "--to", "3", "--json"]));
+    const third = jsonOf(await goald.ask(["diff", "foo-bar", "--to", "3", "--json"]));
     expect(problemsOfView("diff", third)).toBe("");
     expect(third).toMatchObject({ from: 2, to: 3, files: [{ path: "b.txt", change: "added", added: 1 }] });
-    const since = jsonOf(await goald.run(["diff", "foo-bar", "--from", "0", "--json"]));
+    const since = jsonOf(await goald.ask(["diff", "foo-bar", "--from", "0", "--json"]));
     expect(since).toMatchObject({ from: 0, to: null, files: [{ path: "b.txt" }, { path: "notes/a.md" }] });
-    const folder = jsonOf(await goald.run(["diff", "foo-bar", "notes", "--from", "0", "--json"]));
+    const folder = jsonOf(await goald.ask(["diff", "foo-bar", "notes", "--from", "0", "--json"]));
     expect(folder).toMatchObject({ files: [{ path: "notes/a.md" }] });
-    expect(endedWith(0, await goald.run(["diff", "foo-bar", "--from", "0", "--stat"])).stdout).toBe(
+    expect(endedWith(0, await goald.ask(["diff", "foo-bar", "--from", "0", "--stat"])).stdout).toBe(
       "added    b.txt  +1 -0\nadded    notes/a.md  +2 -0\n2 files, +3 -0 lines, since step 0\n",
     );
-    expect(endedWith(0, await goald.run(["diff", "foo-bar", "--to", "2"])).stdout).toBe(
+    expect(endedWith(0, await goald.ask(["diff", "foo-bar", "--to", "2"])).stdout).toBe(
       "No file differs between the ends of step 1 and step 2.\n",
     );
   });
@@ -111,6 +111,6 @@ describe("goald diff", () => {
     [["nothing.md"], 3],
     [["--to", "x"], 2],
   ])("refuses %j", async (args, code) => {
-    endedWith(code, await goald.run(["diff", "foo-bar", ...args]));
+    endedWith(code, await goald.ask(["diff", "foo-bar", ...args]));
   });
 });
