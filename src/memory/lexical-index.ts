@@ -44,11 +44,13 @@ export class LexicalIndex {
   /** The window, those that lend most first. */
   readonly #distances: Int32Array;
   readonly #shares: Float32Array;
+  readonly #lent: Float64Array;
   /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
   #openness = 1;
   /** Scratch: how often one term stands in each row's window, and in which it does. */
-  #times = new Float32Array(256);
+  #times = new Float64Array(256);
   #touched = new Uint32Array(256);
+  #gains = new Float64Array(256);
   readonly #scores = new Scores();
 
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
@@ -57,6 +59,7 @@ export class LexicalIndex {
     const nearest = settings.window.toSorted(([, a], [, b]) => b - a);
     this.#distances = Int32Array.from(nearest, ([distance]) => distance);
     this.#shares = Float32Array.from(nearest, ([, share]) => share);
+    this.#lent = new Float64Array(nearest.length);
   }
 
   /** Rows that can be found. */
@@ -122,54 +125,66 @@ export class LexicalIndex {
       if (visits < rows) break;
       visits -= rows;
       const touched = this.#spread(term);
-      const worth = this.#worthOf(term, beside) * (this.#settings.saturation + 1);
-      this.#saturate(touched, worth);
+      const gains = this.#saturate(touched, this.#worthOf(term, beside) * (this.#settings.saturation + 1));
       for (let use = 0; use < uses.length; use += 2)
-        (sums[uses[use] as number] as Sums).addAll(this.#touched, this.#times, touched, uses[use + 1] as number);
-      for (let at = 0; at < touched; at++) this.#times[this.#touched[at] as number] = 0;
+        (sums[uses[use] as number] as Sums).addAll(this.#touched, gains, touched, uses[use + 1] as number);
     }
     return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && isAllowed(slot)));
   }
 
   /** Writes into `#times` how often the term stands in the window of each row; returns how many rows are `#touched`. */
   #spread(term: number): number {
-    const [times, touched, spaces, live] = [this.#times, this.#touched, this.#spaces, this.#live];
-    const [distances, shares] = [this.#distances, this.#shares];
-    const [slots, lent] = [this.#slots, this.#openness];
-    const nearest = shares.findLastIndex((share) => share * lent >= LEAST_SHARE) + 1;
     const postings = this.#terms.postings(term);
+    const times = this.#times;
+    const touched = this.#touched;
+    const spaces = this.#spaces;
+    const live = this.#live;
+    const distances = this.#distances;
+    const slots = this.#slots;
+    const isOneSpace = this.#spaceNumbers.size === 1;
+    const lent = this.#lent;
+    for (let near = 0; near < lent.length; near++) lent[near] = this.#openness * (this.#shares[near] as number);
+    const nearest = lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
     let count = 0;
     for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;
       const slot = posting >>> TIMES_BITS;
       if (live[slot] === 0) continue;
       const own = posting & MAX_TIMES;
-      const space = spaces[slot];
-      if (times[slot] === 0) touched[count++] = slot;
-      times[slot] = (times[slot] as number) + own;
+      const before = times[slot] as number;
+      if (before === 0) touched[count++] = slot;
+      times[slot] = before + own;
       for (let near = 0; near < nearest; near++) {
         const reader = slot - (distances[near] as number);
-        if (reader < 0 || reader >= slots || spaces[reader] !== space) continue;
-        const before = times[reader] as number;
-        if (before === 0) touched[count++] = reader;
-        times[reader] = before + own * lent * (shares[near] as number);
+        if (reader < 0 || reader >= slots) continue;
+        if (!isOneSpace && spaces[reader] !== spaces[slot]) continue;
+        const had = times[reader] as number;
+        if (had === 0) touched[count++] = reader;
+        times[reader] = had + own * (lent[near] as number);
       }
     }
     return count;
   }
 
-  /** Turns the counts of the touched rows into what they gain by a term of this worth. */
-  #saturate(touched: number, worth: number): void {
+  /** What each of the touched rows gains by a term of this worth, in their order; `#times` is all 0 again. */
+  #saturate(touched: number, worth: number): Float64Array {
     const { saturation, lengthShare } = this.#settings;
+    const rows = this.#touched;
+    const times = this.#times;
+    const gains = this.#gains;
+    const lengths = this.#lengths;
+    const lentLengths = this.#lentLengths;
     const lent = this.#openness;
     const least = saturation * (1 - lengthShare);
     const perWord = (saturation * lengthShare * this.#rows) / (this.#totalLength + lent * this.#totalLent);
     for (let at = 0; at < touched; at++) {
-      const slot = this.#touched[at] as number;
-      const times = this.#times[slot] as number;
-      const length = (this.#lengths[slot] as number) + lent * (this.#lentLengths[slot] as number);
-      this.#times[slot] = (worth * times) / (times + least + perWord * length);
+      const slot = rows[at] as number;
+      const count = times[slot] as number;
+      const length = (lengths[slot] as number) + lent * (lentLengths[slot] as number);
+      times[slot] = 0;
+      gains[at] = (worth * count) / (count + least + perWord * length);
     }
+    return gains;
   }
 
   /** The rarer, the more, here and in the indexes `beside`. */
@@ -209,5 +224,6 @@ export class LexicalIndex {
     this.#live = grown(this.#live, slots);
     this.#times = grown(this.#times, slots);
     this.#touched = grown(this.#touched, slots);
+    this.#gains = grown(this.#gains, slots);
   }
 }

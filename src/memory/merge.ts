@@ -1,6 +1,7 @@
 /**
  * merge.ts -- the hits of many texts as one ranking.
  */
+import { BestOf } from "./best-of.ts";
 import type { QueryPart } from "./query.ts";
 
 export interface Hit {
@@ -38,6 +39,7 @@ export function standingOut(hitsOfParts: readonly (readonly Hit[])[], parts: rea
       } else if (standing > (scores[place] as number)) scores[place] = standing;
     }
   }
-  const merged = slots.map((slot, place) => ({ slot, score: scores[place] as number }));
-  return merged.sort((a, b) => b.score - a.score || b.slot - a.slot);
+  const ranking = new BestOf(slots.length);
+  for (let place = 0; place < slots.length; place++) ranking.offer(scores[place] as number, slots[place] as number);
+  return ranking.take();
 }

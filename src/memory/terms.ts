@@ -5,6 +5,14 @@ import { Vocabulary } from "./vocabulary.ts";
 
 /** Words of a text that is short enough to be a question, where each spelling matters. */
 const MAX_FORMS_COMPARED = 32;
+/** Of an index, and of its rows: two such numbers fit into one that is exact. */
+const MAX_TERMS = 2 ** 26;
+
+/** A term that is searched for; `uses` is text, weight, text, weight. */
+export interface TermUses {
+  readonly term: number;
+  readonly uses: number[];
+}
 
 export class Terms {
   readonly #settings: LexicalSettings;
@@ -13,6 +21,10 @@ export class Terms {
   readonly #postings = new NumberLists();
   /** By term: rows that have it and were not withdrawn. */
   #counts = new Uint32Array(256);
+  /** Scratch of a search, all 0 between two: by term its weight in one text, and its place among those found, from 1. */
+  #weights = new Float64Array(256);
+  #places = new Uint32Array(256);
+  #picked = new Uint32Array(64);
 
   constructor(settings: LexicalSettings) {
     this.#settings = settings;
@@ -48,7 +60,7 @@ export class Terms {
 
   post(term: number, posting: number): void {
     while (this.#postings.count <= term) this.#postings.open();
-    if (term >= this.#counts.length) this.#counts = grown(this.#counts, term + 1);
+    this.#reserve(term + 1);
     this.#counts[term] = (this.#counts[term] as number) + 1;
     this.#postings.push(term, posting);
   }
@@ -58,40 +70,85 @@ export class Terms {
     for (const term of this.enter(words).keys()) this.#counts[term] = (this.#counts[term] as number) - 1;
   }
 
-  /** Which terms are searched for, those that say most first; `uses` is text, weight, text, weight. */
-  of(texts: readonly (readonly string[])[]): { term: number; uses: number[] }[] {
-    const usesOf = new Map<number, number[]>();
-    for (const [text, words] of texts.entries()) {
-      for (const [term, weight] of this.#rarest(words)) {
-        const uses = usesOf.get(term);
-        if (uses) uses.push(text, weight);
-        else usesOf.set(term, [text, weight]);
+  /** Which terms are searched for, the rarest first. Each text has each of its words once. */
+  of(texts: readonly (readonly string[])[]): readonly TermUses[] {
+    const found: TermUses[] = [];
+    for (let text = 0; text < texts.length; text++) {
+      const count = this.#pickRarest(texts[text] as readonly string[]);
+      for (let at = 0; at < count; at++) {
+        const term = this.#picked[at] as number;
+        const weight = this.#weights[term] as number;
+        this.#weights[term] = 0;
+        const place = this.#places[term] as number;
+        if (place > 0) (found[place - 1] as TermUses).uses.push(text, weight);
+        else this.#places[term] = found.push({ term, uses: [text, weight] });
       }
     }
-    const terms = Array.from(usesOf, ([term, uses]) => ({ term, uses, rows: this.#counts[term] as number }));
-    return terms.sort((a, b) => a.rows - b.rows || a.term - b.term);
+    const ranks = new Float64Array(found.length);
+    for (let at = 0; at < found.length; at++) ranks[at] = this.#rankOf((found[at] as TermUses).term);
+    ranks.sort();
+    return Array.from(ranks, (rank) => {
+      const term = termOf(rank);
+      const uses = found[(this.#places[term] as number) - 1] as TermUses;
+      this.#places[term] = 0;
+      return uses;
+    });
   }
 
-  /** The terms of a text that say most; for a short text also those that are only spelled like its words. */
-  #rarest(words: readonly string[]): Iterable<readonly [term: number, weight: number]> {
-    const weights = new Map<number, number>();
-    const forms = new Set(words);
-    for (const form of forms) {
-      const term = this.#vocabulary.find(form);
-      if (term >= 0 && (this.#counts[term] as number) > 0) weights.set(term, 1);
+  /**
+   * The terms of a text that say most; for a short text also those that are only spelled like its words. Returns how
+   * many were `#picked`; each has its weight in `#weights`, all others have 0 there.
+   */
+  #pickRarest(words: readonly string[]): number {
+    const terms = this.#vocabulary.findAll(words);
+    let count = 0;
+    for (let at = 0; at < terms.length; at++) {
+      const term = terms[at] as number;
+      if (term >= 0 && (this.#counts[term] as number) > 0) count = this.#pick(term, 1, count);
     }
-    if (forms.size <= MAX_FORMS_COMPARED) this.#addAlike(forms, weights);
-    if (weights.size <= this.#settings.maxTerms) return weights;
-    return [...weights]
-      .sort(([a], [b]) => (this.#counts[a] as number) - (this.#counts[b] as number) || a - b)
-      .slice(0, this.#settings.maxTerms);
+    if (words.length <= MAX_FORMS_COMPARED) count = this.#pickAlike(words, terms, count);
+    const { maxTerms } = this.#settings;
+    if (count <= maxTerms) return count;
+    const ranks = new Float64Array(count);
+    for (let at = 0; at < count; at++) ranks[at] = this.#rankOf(this.#picked[at] as number);
+    ranks.sort();
+    for (let at = 0; at < count; at++) {
+      const term = termOf(ranks[at] as number);
+      this.#picked[at] = term;
+      if (at >= maxTerms) this.#weights[term] = 0;
+    }
+    return maxTerms;
   }
 
-  #addAlike(forms: ReadonlySet<string>, weights: Map<number, number>): void {
-    for (const form of forms)
-      for (const { term, likeness } of this.#vocabulary.alike(form)) {
-        const weight = this.#settings.alikeShare * likeness;
-        if ((this.#counts[term] as number) > 0 && weight > (weights.get(term) ?? 0)) weights.set(term, weight);
-      }
+  #pickAlike(words: readonly string[], terms: Int32Array, picked: number): number {
+    let count = picked;
+    for (let at = 0; at < words.length; at++)
+      for (const { term, likeness } of this.#vocabulary.alike(words[at] as string, terms[at] as number))
+        if ((this.#counts[term] as number) > 0) count = this.#pick(term, this.#settings.alikeShare * likeness, count);
+    return count;
+  }
+
+  /** Of several weights of a term the highest stays. Returns how many are picked. */
+  #pick(term: number, weight: number, count: number): number {
+    const before = this.#weights[term] as number;
+    if (weight > before) this.#weights[term] = weight;
+    if (before > 0) return count;
+    if (count >= this.#picked.length) this.#picked = grown(this.#picked, count + 1);
+    this.#picked[count] = term;
+    return count + 1;
+  }
+
+  /** Orders terms by how many rows have them, then by their number, without a function to compare them. */
+  #rankOf(term: number): number {
+    return (this.#counts[term] as number) * MAX_TERMS + term;
+  }
+
+  #reserve(terms: number): void {
+    if (terms <= this.#counts.length) return;
+    this.#counts = grown(this.#counts, terms);
+    this.#weights = grown(this.#weights, terms);
+    this.#places = grown(this.#places, terms);
   }
 }
+
+const termOf = (rank: number): number => rank - Math.floor(rank / MAX_TERMS) * MAX_TERMS;

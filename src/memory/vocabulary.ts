@@ -31,11 +31,20 @@ const MAX_TERMS_OF_GRAM = 1_500;
 const MAX_KNOWN_FORMS = 16_384;
 const STOP = -1;
 const UNKNOWN = -2;
+const NONE: readonly Alike[] = [];
+
+/** Words that were looked up: whether all were known, and how many terms there were then. */
+interface FoundTerms {
+  readonly terms: Int32Array;
+  readonly isWhole: boolean;
+  readonly size: number;
+}
 
 export class Vocabulary {
   readonly #termOfStem = new Map<string, number>();
   readonly #stems: string[] = [];
   readonly #termOfForm = new Map<string, number>();
+  readonly #foundTerms = new WeakMap<readonly string[], FoundTerms>();
   readonly #listOfGram = new Map<number, number>();
   readonly #termsOfGram = new NumberLists();
   /** By term: how many n-grams it has; 0 when it is not compared. */
@@ -65,6 +74,15 @@ export class Vocabulary {
     return term;
   }
 
+  /** The same for each of the words. What was found is kept as long as the list is: most texts are searched for again. */
+  findAll(forms: readonly string[]): Int32Array {
+    const known = this.#foundTerms.get(forms);
+    if (known && (known.isWhole || known.size === this.size)) return known.terms;
+    const terms = Int32Array.from(forms, (form) => this.find(form));
+    this.#foundTerms.set(forms, { terms, isWhole: !terms.includes(UNKNOWN), size: this.size });
+    return terms;
+  }
+
   /** Below 0 for one that was never entered. */
   findStem(stem: string): number {
     return this.#termOfStem.get(stem) ?? UNKNOWN;
@@ -74,11 +92,9 @@ export class Vocabulary {
     return this.#stems[term] as string;
   }
 
-  /** What is spelled like a word, itself not among it; nothing is entered. */
-  alike(form: string): readonly Alike[] {
-    const term = this.find(form);
-    if (term === UNKNOWN) return this.#compare(stemOf(form));
-    return this.#alike.get(term) ?? [];
+  /** What is spelled like a word with this term, as `find` gives it; the word itself is not among it, and nothing is entered. */
+  alike(form: string, term: number): readonly Alike[] {
+    return term === UNKNOWN ? this.#compare(stemOf(form)) : (this.#alike.get(term) ?? NONE);
   }
 
   #keep(form: string, term: number): void {

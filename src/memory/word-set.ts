@@ -10,6 +10,8 @@ export interface WordSet {
   /** Hashes of the stemmed words without their digits, ascending, each once. */
   readonly hashes: Uint32Array;
   readonly sketch: Uint32Array;
+  /** How many bits of it are set. */
+  readonly sketchBits: number;
   /** Hashes of the words with digits, whole. */
   readonly numbers: Uint32Array;
 }
@@ -27,7 +29,8 @@ export function wordSetOf(words: readonly string[]): WordSet {
     const cell = (hash >>> 5) % SKETCH_CELLS;
     sketch[cell] = (sketch[cell] as number) | (1 << (hash & 31));
   }
-  return { hashes: Uint32Array.from(hashes).sort(), sketch, numbers: numbersOf(words) };
+  const sketchBits = sketch.reduce((sum, cell) => sum + bitsOf(cell), 0);
+  return { hashes: Uint32Array.from(hashes).sort(), sketch, sketchBits, numbers: numbersOf(words) };
 }
 
 export const numbersOf = (words: readonly string[]): Uint32Array =>
@@ -62,13 +65,11 @@ export function likenessOf({ hashes: a }: WordSet, { hashes: b }: WordSet): numb
 }
 
 /** About the same by the sketches; for long rows too high by as much as chance would have them share. */
-export function roughLikeness({ sketch: a }: WordSet, { sketch: b }: WordSet): number {
+export function roughLikeness(one: WordSet, other: WordSet): number {
+  const [a, b] = [one.sketch, other.sketch];
   let shared = 0;
-  let all = 0;
-  for (let cell = 0; cell < SKETCH_CELLS; cell++) {
-    shared += bitsOf((a[cell] as number) & (b[cell] as number));
-    all += bitsOf((a[cell] as number) | (b[cell] as number));
-  }
+  for (let cell = 0; cell < SKETCH_CELLS; cell++) shared += bitsOf((a[cell] as number) & (b[cell] as number));
+  const all = one.sketchBits + other.sketchBits - shared;
   return all === 0 ? 1 : shared / all;
 }
 

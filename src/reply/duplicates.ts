@@ -14,8 +14,29 @@ interface Level {
   valueStart: number;
 }
 
-/** The first such key, or null. */
-export function conflictingKey(json: string): string | null {
+/** The first such key, or null. `value` is what JSON.parse made of the text. */
+export function conflictingKey(json: string, value: unknown): string | null {
+  return membersIn(json) === membersOf(value) ? null : firstConflict(json);
+}
+
+/** In a text whose objects all came out with as many members, no key stands twice: nearly every reply. */
+function membersIn(json: string): number {
+  let members = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at) - 1;
+    else if (code === COLON) members++;
+  }
+  return members;
+}
+
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const members = Object.values(value);
+  return members.reduce((sum: number, member) => sum + membersOf(member), Array.isArray(value) ? 0 : members.length);
+}
+
+function firstConflict(json: string): string | null {
   const levels: Level[] = [];
   for (let at = 0; at < json.length; at++) {
     const char = json[at] as string;
@@ -49,8 +70,19 @@ function isConflict(level: Level, json: string, end: number): boolean {
   return JSON.stringify(JSON.parse(earlier)) !== JSON.stringify(JSON.parse(value));
 }
 
+const QUOTE = 34;
+const COLON = 58;
+const BACKSLASH = 92;
+
 function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
-  return at + 1;
+  let end = json.indexOf('"', start + 1);
+  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
+  return end < 0 ? json.length : end + 1;
+}
+
+/** An odd number of backslashes stands before it. */
+function isEscaped(json: string, at: number): boolean {
+  let from = at;
+  while (json.charCodeAt(from - 1) === BACKSLASH) from--;
+  return (at - from) % 2 === 1;
 }

@@ -31,7 +31,7 @@ export function readValue(text: string, finishReason: string, schema: object): V
     .objects.map(({ start, end }) => parseObject(reply.slice(start, end), budget))
     .filter((one): one is ParsedObject => one.kind === "parsed" && one.trust !== "guessed" && one.ending === "whole");
   const validate = validatorOf(schema);
-  const fitting = parsed.filter(({ value, json }) => conflictingKey(json) === null && validate(value));
+  const fitting = parsed.filter(({ value, json }) => conflictingKey(json, value) === null && validate(value));
   const [first, ...others] = fitting;
   if (first && others.every(({ value }) => isSame(value, first.value))) return { kind: "value", value: first.value };
   if (first) return problem("Several different answers were given: give one.");

@@ -153,7 +153,7 @@ function problemOf({ reason }: Unparsed): string {
 }
 
 function readCommand(search: Search, source: string, parsed: ParsedObject, { catalogue, validator }: Reader): void {
-  const repeated = conflictingKey(parsed.json);
+  const repeated = conflictingKey(parsed.json, parsed.value);
   if (repeated !== null) {
     search.problems.push(problem.keyTwice(repeated));
     return;

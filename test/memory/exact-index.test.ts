@@ -81,6 +81,17 @@ describe("BestOf", () => {
     expect(best.kept().sort((a, b) => a - b)).toEqual(sorted.slice(0, 25).sort((a, b) => a - b));
   });
 
+  it("hands over what it kept best first, the higher item first of equals, and begins anew", () => {
+    const best = new BestOf(20);
+    for (const round of [7, 5]) {
+      for (let item = 0; item < 300; item++) best.offer((item * 7919) % round, item);
+      const sorted = Array.from({ length: 300 }, (_, item) => ({ slot: item, score: (item * 7919) % round }));
+      sorted.sort((a, b) => b.score - a.score || b.slot - a.slot);
+      expect(best.take()).toEqual(sorted.slice(0, 20));
+      expect(best.kept()).toEqual([]);
+    }
+  });
+
   it("keeps nothing when nothing is wanted, and all when there is less than wanted", () => {
     const none = new BestOf(0);
     none.offer(1, 1);
