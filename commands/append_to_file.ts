@@ -44,11 +44,8 @@ export default defineCommand({
     const isLonger = ((await workspace.stat(file))?.bytes ?? 0) > before.bytes;
     if (isLonger && (await compare(workspace, file, text, before)) === "torn")
       await workspace.truncate(file, before.bytes);
-    await workspace.append(file, text);
-    const after = await workspace.stat(file);
-    const path = after?.path ?? file;
-    const added = Buffer.byteLength(text);
-    return succeed(`Added ${added} bytes to the end of ${path}, which now has ${after?.bytes ?? added}.`, {
+    const { path, bytes } = await workspace.append(file, text);
+    return succeed(`Added ${Buffer.byteLength(text)} bytes to the end of ${path}, which now has ${bytes}.`, {
       artifacts: [path],
     });
   },

@@ -476,8 +476,8 @@ export interface Workspace {
   read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array>;
   /** The whole new content: temporary file, fsync, rename. Makes folders. A file that is replaced keeps its mode. */
   write(path: string, content: string | Uint8Array): Promise<void>;
-  /** Adds to the end, creating the file; all of it or nothing. Keeps what lay there when the history does not have it. */
-  append(path: string, content: string | Uint8Array): Promise<void>;
+  /** Adds to the end, creating the file; all of it or nothing: its size then. Keeps what lay there when the history does not have it. */
+  append(path: string, content: string | Uint8Array): Promise<Pick<FileStat, "path" | "bytes">>;
   /** Cuts the file to `bytes`, to take back a torn append. */
   truncate(path: string, bytes: number): Promise<void>;
   /**

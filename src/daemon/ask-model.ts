@@ -4,7 +4,6 @@
  * What a request may cost is reserved in its intent, and a request that the agent's limits have no room for is
  * never sent: what was reserved counts until the reply says what was used, so that a limit survives a crash.
  */
-import { hash } from "node:crypto";
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
@@ -17,6 +16,7 @@ import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import type { Reading } from "#reply/read.ts";
+import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
@@ -85,7 +85,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     epoch: journal.lease.epoch,
     model,
     mode,
-    requestHash: hash("sha256", JSON.stringify(request), "hex"),
+    requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,

@@ -5,13 +5,13 @@
  * the same prompt but for the time in it, which is a few milliseconds before the request's own: those are tried until
  * the hash is met. When none fits, the words, commands or settings have changed since, and what is shown is a reconstruction.
  */
-import { createHash } from "node:crypto";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import type { MemoryRow, PromptMessage } from "#core/ports.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
+import { hashRequest } from "./request-hash.ts";
 
 export interface RebuiltPrompt {
   readonly messages: readonly PromptMessage[];
@@ -70,17 +70,13 @@ function sentMessages(
   };
   for (let earlierMs = 0; earlierMs <= MAX_BUILD_MS; earlierMs++) {
     const candidate = withTime(new Date(at.getTime() - earlierMs));
-    if (hashOf(asked.model, candidate) === asked.requestHash) return candidate;
+    if (hashRequest(asked.model, candidate) === asked.requestHash) return candidate;
   }
   return undefined;
 }
 
 /** As prompt/build.ts writes it; another length or day only makes it a reconstruction. */
 const timeLine = (now: Date): string => now.toISOString();
-
-/** As daemon/ask-model.ts makes it. */
-const hashOf = (model: string, messages: readonly PromptMessage[]): string =>
-  createHash("sha256").update(JSON.stringify({ model, messages })).digest("hex");
 
 function noteOn({ recallIds }: Asked, recalls: readonly MemoryRow[]): string {
   const gone = recallIds.length - recalls.length;

@@ -95,13 +95,14 @@ class LocalWorkspace implements Workspace {
     });
   }
 
-  append(path: string, content: string | Uint8Array): Promise<void> {
+  append(path: string, content: string | Uint8Array): Promise<Pick<FileStat, "path" | "bytes">> {
     return explained(path, async () => {
       const bytes = toBytes(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
       const size = await appendWhole(place, bytes);
       this.#tell("append", place.path, size, bytes);
+      return { path: place.path, bytes: size };
     });
   }
 

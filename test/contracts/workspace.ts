@@ -59,8 +59,8 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       });
 
       it("are appended to, and made when missing; told with the piece that was added", async () => {
-        await workspace.append("log/day.txt", "one\n");
-        await workspace.append("log/day.txt", "two\n");
+        expect(await workspace.append("log/day.txt", "one\n")).toEqual({ path: "log/day.txt", bytes: 4 });
+        expect(await workspace.append("./log/day.txt", "two\n")).toEqual({ path: "log/day.txt", bytes: 8 });
         expect(await textOf(workspace, "log/day.txt")).toBe("one\ntwo\n");
         expect(changes.map(({ operation, bytes, sha256: hash }) => [operation, bytes, hash])).toEqual([
           ["append", 4, sha256("one\n")],

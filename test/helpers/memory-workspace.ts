@@ -57,7 +57,7 @@ export class MemoryWorkspace implements Workspace {
     this.#tell("write", file, bytes.length, bytes);
   }
 
-  async append(path: string, content: string | Uint8Array): Promise<void> {
+  async append(path: string, content: string | Uint8Array): Promise<{ path: string; bytes: number }> {
     const bytes = toBytes(content);
     const file = this.#pathToChange(path);
     const base = this.#files.get(file) ?? new Uint8Array();
@@ -66,6 +66,7 @@ export class MemoryWorkspace implements Workspace {
     const whole = Buffer.concat([base, bytes]);
     this.#files.set(file, new Uint8Array(whole));
     this.#tell("append", file, whole.length, bytes);
+    return { path: file, bytes: whole.length };
   }
 
   async truncate(path: string, bytes: number): Promise<void> {

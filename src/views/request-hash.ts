@@ -1,0 +1,16 @@
+/** request-hash.ts -- what the log keeps of a request, so that it can be told from another one. */
+import { hash } from "node:crypto";
+import type { PromptMessage } from "#core/ports.ts";
+
+/** SHA-256 of the JSON of model and messages, in hex. What a message costs is paid once: most stand in the next request too. */
+export function hashRequest(model: string, messages: readonly PromptMessage[]): string {
+  return hash("sha256", `{"model":${JSON.stringify(model)},"messages":[${messages.map(jsonOf).join(",")}]}`, "hex");
+}
+
+const known = new WeakMap<PromptMessage, string>();
+
+function jsonOf(message: PromptMessage): string {
+  const json = known.get(message) ?? JSON.stringify(message);
+  known.set(message, json);
+  return json;
+}
