@@ -9,8 +9,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Commit, Lease, StagedWrite } from "#core/ports.ts";
+import type { Blobs } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
-import { type CommitRows, digestOf, prepareFileInsert, type RowValues } from "./commit-rows.ts";
+import { type CommitRows, digestOf, inOrder, prepareFileInsert, type RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
@@ -37,9 +38,10 @@ interface Parts {
   readonly log: Log;
   readonly mailbox: Mailbox;
   readonly references: References;
+  readonly blobs: Blobs;
 }
 
-export function openCommits(database: DatabaseSync, { log, mailbox, references }: Parts): WriteCommit {
+export function openCommits(database: DatabaseSync, { log, mailbox, references, blobs }: Parts): WriteCommit {
   const queries = writingQueries(database);
   const remember = openMemoryInsert(database);
 
@@ -51,7 +53,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references }
     const memories = memoriesOf(commit, lease.agent, place.result);
     const rows: CommitRows = {
       memories: memories.map(digestedValues),
-      files: filesOf(commit, place),
+      files: inOrder(filesOf(commit, place)),
       consumed: commit.consumed,
     };
     const headSha = appendToLog(no, writer, commit, rows);
@@ -59,7 +61,8 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references }
     else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) keepBlob(no, bytes);
-    for (const { content, sha256: sha } of commit.files) if (content !== null) queries.keepBlob.run(sha, content);
+    for (const { content, sha256: sha } of commit.files)
+      if (content !== null && sha !== null) blobs.keep(no, sha, content);
     for (const values of rows.files) queries.recordFile.run(no, ...values);
     for (const memory of memories) remember(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
@@ -73,7 +76,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references }
 
   function keepBlob(no: number, bytes: Uint8Array): void {
     const sha = sha256(bytes);
-    queries.keepBlob.run(sha, bytes);
+    blobs.keep(no, sha, bytes);
     references.note(no, [sha]);
   }
 
@@ -125,7 +128,6 @@ function writingQueries(database: DatabaseSync) {
       database,
       "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
     ),
-    keepBlob: prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING"),
     recordFile: prepareFileInsert(database),
     keepSnapshot: prepare(
       database,

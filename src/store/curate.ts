@@ -11,14 +11,18 @@ import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports.ts";
 import { canonicalJson, chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { keyOf } from "./keys.ts";
+import { openMemoryByName } from "./memory-names.ts";
 import {
   contentOf,
   digestedValues,
+  MOVED,
   type NewRow,
   newSalt,
   noMemory,
   openMemoryInsert,
   openNamespaces,
+  overwriting,
   textShaOf,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
@@ -108,38 +112,32 @@ export function openCurationChain(database: DatabaseSync): CurationChain {
   };
 }
 
-interface Found extends Pick<MemoryRow, "forgotten" | "text"> {
+interface Found extends Pick<MemoryRow, "change" | "forgotten" | "text" | "trust"> {
+  readonly name: string;
   readonly pinned: number;
   readonly isOld: number;
   readonly supersededBy: string | null;
 }
 
 function changeQueries(database: DatabaseSync) {
-  const change = "(SELECT max(change) + 1 FROM memory WHERE agent_no = ?1)";
+  const columns = `name, change, trust, text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld`;
   return {
-    row: prepare<Found>(
+    row: openMemoryByName<Found>(database, columns),
+    keyed: prepare<Found>(
       database,
-      `SELECT text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld
-       FROM memory WHERE agent_no = ? AND name = ?`,
-    ),
-    known: prepare<{ readonly name: string }>(
-      database,
-      `SELECT row.name FROM memory AS row LEFT JOIN memory AS newer
-         ON newer.agent_no = row.agent_no AND newer.name = row.superseded_by
-       WHERE row.agent_no = ? AND row.key = ? AND (
-         (row.forgotten IS NULL AND row.superseded_by IS NULL) OR row.forgotten = 'person' OR newer.trust = 'person')
-       ORDER BY +row.change DESC LIMIT 1`, // "+": else the rows are searched in that order, all of them
+      // "+": else the rows are searched in that order, all of them
+      `SELECT ${columns} FROM memory WHERE agent_no = ? AND key = ? ORDER BY +no DESC`,
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
       `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1 AND made IS NOT NULL) + 1 AS made,
          coalesce((SELECT head FROM agent WHERE no = ?1), 0) AS seq`,
     ),
-    pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${change} WHERE agent_no = ?1 AND name = ?2`),
+    pin: prepare(database, `UPDATE memory SET pinned = ?3, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`),
     forget: prepare(
       database,
       `UPDATE memory SET text = '', salt = NULL, text_sha = coalesce(text_sha, ?3), vector = NULL, embedder = NULL,
-         pinned = 0, forgotten = ?4, change = ${change} WHERE agent_no = ?1 AND name = ?2`,
+         pinned = 0, forgotten = ?4, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`,
     ),
   };
 }
@@ -151,7 +149,10 @@ function openChanges(
   const insert = openMemoryInsert(database);
 
   function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
-    const known = memory.key === undefined ? undefined : queries.known.get(agentNo, memory.key);
+    const known =
+      memory.key === undefined
+        ? undefined
+        : queries.keyed.all(agentNo, memory.key).find((row) => isKnown(agentNo, row));
     if (known) return { op: "known", id: known.name };
     const content = contentOf(memory, namespace);
     if (content.supersedes !== null) requireLive(agentNo, content.supersedes, namespace);
@@ -162,33 +163,37 @@ function openChanges(
     return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
   }
 
+  /** Alive, or gone because a person would have it so. */
+  function isKnown(agentNo: number, { forgotten, supersededBy }: Found): boolean {
+    if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
+    return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
+  }
+
   function requireLive(agentNo: number, name: string, namespace: string): void {
     const id = `${namespace}/${name}`;
-    const row = queries.row.get(agentNo, name) ?? noMemory(id);
+    const row = queries.row(agentNo, name) ?? noMemory(id);
     if (row.forgotten !== null) throw wasForgotten(id);
     if (row.supersededBy !== null) throw isSuperseded(id, `${namespace}/${row.supersededBy}`);
   }
 
-  function forget(agentNo: number, name: string, row: Found, by: "person" | "source"): Curated {
+  function forget(agentNo: number, row: Found, by: "person" | "source"): Curated {
+    const { name } = row;
     // A person's word outlasts the file's.
     if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
-    // What is freed is overwritten, so that the text is not left lying in the file.
-    database.exec("PRAGMA secure_delete = ON");
-    queries.forget.run(agentNo, name, textShaOf(newSalt(), row.text), by);
-    database.exec("PRAGMA secure_delete = OFF");
+    overwriting(database, () => queries.forget.run(agentNo, row.change, textShaOf(newSalt(), row.text), by));
     return { op: "forget", id: name, by, ...(row.isOld === 1 ? { isOld: true } : {}) };
   }
 
   return (agentNo, namespace, change, at) => {
     if (change.op === "add") return add(agentNo, namespace, change, at);
     const name = nameOf(namespace, change.id) ?? noMemory(change.id);
-    const row = queries.row.get(agentNo, name) ?? noMemory(change.id);
-    if (change.op === "forget") return forget(agentNo, name, row, change.by);
+    const row = queries.row(agentNo, name) ?? noMemory(change.id);
+    if (change.op === "forget") return forget(agentNo, row, change.by);
     if (row.forgotten !== null) throw wasForgotten(change.id);
     const pinned = change.op === "pin" ? 1 : 0;
     if (row.pinned === pinned) return { op: "known", id: name };
     if (pinned === 1) requireLive(agentNo, name, namespace);
-    queries.pin.run(agentNo, name, pinned);
+    overwriting(database, () => queries.pin.run(agentNo, row.change, pinned));
     return { op: change.op, id: name };
   };
 }

@@ -9,6 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, openCurationChain } from "./curate.ts";
+import { keyOf, keysOf } from "./keys.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
 interface Place {
@@ -28,20 +29,20 @@ export function openForkMemories(database: DatabaseSync): (place: Place, key: st
   const chain = openCurationChain(database);
   const plain =
     "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, pinned, forgotten";
-  const comes = (row: string): string => `(${row}.ordinal IS NULL OR ${row}.seq <= ?4)`;
+  // Names of people's rows begin with "+", those of others with the number of their event.
   const ifComes = (name: string): string =>
-    `(SELECT name FROM memory AS other WHERE other.agent_no = ?3 AND other.name = row.${name} AND ${comes("other")})`;
+    `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
   const copy = prepare(
     database,
-    `INSERT INTO memory (agent_no, namespace, change, seq, supersedes, superseded_by, ${plain}, embedder, vector)
-     SELECT ?1, ?2, row_number() OVER (ORDER BY row.change), min(row.seq, ?4), ${ifComes("supersedes")},
-       ${ifComes("superseded_by")}, ${plain}, embedder, vector
-     FROM memory AS row WHERE row.agent_no = ?3 AND ${comes("row")}`,
+    `INSERT INTO memory (no, agent_no, listed, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
+     SELECT ${keyOf("?1", "row_number() OVER (ORDER BY row.no)")}, ?1, row.ordinal IS NOT NULL, ?2, min(row.seq, ?4),
+       ${ifComes("supersedes")}, ${ifComes("superseded_by")}, ${plain}, embedder, vector
+     FROM memory AS row WHERE row.no ${keysOf("?3")} AND (row.ordinal IS NULL OR row.seq <= ?4)`,
   );
   const curated = prepare<Stands>(
     database,
     `SELECT name, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE agent_no = ? AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY change`,
+     WHERE no ${keysOf("?1")} AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY no`,
   );
 
   return ({ no, id, sourceNo, head }, key, at) => {

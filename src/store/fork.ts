@@ -14,6 +14,7 @@ import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import { openForkMemories } from "./fork-memories.ts";
+import { keyOf, keysOf } from "./keys.ts";
 import type { Log } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
@@ -56,6 +57,7 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
     );
     copyMemories({ no, id, sourceNo, head: fork.head }, `fork ${key}`, createdAt);
     queries.copyFiles.run(no, sourceNo, fork.head);
+    queries.noteContents.run(no);
     appendAll(no, id, past, fork);
     return id;
   };
@@ -104,8 +106,13 @@ function forkQueries(database: DatabaseSync) {
     setHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
     copyFiles: prepare(
       database,
-      `INSERT INTO file_version (agent_no, ${file})
-       SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY no`,
+      `INSERT INTO file_version (no, agent_no, ${file})
+       SELECT ${keyOf("?1", "number")}, ?1, ${file} FROM file_version WHERE no ${keysOf("?2")} AND seq <= ?3 ORDER BY no`,
+    ),
+    noteContents: prepare(
+      database,
+      `INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
+       WHERE no ${keysOf("?1")} AND sha IS NOT NULL ON CONFLICT DO NOTHING`,
     ),
   };
 }

@@ -2,8 +2,12 @@
  * migrations.ts -- how the tables of an older goald become today's: one step per schema version, run in one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { SMALL_BLOB_TABLE } from "./blobs.ts";
 import { prepare } from "./connection.ts";
-import { MEMORY_TABLES } from "./memory-rows.ts";
+import { keyColumns, keyOf } from "./keys.ts";
+import { overwriting } from "./memory-rows.ts";
+import { asVersion3, CURATION_TABLES, MEMORY_TABLE } from "./memory-tables.ts";
+import { NEXT_VECTOR_TABLE } from "./next-vectors.ts";
 import { blobsIn, openReferences } from "./references.ts";
 
 export const REFERENCE_TABLE = `
@@ -13,13 +17,28 @@ CREATE TABLE reference (                    -- see references.ts
   PRIMARY KEY (sha, agent_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reference_agent ON reference (agent_no);
-CREATE INDEX file_version_sha ON file_version (sha, agent_no) WHERE sha IS NOT NULL;
+`;
+
+export const FILE_VERSION_TABLE = `
+CREATE TABLE file_version (${keyColumns("number")}
+  agent_no  INTEGER NOT NULL REFERENCES agent (no),
+  seq       INTEGER NOT NULL,               -- the event that it was committed with
+  path      TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  bytes     INTEGER NOT NULL,
+  sha       TEXT,
+  step      INTEGER NOT NULL,
+  call_id   TEXT NOT NULL,
+  at        TEXT NOT NULL
+) STRICT;
+CREATE INDEX file_version_path ON file_version (agent_no, path);
 `;
 
 /** By the version that they begin with. */
 export const MIGRATIONS: Readonly<Record<number, (database: DatabaseSync) => void>> = {
   1: addReferences,
-  2: renewMemories,
+  2: (database) => database.exec(CURATION_TABLES),
+  3: renewKeys,
 };
 
 const PAGE = 500;
@@ -46,12 +65,56 @@ function addReferences(database: DatabaseSync): void {
   for (const { agentNo, text } of timers.all()) note(agentNo, blobsIn(text));
 }
 
-/** Rows keep what their commits' digests cover. Their changes are numbered in the order in which they came. */
+/** Contents stay where they are, noted for all who refer to them. */
+function renewKeys(database: DatabaseSync): void {
+  database.exec(`ALTER TABLE blob ADD COLUMN owner_no INTEGER;
+    ${SMALL_BLOB_TABLE}
+    INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
+      WHERE sha IS NOT NULL ON CONFLICT DO NOTHING;`);
+  const file = "agent_no, seq, path, operation, bytes, sha, step, call_id, at";
+  const number = "row_number() OVER (PARTITION BY agent_no ORDER BY seq, no)";
+  renew(
+    database,
+    "file_version",
+    FILE_VERSION_TABLE,
+    file,
+    (old) => `SELECT ${keyOf("agent_no", number)}, ${file} FROM ${old}`,
+  );
+  // What is forgotten later must not be left lying where it was before.
+  overwriting(database, () => renewMemories(database));
+}
+
+/** Rows keep what their commits' digests cover. Those of version 2 get the numbers of the order in which they came. */
 function renewMemories(database: DatabaseSync): void {
-  const columns = "agent_no, seq, ordinal, step, namespace, kind, text, importance, trust, at, embedder, vector";
-  database.exec(`ALTER TABLE memory RENAME TO memory_2;
-    ${MEMORY_TABLES}
-    INSERT INTO memory (change, ${columns})
-      SELECT row_number() OVER (PARTITION BY agent_no ORDER BY seq, ordinal), ${columns} FROM memory_2;
-    DROP TABLE memory_2;`);
+  const isVersion2 =
+    prepare(database, "SELECT 1 FROM pragma_table_info('memory') WHERE name = 'change'").get() === undefined;
+  const columns = `agent_no, seq, ordinal, made, step, namespace, kind, text, text_sha, salt, importance, trust, at, supersedes,
+    superseded_by, key, source, pinned, forgotten, embedder, vector`;
+  renew(database, "memory", MEMORY_TABLE, `listed, ${columns}`, (old) => {
+    const rows = isVersion2 ? asVersion3(old) : old;
+    return `SELECT ${keyOf("agent_no", "change")}, ordinal IS NOT NULL, ${columns} FROM ${rows}`;
+  });
+  // Its triggers went with the table of old.
+  if (prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'next_vector'").get())
+    database.exec(NEXT_VECTOR_TABLE);
+}
+
+/** `rows`: of the old table, the key first. */
+function renew(
+  database: DatabaseSync,
+  table: string,
+  create: string,
+  columns: string,
+  rows: (old: string) => string,
+): void {
+  const indexes = prepare<{ readonly name: string }>(
+    database,
+    "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+  );
+  for (const { name } of indexes.all(table)) database.exec(`DROP INDEX ${name}`);
+  const old = `old_${table}`;
+  database.exec(`ALTER TABLE ${table} RENAME TO ${old};
+    ${create}
+    INSERT INTO ${table} (no, ${columns}) ${rows(old)} ORDER BY 1;
+    DROP TABLE ${old};`);
 }

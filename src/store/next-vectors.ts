@@ -6,10 +6,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports.ts";
 import { prepare } from "./connection.ts";
+import { keyOf, keysOf } from "./keys.ts";
+import { openMemoryNames } from "./memory-names.ts";
 import { openNamespaces } from "./memory-rows.ts";
 import { nameOf, vectorToBytes } from "./rows.ts";
 
-const TABLE = `
+export const NEXT_VECTOR_TABLE = `
 CREATE TABLE IF NOT EXISTS next_vector (
   agent_no INTEGER NOT NULL,
   name     TEXT NOT NULL,
@@ -36,11 +38,12 @@ export interface NextVectors {
 export function openNextVectors(database: DatabaseSync): NextVectors {
   const isThere = prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'next_vector'");
   const namespaceNo = openNamespaces(database);
+  const changeOf = openMemoryNames(database);
   return {
     counts(namespace) {
       const rows = prepare<{ readonly embedder: string; readonly count: number }>(
         database,
-        "SELECT embedder, count(*) AS count FROM memory WHERE agent_no = ? AND embedder IS NOT NULL GROUP BY embedder",
+        `SELECT embedder, count(*) AS count FROM memory WHERE no ${keysOf("?1")} AND embedder IS NOT NULL GROUP BY embedder`,
       ).all(namespaceNo(namespace));
       return new Map(rows.map(({ embedder, count }) => [embedder, count]));
     },
@@ -54,15 +57,15 @@ export function openNextVectors(database: DatabaseSync): NextVectors {
         .map(({ name }) => `${namespace}/${name}`);
     },
     save(namespace, embedder, vectors) {
-      database.exec(TABLE);
+      database.exec(NEXT_VECTOR_TABLE);
       const insert = prepare(
         database,
         `INSERT OR REPLACE INTO next_vector (agent_no, name, embedder, vector)
-         SELECT agent_no, name, ?3, ?4 FROM memory WHERE agent_no = ?1 AND name = ?2 AND forgotten IS NULL`,
+         SELECT agent_no, name, ?3, ?4 FROM memory WHERE no = ${keyOf("?1", "?2")} AND forgotten IS NULL`,
       );
       const no = namespaceNo(namespace);
       for (const { id, vector } of vectors)
-        insert.run(no, nameOf(namespace, id) ?? "", embedder, vectorToBytes(vector));
+        insert.run(no, changeOf(no, nameOf(namespace, id) ?? "") ?? 0, embedder, vectorToBytes(vector));
     },
     adopt(namespace, embedder) {
       if (isThere.get() === undefined) return;
@@ -70,7 +73,7 @@ export function openNextVectors(database: DatabaseSync): NextVectors {
       prepare(
         database,
         `UPDATE memory SET embedder = next.embedder, vector = next.vector FROM next_vector AS next
-         WHERE memory.agent_no = ?1 AND next.agent_no = ?1 AND next.embedder = ?2 AND next.name = memory.name
+         WHERE memory.no ${keysOf("?1")} AND next.agent_no = ?1 AND next.embedder = ?2 AND next.name = memory.name
            AND memory.forgotten IS NULL`,
       ).run(no, embedder);
       prepare(database, "DELETE FROM next_vector WHERE agent_no = ?").run(no);

@@ -9,10 +9,14 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, FileVersion, InboxRow, Loaded, MemoryRow, StoreReader, VerifyReport } from "#core/ports.ts";
+import { blobTable } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
+import { filesAfter } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { guarded, guardedAsync, missing } from "./failure.ts";
-import { memoryTable, openNamespaces } from "./memory-rows.ts";
+import { openMemoryByName } from "./memory-names.ts";
+import { openNamespaces } from "./memory-rows.ts";
+import { memoriesAfter, memoryTable } from "./memory-tables.ts";
 import { Pace } from "./pace.ts";
 import {
   AGENT_COLUMNS,
@@ -55,20 +59,13 @@ function readingQueries(database: DatabaseSync) {
       database,
       "SELECT key, at, message FROM inbox WHERE agent_no = ? AND consumed_by IS NULL ORDER BY no",
     ),
-    blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
+    blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`),
     memories: prepare<MemoryRecord>(
       database,
-      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
+      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE ${memoriesAfter(database)} LIMIT 0 + ?3`,
     ),
-    memory: prepare<MemoryRecord>(
-      database,
-      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE agent_no = ? AND name = ?`,
-    ),
-    files: prepare<FileRecord>(
-      database,
-      `SELECT seq, no, ${FILE_VERSION} FROM file_version
-       WHERE agent_no = ? AND (seq, no) > (?, ?) ORDER BY seq, no LIMIT ${PAGE}`,
-    ),
+    memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
+    files: prepare<FileRecord>(database, `${filesAfter(database, `seq, ${FILE_VERSION}`)} LIMIT ${PAGE}`),
     lastFile: prepare<FileVersion>(
       database,
       `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = ? AND path = ? ORDER BY no DESC LIMIT 1`,
@@ -170,7 +167,7 @@ export class SqliteReader implements StoreReader {
     return guarded(this.path, () => {
       const no = this.#namespaceNo(namespace);
       const name = nameOf(namespace, id);
-      const record = name === undefined ? undefined : this.#queries.memory.get(no, name);
+      const record = name === undefined ? undefined : this.#queries.memory(no, name);
       return record && toMemoryRow(record);
     });
   }
@@ -182,9 +179,9 @@ export class SqliteReader implements StoreReader {
       const versions: FileVersion[] = [];
       let page = this.#queries.files.all(agentNo, -1, 0);
       for (let last = page.at(-1); last; last = page.at(-1)) {
-        for (const { seq: _seq, no: _no, ...version } of page) versions.push(version);
+        for (const { seq: _seq, place: _place, ...version } of page) versions.push(version);
         if (pace.isOver) await this.#rest(pace, agent, agentNo);
-        page = this.#queries.files.all(agentNo, last.seq, last.no);
+        page = this.#queries.files.all(agentNo, last.seq, last.place);
       }
       return versions;
     });

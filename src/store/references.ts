@@ -1,9 +1,9 @@
 /**
  * references.ts -- which agents refer to a blob, so that one can be forgotten with its last agent.
  *
- * Versions of files are found by an index of their own. What stands in events and messages would have to be
- * searched for in all logs, so it is noted when it is written: a row per blob and agent, of which there are few,
- * because only long text becomes a blob.
+ * It would have to be searched for in all logs, so it is noted when it is written: a row per blob and agent. These are few:
+ * of events and messages only long text becomes a blob, and a version of a file is noted only for who is not the blob's
+ * owner (blobs.ts).
  */
 import type { DatabaseSync } from "node:sqlite";
 import { prepare } from "./connection.ts";

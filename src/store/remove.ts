@@ -7,20 +7,23 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
+import { BLOB_TABLES } from "./blobs.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
+import { keysOf } from "./keys.ts";
 
 /** Tables whose rows belong to one agent each. */
-const OWNED = [
-  ...["event", "eventless", "inbox", "snapshot", "memory", "curation", "curated", "file_version", "timer"],
-  "reference",
-] as const;
+const OWNED = ["event", "eventless", "inbox", "snapshot", "curation", "curated", "timer", "reference"] as const;
+const KEYED = ["memory", "file_version"] as const;
 
-const OWN_BLOBS = `DELETE FROM blob WHERE sha IN (
-    SELECT sha FROM reference WHERE agent_no = ?1
-    UNION SELECT sha FROM file_version WHERE agent_no = ?1 AND sha IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)
-  AND NOT EXISTS (SELECT 1 FROM file_version AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)`;
+const OWN = `(SELECT sha FROM reference WHERE agent_no = ?1
+    UNION SELECT sha FROM file_version WHERE no ${keysOf("?1")} AND sha IS NOT NULL)`;
+/** Those that others refer to are nobody's own from then on: all others are noted. */
+const forgetBlobs = (table: string): readonly string[] => [
+  `DELETE FROM ${table} WHERE sha IN ${OWN} AND (owner_no IS NULL OR owner_no = ?1)
+     AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = ${table}.sha AND other.agent_no <> ?1)`,
+  `UPDATE ${table} SET owner_no = NULL WHERE sha IN ${OWN} AND owner_no = ?1`,
+];
 
 export type RemoveAgent = (id: string) => void;
 
@@ -29,7 +32,8 @@ export function openRemove(database: DatabaseSync): RemoveAgent {
   const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
   // Blobs first: who else refers to them is seen in the rows that go after.
   const deletes = [
-    OWN_BLOBS,
+    ...BLOB_TABLES.flatMap(forgetBlobs),
+    ...KEYED.map((table) => `DELETE FROM ${table} WHERE no ${keysOf("?1")}`),
     ...OWNED.map((table) => `DELETE FROM ${table} WHERE agent_no = ?1`),
     "DELETE FROM agent WHERE no = ?1",
   ].map((sql) => prepare(database, sql));

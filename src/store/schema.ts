@@ -8,14 +8,15 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
+import { SMALL_BLOB_TABLE } from "./blobs.ts";
 import { prepare, transactions } from "./connection.ts";
-import { MEMORY_TABLES } from "./memory-rows.ts";
-import { MIGRATIONS, REFERENCE_TABLE } from "./migrations.ts";
+import { CURATION_TABLES, MEMORY_TABLE } from "./memory-tables.ts";
+import { FILE_VERSION_TABLE, MIGRATIONS, REFERENCE_TABLE } from "./migrations.ts";
 
 /** Raise with every change of the tables, and say in migrations.ts how older ones become new. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 /** The oldest schema version whose readers can read this one. */
-const MIN_READER = 3;
+const MIN_READER = 4;
 
 const TABLES = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -74,22 +75,8 @@ CREATE TABLE snapshot (
   PRIMARY KEY (agent_no, seq)
 ) STRICT;
 
-CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-
-CREATE TABLE file_version (
-  no        INTEGER PRIMARY KEY,
-  agent_no  INTEGER NOT NULL REFERENCES agent (no),
-  seq       INTEGER NOT NULL,               -- the event that it was committed with
-  path      TEXT NOT NULL,
-  operation TEXT NOT NULL,
-  bytes     INTEGER NOT NULL,
-  sha       TEXT,
-  step      INTEGER NOT NULL,
-  call_id   TEXT NOT NULL,
-  at        TEXT NOT NULL
-) STRICT;
-CREATE INDEX file_version_agent ON file_version (agent_no, seq);
-CREATE INDEX file_version_path ON file_version (agent_no, path);
+-- See blobs.ts; owner_no: the agent that wrote it first, no reference to it because it may be gone
+CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT;
 
 CREATE TABLE timer (
   agent_no INTEGER NOT NULL REFERENCES agent (no),
@@ -99,7 +86,7 @@ CREATE TABLE timer (
   PRIMARY KEY (agent_no, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timer_at ON timer (at);
-${MEMORY_TABLES}${REFERENCE_TABLE}`;
+${SMALL_BLOB_TABLE}${FILE_VERSION_TABLE}${MEMORY_TABLE}${CURATION_TABLES}${REFERENCE_TABLE}`;
 
 /** Creates the tables in an empty database, or brings those of an older goald up to date, or says that it may not. */
 export function prepareSchema(database: DatabaseSync): void {

@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { type CommitRows, readFileVersions, readMemories, type TakeRows } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import type { Curation } from "./curate.ts";
-import { hasCurations } from "./memory-rows.ts";
+import { hasCurations } from "./memory-tables.ts";
 import { AGENT_COLUMNS, type AgentRecord, type SnapshotRecord } from "./rows.ts";
 
 interface Consumed {

@@ -10,7 +10,10 @@ import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, type Curation, curationStart } from "./curate.ts";
-import { DIGESTED, hasCurations, textShaOf } from "./memory-rows.ts";
+import { isOf } from "./keys.ts";
+import { openMemoryByName } from "./memory-names.ts";
+import { DIGESTED, textShaOf } from "./memory-rows.ts";
+import { hasCurations, memoriesAfter } from "./memory-tables.ts";
 
 const PAGE = 500;
 
@@ -106,7 +109,7 @@ function checkRows(
   const read = prepare<MemoryFlags>(
     database,
     `SELECT name, change, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
+     WHERE ${memoriesAfter(database)} LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0))
     for (const { name, change: _change, made, pinned, forgotten, ...digested } of page) {
@@ -123,23 +126,34 @@ function checkRows(
   for (const name of expected.keys()) problems.push(`Expected a memory ${namespace}/${name}, found none.`);
 }
 
+interface Superseding {
+  readonly name: string;
+  readonly supersedes: string | null;
+  readonly supersededBy: string | null;
+  readonly forgotten: string | null;
+}
+
 /** Whoever supersedes says so, and is the one that the superseded row names; a row that is superseded is not alive. */
 function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
-  const wrong = prepare<{ readonly name: string }>(
+  const columns = "name, supersedes, superseded_by AS supersededBy, forgotten";
+  const byName = openMemoryByName<Superseding>(database, columns);
+  const rows = prepare<Superseding>(
     database,
-    `SELECT row.name FROM memory AS row LEFT JOIN memory AS newer
-       ON newer.agent_no = row.agent_no AND newer.name = row.superseded_by
-     WHERE row.agent_no = ?1 AND row.superseded_by IS NOT NULL AND newer.supersedes IS NOT row.name
-     UNION SELECT row.name FROM memory AS newer JOIN memory AS row
-       ON row.agent_no = newer.agent_no AND row.name = newer.supersedes
-     WHERE newer.agent_no = ?1 AND newer.supersedes IS NOT NULL AND row.superseded_by IS NULL AND row.forgotten IS NULL`,
+    `SELECT ${columns} FROM memory
+     WHERE ${isOf(database, "?1")} AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
-  for (const { name } of wrong.all(agentNo))
+  const wrong = new Set<string>();
+  for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
+    if (supersededBy !== null && byName(agentNo, supersededBy)?.supersedes !== name) wrong.add(name);
+    const older = supersedes === null ? undefined : byName(agentNo, supersedes);
+    if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);
+  }
+  for (const name of wrong)
     problems.push(`Expected the memory ${namespace}/${name} superseded by what says so, found it otherwise.`);
 }
 
 interface Said {
-  readonly place: number;
+  readonly change: number;
   readonly name: string;
   readonly text: string;
   readonly salt: string | null;
@@ -155,10 +169,10 @@ async function checkTexts(
 ): Promise<void> {
   const read = prepare<Said>(
     database,
-    `SELECT rowid AS place, name, text, salt, text_sha AS textSha, forgotten FROM memory
-     WHERE agent_no = ? AND text_sha IS NOT NULL AND rowid > ? ORDER BY rowid LIMIT ${PAGE}`,
+    `SELECT change, name, text, salt, text_sha AS textSha, forgotten FROM memory
+     WHERE ${memoriesAfter(database, "AND text_sha IS NOT NULL")} LIMIT ${PAGE}`,
   );
-  for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.place ?? 0)) {
+  for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0)) {
     for (const { name, text, salt, textSha, forgotten } of page)
       if (forgotten === null ? salt === null || textShaOf(salt, text) !== textSha : text !== "" || salt !== null)
         problems.push(`Expected the text of the memory ${namespace}/${name} as it was written, found it changed.`);

@@ -16,13 +16,16 @@ import type {
   MemoryChanged,
   Store,
 } from "#core/ports.ts";
+import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";
 import { prepare, transactions } from "./connection.ts";
 import { openCurations } from "./curate.ts";
 import { guarded, missing } from "./failure.ts";
 import { openForks } from "./fork.ts";
+import { keyOf } from "./keys.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
+import { openMemoryNames } from "./memory-names.ts";
 import { noMemory, openNamespaces } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openReferences } from "./references.ts";
@@ -95,9 +98,10 @@ export function openWrites(database: DatabaseSync): Writes {
   // What was forgotten meanwhile gets none: it would say what the text was about.
   const saveVector = prepare(
     database,
-    `UPDATE memory SET embedder = CASE WHEN forgotten IS NULL THEN ? END, vector = CASE WHEN forgotten IS NULL THEN ? END
-     WHERE agent_no = ? AND name = ?`,
+    `UPDATE memory SET embedder = CASE WHEN forgotten IS NULL THEN ?1 END, vector = CASE WHEN forgotten IS NULL THEN ?2 END
+     WHERE no = ${keyOf("?3", "?4")}`,
   );
+  const changeOf = openMemoryNames(database);
   const namespaceNo = openNamespaces(database);
   const nextVectors = openNextVectors(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
@@ -116,14 +120,14 @@ export function openWrites(database: DatabaseSync): Writes {
     },
 
     fireTimers: mailbox.fireTimers,
-    commit: openCommits(database, { log, mailbox, references }),
+    commit: openCommits(database, { log, mailbox, references, blobs: openBlobs(database, references) }),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
       const no = namespaceNo(namespace);
       for (const { id, vector } of vectors) {
-        const name = nameOf(namespace, id) ?? noMemory(id);
-        if (saveVector.run(embedder, vectorToBytes(vector), no, name) === 0) noMemory(id);
+        const change = changeOf(no, nameOf(namespace, id) ?? noMemory(id)) ?? noMemory(id);
+        saveVector.run(embedder, vectorToBytes(vector), no, change);
       }
     },
 

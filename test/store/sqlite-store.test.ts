@@ -102,10 +102,10 @@ describe("the embedded store's file", () => {
 
   it("of a newer goald is written by that one only, and read as long as it says so", async () => {
     await (await filledStore(2)).close();
-    raw().exec("UPDATE meta SET value = '4' WHERE key = 'schema'");
+    raw().exec("UPDATE meta SET value = '5' WHERE key = 'schema'");
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
     expect(await keep(await openSqliteReader(path)).agents()).toHaveLength(1);
-    raw().exec("UPDATE meta SET value = '4' WHERE key = 'min_reader'");
+    raw().exec("UPDATE meta SET value = '5' WHERE key = 'min_reader'");
     await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
   });
 

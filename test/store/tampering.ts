@@ -72,8 +72,8 @@ const CAME_WITH = (from: number, to: number): RegExp =>
 const SAYS = (id: string): RegExp => new RegExp(`Expected the text of the memory ${id.replace("+", "\\+")} as it was`);
 const WAS_WRITTEN = (id: string): RegExp =>
   new RegExp(`Expected the memory ${id.replace("+", "\\+")} as it was written`);
-const ADDED_NOTE = `INSERT INTO memory (agent_no, change, seq, made, namespace, kind, text, text_sha, salt, importance, trust, at)
-  SELECT agent_no, 99, seq, 7, namespace, kind, text, text_sha, salt, importance, trust, at FROM memory WHERE ${FOO} AND made = 1`;
+const ADDED_NOTE = `INSERT INTO memory (no, agent_no, seq, made, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no << 32 | 99, agent_no, seq, 7, namespace, kind, text, text_sha, salt, importance, trust, at FROM memory WHERE ${FOO} AND made = 1`;
 
 /** Another text, with the hash of just that text. */
 function rewriteMemory(database: DatabaseSync): void {
@@ -83,8 +83,8 @@ function rewriteMemory(database: DatabaseSync): void {
 }
 const ADDED_MEMORY = (
   seq: number,
-): string => `INSERT INTO memory (agent_no, change, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
-  SELECT agent_no, 99, ${seq}, 7, step, namespace, kind, text, text_sha, salt, importance, trust, at
+): string => `INSERT INTO memory (no, agent_no, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no << 32 | 99, agent_no, ${seq}, 7, step, namespace, kind, text, text_sha, salt, importance, trust, at
   FROM memory WHERE seq = 6 AND ordinal = 0`;
 
 /** What somebody did to the database behind goald's back, and the words in which verify must say so. */
@@ -127,7 +127,7 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
   ["an event that is no JSON", `UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`, /event 4 of foo to be JSON/],
   [
     "a missing blob",
-    `DELETE FROM blob WHERE sha = '${spilled.blob}'`,
+    `DELETE FROM small_blob WHERE sha = '${spilled.blob}'`,
     /Expected the blob .*event 5 of foo.*found none/,
   ],
   [
@@ -135,15 +135,29 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
     `DELETE FROM reference WHERE sha = '${spilled.blob}'`,
     /Expected a note that event 5 of foo refers to the blob/,
   ],
-  ["a missing version of a file", `DELETE FROM blob WHERE sha = '${sha256("content 6")}'`, /history of 6.txt of foo/],
+  [
+    "a version of a file that its agent is not noted to refer to",
+    `UPDATE small_blob SET owner_no = NULL WHERE sha = '${sha256("content 6")}'`,
+    /Expected a note that the history of 6.txt of foo refers to the blob/,
+  ],
+  [
+    "a version of a file that is said to be another agent's",
+    `UPDATE small_blob SET owner_no = 2 WHERE sha = '${sha256("content 6")}'`,
+    /Expected a note that the history of 6.txt of foo refers to the blob/,
+  ],
+  [
+    "a missing version of a file",
+    `DELETE FROM small_blob WHERE sha = '${sha256("content 6")}'`,
+    /history of 6.txt of foo/,
+  ],
   [
     "a flipped byte of a blob",
-    `UPDATE blob SET bytes = CAST('spillee' AS BLOB) WHERE sha = '${spilled.blob}'`,
+    `UPDATE small_blob SET bytes = CAST('spillee' AS BLOB) WHERE sha = '${spilled.blob}'`,
     /The blob .*event 5 of foo.*does not match/,
   ],
   [
     "a flipped byte of a blob that nobody refers to",
-    `UPDATE blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
+    `UPDATE small_blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
     /The blob .*\(nothing\) does not match/,
   ],
   ["a rewritten memory", `UPDATE memory SET text = 'other' WHERE text = 'memory 6'`, SAYS("foo/6")],

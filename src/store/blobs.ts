@@ -1,0 +1,48 @@
+/**
+ * blobs.ts -- contents by their hash, each kept once, whoever wrote it.
+ *
+ * A small one lies in one b-tree with its hash, which spares a page at every commit; a large one would waste pages there. Who
+ * wrote a content first is its owner. Every other agent that refers to it is noted (references.ts), so that a content can be forgotten with its last agent;
+ * one without an owner is noted for all.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { prepare } from "./connection.ts";
+import { hasKeys } from "./keys.ts";
+import type { References } from "./references.ts";
+
+/** Four of them fill a page. */
+const MAX_SMALL_BYTES = 900;
+
+export const SMALL_BLOB_TABLE = `
+CREATE TABLE small_blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT, WITHOUT ROWID;
+`;
+/** Both of them, for what holds of every content. */
+export const BLOB_TABLES = ["small_blob", "blob"] as const;
+export const ALL_BLOBS = `(${BLOB_TABLES.map((table) => `SELECT sha, bytes, owner_no FROM ${table}`).join(" UNION ALL ")})`;
+
+/** What stands behind FROM. */
+export const blobTable = (database: DatabaseSync): string => (hasKeys(database) ? ALL_BLOBS : "blob");
+
+export interface Blobs {
+  keep(agentNo: number, sha: string, bytes: Uint8Array): void;
+}
+
+export function openBlobs(database: DatabaseSync, references: References): Blobs {
+  const keepSmall = prepare(
+    database,
+    `INSERT INTO small_blob (sha, bytes, owner_no)
+     SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM blob WHERE sha = ?1) ON CONFLICT DO NOTHING`,
+  );
+  const keepLarge = prepare(
+    database,
+    "INSERT INTO blob (sha, bytes, owner_no) VALUES (?, ?, ?) ON CONFLICT (sha) DO NOTHING",
+  );
+  const isOwner = prepare(database, `SELECT 1 FROM ${ALL_BLOBS} WHERE sha = ? AND owner_no = ?`);
+  return {
+    keep(agentNo, sha, bytes) {
+      const insert = bytes.length <= MAX_SMALL_BYTES ? keepSmall : keepLarge;
+      if (insert.run(sha, bytes, agentNo) === 0 && isOwner.get(sha, agentNo) === undefined)
+        references.note(agentNo, [sha]);
+    },
+  };
+}
