@@ -1,22 +1,27 @@
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { daemonOf } from "../helpers/daemon.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
 
 /** An agent `t` in the background of its home. */
 async function inBackground(tasks: number, heldFrom: number, ...flags: readonly string[]): Promise<DaemonHome> {
-  const home = await makeDaemonHome(ledger(tasks));
+  const home = await makeDaemonHome(ledger(tasks), { beside: { verbs } });
   home.holdFrom(heldFrom);
   endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g", ...flags]));
   return home;
 }
 
 const followers = async (goald: Goald): Promise<number> =>
-  (JSON.parse((await goald.run(["status", "--json"])).stdout) as { followers: number }).followers;
+  (JSON.parse((await goald.ask(["status", "--json"])).stdout) as { followers: number }).followers;
 
 describe("goald attach", () => {
   it.concurrent("shows the thoughts of a reply that is still arriving in the daemon, once, from their beginning", async () => {
@@ -55,7 +60,7 @@ describe("goald attach", () => {
     const lines = linesOf(endedWith(0, await whole.ended));
     expect(problemsOfResult(lines.at(-1))).toBe("");
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
-    const log = linesOf(await goald.run(["events", "t", "--json"]));
+    const log = linesOf(await goald.ask(["events", "t", "--json"]));
     expect(lines.slice(0, -1)).toEqual(log);
     const tail = linesOf(endedWith(0, await late.ended));
     expect(tail[0]).toMatchObject({ type: "model-asked", step: 3 });
@@ -90,16 +95,16 @@ describe("goald attach", () => {
   });
 
   it.concurrent("shows the end of one that has finished, without a daemon", async () => {
-    await using home = await makeDaemonHome(ledger(1));
+    await using home = await makeDaemonHome(ledger(1), { beside: { verbs } });
     const { goald } = home;
     endedWith(0, await goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
     const ended = endedWith(0, await goald.run(["attach", "t"]));
     expect(ended.stdout).toMatch(/Step 2 [\s\S]*Completed: All 1 tasks are done\.\n\n2 steps, /);
     expect(await home.hostPid()).toBeUndefined();
-    const beyond = endedWith(3, await goald.run(["attach", "t", "--since", "9", "--json"]));
+    const beyond = endedWith(3, await goald.ask(["attach", "t", "--since", "9", "--json"]));
     expect(errorOf(beyond).message).toBe("t has no step 9 yet: it is at step 2.");
-    expect(errorOf(endedWith(3, await goald.run(["attach", "nobody", "--json"]))).hint).toBe("There are: t.");
-    endedWith(2, await goald.run(["attach", "t", "--since", "0"]));
+    expect(errorOf(endedWith(3, await goald.ask(["attach", "nobody", "--json"]))).hint).toBe("There are: t.");
+    endedWith(2, await goald.ask(["attach", "t", "--since", "0"]));
   });
 
   it.concurrent.each(["killed", "restarted"])(
@@ -120,7 +125,7 @@ describe("goald attach", () => {
       const ended = endedWith(0, await attached.ended);
       if (how === "killed") expect(ended.stderr).toContain("The daemon had died; started again");
       const lines = linesOf(ended).slice(0, -1);
-      expect(lines).toEqual(linesOf(await goald.run(["events", "t", "--json"])));
+      expect(lines).toEqual(linesOf(await goald.ask(["events", "t", "--json"])));
       expect(await home.hostPid()).not.toBe(before);
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(6));
     },
@@ -181,12 +186,12 @@ describe("a command that waits for a yes", () => {
     await home.logged("approval-asked");
     const terminal = goald.openTerminal(["attach", "t"]);
     await terminal.see("Run it? ");
-    const approved = endedWith(0, await goald.run(["approve", "t"]));
+    const approved = endedWith(0, await goald.ask(["approve", "t"]));
     expect(approved.stdout).toContain('Approved: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
     await terminal.see("It was approved elsewhere.");
     await terminal.see("Result");
     await terminal.see("Run it? ");
-    endedWith(0, await goald.run(["deny", "t", "--reason", "Enough now"]));
+    endedWith(0, await goald.ask(["deny", "t", "--reason", "Enough now"]));
     await terminal.see("It was denied elsewhere.");
     await terminal.see("Enough now");
     await terminal.answer("Run it? ", "n");
@@ -210,7 +215,7 @@ describe("a command that waits for a yes", () => {
     terminal.type("y\x03");
     endedWith(0, await terminal.ended);
     expect((await lookInto(goald)).log.at(-1)?.type).toBe("approval-asked");
-    endedWith(0, await goald.run(["approve", "t", "-N", "2"]));
+    endedWith(0, await goald.ask(["approve", "t", "-N", "2"]));
     expect(endedWith(0, await piped.ended).stdout).toContain("Completed:");
   });
 });

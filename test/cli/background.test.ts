@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
 import { endedWith, errorOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 
@@ -209,8 +214,8 @@ describe("a flag that cannot be meant", () => {
     [["-d", "--max-time", "9999d"], /up to 3650d/],
     [["--wait", "--model", "two words"], /models\.smart/],
   ])("is told: %j", async (args, message) => {
-    await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
-    const ended = endedWith(2, await goald.run(["run", ...AGENT, ...args, "--json"]));
+    await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, { verbs });
+    const ended = endedWith(2, await goald.ask(["run", ...AGENT, ...args, "--json"]));
     expect(ended.stdout).toBe("");
     expect(errorOf(ended).message).toMatch(message);
     expect(await goald.read(".goald/daemon.json")).toBeUndefined();

@@ -250,7 +250,7 @@ describe("goald ingest", () => {
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
     const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
     const from = async (allow: string) =>
-      goald.run(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
+      goald.ask(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
     try {
       expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
       hours = "ten";

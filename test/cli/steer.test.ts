@@ -4,6 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
 
 const KEY = "sk-planted-4Wm9rY2qZc7";
 const RUN = ["run", "-d", "--name", "T", "--role", "r", "--goal", "g"];
@@ -16,7 +21,7 @@ const toldBy = (ended: Ended): Told => JSON.parse(endedWith(0, ended).stdout) as
 
 /** An agent `t` in the background, in the middle of a step: the reply to a request is held back. */
 async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
-  const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY } });
+  const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY }, beside: { verbs } });
   home.holdFrom(step);
   endedWith(0, await home.goald.run([...RUN, ...flags]));
   await home.asked(step);
@@ -27,7 +32,7 @@ describe("goald say", () => {
   it.concurrent("reaches the very next prompt, without the secrets in it, from the command line and from a pipe", async () => {
     await using home = await inStep(3, 2);
     const { goald, server } = home;
-    const said = toldBy(await goald.run(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
+    const said = toldBy(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
     expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
     const piped = endedWith(0, await goald.run(["say", "T"], { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
     expect(piped.stdout).toBe("It will read this with its next step. t is running, at step 2.\n");
@@ -42,10 +47,10 @@ describe("goald say", () => {
   });
 
   it.concurrent("opens the next turn of an agent that has finished", async () => {
-    await using home = await makeDaemonHome(ledger(1));
+    await using home = await makeDaemonHome(ledger(1), { beside: { verbs } });
     const { goald, server } = home;
     endedWith(0, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
-    const said = toldBy(await goald.run(["say", "t", "One thing more", "--json"]));
+    const said = toldBy(await goald.ask(["say", "t", "One thing more", "--json"]));
     expect(said.note).toContain("next turn");
     await home.logged("turn-finished", 2);
     expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("One thing more"))).toBe(true);
@@ -56,16 +61,16 @@ describe("goald goals", () => {
   it.concurrent("shows them and changes them: the next prompt has the new ones", async () => {
     await using home = await inStep(3, 2, "--goal", "h");
     const { goald, server } = home;
-    expect(endedWith(0, await goald.run(["goals", "t"])).stdout).toBe("1. g\n2. h\n");
-    expect(endedWith(0, await goald.run(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
+    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. g\n2. h\n");
+    expect(endedWith(0, await goald.ask(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
       /^1\. h\n2\. i\nIt will read this /,
     );
-    endedWith(0, await goald.run(["goals", "t", "--set", "Only this"]));
+    endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
     home.release();
     await home.logged("turn-finished");
     expect(server.chats[1]?.messages[0]?.content).toContain("GOALS:\n1. g\n2. h\n");
     expect(server.chats[2]?.messages[0]?.content).toMatch(/GOALS:\n1\. Only this\n(?!2)/);
-    expect(JSON.parse((await goald.run(["goals", "t", "--json"])).stdout)).toEqual({
+    expect(JSON.parse((await goald.ask(["goals", "t", "--json"])).stdout)).toEqual({
       agent: "t",
       goals: ["Only this"],
     });
@@ -76,12 +81,12 @@ describe("an agent in the middle of its work", () => {
   it.concurrent("is paused after its step, and goes on when it is resumed", async () => {
     await using home = await inStep(3, 2);
     const { goald } = home;
-    expect(toldBy(await goald.run(["pause", "t", "--json"])).note).toBe("It finishes its step first.");
+    expect(toldBy(await goald.ask(["pause", "t", "--json"])).note).toBe("It finishes its step first.");
     home.release();
     await home.logged("agent-paused");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect(home.server.chats).toHaveLength(2);
-    expect(toldBy(await goald.run(["pause", "t", "--json"]))).toMatchObject({
+    expect(toldBy(await goald.ask(["pause", "t", "--json"]))).toMatchObject({
       agent: { state: "paused: person" },
       note: "It stands already.",
     });
@@ -102,7 +107,7 @@ describe("an agent in the middle of its work", () => {
     await home.asked(3);
     const cut = toldBy(await goald.run(["stop", "--all", "-t", "0", "--json"]).then(first));
     expect(cut).toMatchObject({ agent: { state: "stopped" }, note: expect.stringContaining("was cut off") });
-    expect(endedWith(0, await goald.run(["stop", "--all"])).stdout).toBe("No agent is running.\n");
+    expect(endedWith(0, await goald.ask(["stop", "--all"])).stdout).toBe("No agent is running.\n");
   });
 
   it.concurrent.each([
@@ -114,12 +119,12 @@ describe("an agent in the middle of its work", () => {
     ],
     ["what calls itself idempotent is run again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
   ])("is killed in the middle of a command: %s", async (_title, effect, sent, observation) => {
-    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
+    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }], { beside: { verbs } });
     const { goald } = home;
     await goald.write("commands/send_letter.ts", letter(effect));
     endedWith(0, await goald.run([...RUN, "--approve", "never"]));
     await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
-    const killed = toldBy(await goald.run(["kill", "t", "--json"]));
+    const killed = toldBy(await goald.ask(["kill", "t", "--json"]));
     expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
     endedWith(0, await goald.run(["resume", "t", "--json"]));
     expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
@@ -150,18 +155,18 @@ const first = (ended: Ended): Ended => ({
 
 describe("goald approve and goald deny", () => {
   it.concurrent("answer the command that waits, and say which; none waiting is a conflict (exit 7)", async () => {
-    await using home = await makeDaemonHome(ledger(3));
+    await using home = await makeDaemonHome(ledger(3), { beside: { verbs } });
     const { goald, server } = home;
     endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
-    const denied = endedWith(0, await goald.run(["deny", "t", "Write", "shorter", "lines"]));
+    const denied = endedWith(0, await goald.ask(["deny", "t", "Write", "shorter", "lines"]));
     expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
     await home.logged("approval-asked", 2);
     expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
-    const approved = toldBy(await goald.run(["approve", "t", "-N", "9", "--json"]));
+    const approved = toldBy(await goald.ask(["approve", "t", "-N", "9", "--json"]));
     expect(approved.note).toMatch(/^Approved, and the next 8 without asking: append_to_file /);
     expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
     await home.logged("turn-finished");
-    const late = errorOf(endedWith(7, await goald.run(["approve", "t", "--json"])));
+    const late = errorOf(endedWith(7, await goald.ask(["approve", "t", "--json"])));
     expect(late).toMatchObject({
       code: "GOALD_CONFLICT",
       message: "t has no command that waits for a yes: it is completed, at step 4.",
@@ -169,13 +174,15 @@ describe("goald approve and goald deny", () => {
   });
 
   it.concurrent("are for outside acts only by default: files are written unasked, and a letter waits", async () => {
-    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }]);
+    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {
+      beside: { verbs },
+    });
     const { goald } = home;
     await goald.write("commands/send_letter.ts", letter("at-most-once"));
     endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     expect(await goald.read("workspace/t/sent.txt")).toBeUndefined();
-    expect(endedWith(0, await goald.run(["deny", "t"])).stdout).toContain('Denied: send_letter {"to":"Ann"}.');
+    expect(endedWith(0, await goald.ask(["deny", "t"])).stdout).toContain('Denied: send_letter {"to":"Ann"}.');
     await home.logged("turn-finished");
   });
 });
@@ -184,11 +191,11 @@ describe("goald rm", () => {
   it.concurrent("asks, keeps the folder unless it is told otherwise, and removes nothing that runs unless forced", async () => {
     await using home = await inStep(2, 2);
     const { goald } = home;
-    const refused = errorOf(endedWith(7, await goald.run(["rm", "t", "--json"])));
+    const refused = errorOf(endedWith(7, await goald.ask(["rm", "t", "--json"])));
     expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald rm -f t") });
     home.release();
     await home.logged("turn-finished");
-    expect(errorOf(endedWith(2, await goald.run(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
+    expect(errorOf(endedWith(2, await goald.ask(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
     const no = goald.openTerminal(["rm", "t"]);
     await no.see(`Its folder ${goald.home}/workspace/t stays.`);
     await no.answer("Remove it? (y/n) ", "");
@@ -196,7 +203,7 @@ describe("goald rm", () => {
     const yes = goald.openTerminal(["rm", "t"]);
     await yes.answer("Remove it? (y/n) ", "y");
     endedWith(0, await yes.ended);
-    expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toEqual({ agents: [] });
+    expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     home.holdFrom(1);
     endedWith(0, await goald.run([...RUN, "--name", "U"]));
@@ -210,7 +217,7 @@ describe("goald rm", () => {
 describe("a verb that steers", () => {
   let home: DaemonHome;
   beforeAll(async () => {
-    home = await makeDaemonHome([]);
+    home = await makeDaemonHome([], { beside: { verbs } });
     endedWith(0, await home.goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
   });
   afterAll(async () => home[Symbol.asyncDispose]());
@@ -234,7 +241,7 @@ describe("a verb that steers", () => {
     [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t/],
   ])("is told what cannot be meant, and starts no daemon for it: %j", async (args, code, message, hint) => {
     const { goald } = home;
-    const ended = endedWith(code, await goald.run([...args, "--json"]));
+    const ended = endedWith(code, await goald.ask([...args, "--json"]));
     expect(ended.stdout).toBe("");
     expect(errorOf(ended)).toMatchObject({
       message: expect.stringMatching(message),

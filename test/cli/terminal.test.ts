@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -409,23 +409,34 @@ const listens = (server: Server, port: number): Promise<boolean> =>
   });
 
 describe("colour", () => {
+  const shared = Promise.withResolvers<Goald>();
+  let home: Awaited<ReturnType<typeof atTerminal>>;
+  beforeAll(async () => {
+    home = await atTerminal(1);
+    // Never in a pipe.
+    expect(endedWith(0, await home.goald.run([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
+    shared.resolve(home.goald);
+  });
+  afterAll(() => home[Symbol.asyncDispose]());
+
   it.concurrent.each<[title: string, args: readonly string[], env: Record<string, string>]>([
     ["NO_COLOR", [], { NO_COLOR: "1" }],
     ["--no-color", ["--no-color"], {}],
     ["TERM=dumb", [], { TERM: "dumb" }],
     ["PLAIN_OUTPUT", [], { PLAIN_OUTPUT: "true" }],
   ])("is left out for %s", async (_title, args, env) => {
-    await using home = await atTerminal(1);
-    const terminal = home.goald.openTerminal([...NEW_AGENT, "--continuous", ...args], { env });
+    const terminal = (await shared.promise).openTerminal(["attach", "t", ...args], { env });
     const ended = endedWith(0, await terminal.ended);
     expect(ended.stdout).toContain("Thoughts:");
     expect(ended.stdout).not.toContain("\x1b");
   });
 
-  it.concurrent("is there otherwise, and never in a pipe", async () => {
-    await using home = await atTerminal(1);
-    const terminal = home.goald.openTerminal([...NEW_AGENT, "--continuous"]);
-    expect(endedWith(0, await terminal.ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
-    expect(endedWith(0, await home.goald.run([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
+  it.concurrent("is there otherwise, at a run and at a look at it", async () => {
+    await using own = await atTerminal(1);
+    for (const args of [
+      [...NEW_AGENT, "--continuous"],
+      ["attach", "t"],
+    ])
+      expect(endedWith(0, await own.goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
   });
 });

@@ -22,6 +22,7 @@ import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { MEDIA_KEY, type MediaServer, startMediaServer, wav } from "../helpers/media-server.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { inPool } from "../helpers/pool.ts";
 import { type SearchServer, startSearchServer } from "../helpers/search-servers.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-server.ts";
 import { startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
@@ -221,22 +222,33 @@ describe("AutoGPT's commands", () => {
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
 describe("what lies outside and is not well", () => {
-  it.each(
-    OUTSIDE.filter(([name]) => name !== "clone_repository").flatMap((row) =>
-      (["refusing", "silent", "flooding", "hostile"] as const).map((mood) => [row[0], mood, row] as const),
-    ),
-  )("%s meets a server that is %s: the model reads it, and nothing is left behind", async (name, mood, [, , args]) => {
-    const { status, text, loop } = await use(name, args(), mood, mood === "silent" ? 700 : undefined);
-    // A hostile page is a page all the same, and a long one is cut; the doubt after a post is no failure.
-    const isPage = name === "browse_website" && (mood === "hostile" || mood === "flooding");
-    const expected = isPage ? ["ok", "failed"] : ["failed", "unknown"];
-    expect(expected).toContain(status);
-    expect(String(text).length).toBeGreaterThan(20);
-    expect(String(text)).not.toMatch(OBEYED);
-    expect(String(text).length).toBeLessThan(25_000);
-    const left = [...loop.files.keys()].filter((path) => !path.startsWith("pages/") && !path.startsWith("_goald/"));
-    expect(left.sort()).toEqual(["a.txt", "talk.wav"]);
-  });
+  const meetings = OUTSIDE.filter(([name]) => name !== "clone_repository").flatMap((row) =>
+    (["refusing", "silent", "flooding", "hostile"] as const).map((mood) => [row[0], mood, row] as const),
+  );
+  /** They wait more than they work. */
+  let outcomes: readonly ReturnType<typeof use>[];
+  beforeAll(async () => {
+    outcomes = inPool(4, meetings, ([name, mood, [, , args]]) =>
+      use(name, args(), mood, mood === "silent" ? 700 : undefined),
+    );
+    await Promise.allSettled(outcomes);
+  }, 60_000);
+
+  it.each(meetings.map(([name, mood], index) => [name, mood, index] as const))(
+    "%s meets a server that is %s: the model reads it, and nothing is left behind",
+    async (name, mood, index) => {
+      const { status, text, loop } = (await outcomes[index]) as Awaited<ReturnType<typeof use>>;
+      // A hostile page is a page all the same, and a long one is cut; the doubt after a post is no failure.
+      const isPage = name === "browse_website" && (mood === "hostile" || mood === "flooding");
+      const expected = isPage ? ["ok", "failed"] : ["failed", "unknown"];
+      expect(expected).toContain(status);
+      expect(String(text).length).toBeGreaterThan(20);
+      expect(String(text)).not.toMatch(OBEYED);
+      expect(String(text).length).toBeLessThan(25_000);
+      const left = [...loop.files.keys()].filter((path) => !path.startsWith("pages/") && !path.startsWith("_goald/"));
+      expect(left.sort()).toEqual(["a.txt", "talk.wav"]);
+    },
+  );
 });
 
 const SEED_NAMES = [

@@ -34,6 +34,7 @@ export interface DaemonHome extends AsyncDisposable {
 
 export interface DaemonHomeOptions {
   readonly env?: StartOptions["env"];
+  readonly beside?: Pick<Goald, "verbs">;
   /** In place of a model that works through `calls`. */
   readonly reply?: (request: Parameters<ReturnType<typeof numberedModel>>[0]) => string;
 }
@@ -55,7 +56,10 @@ export async function makeDaemonHome(
     },
     embeddings: null,
   });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...options.env });
+  const goald = await makeGoald(
+    { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", ...options.env },
+    options.beside,
+  );
   const lock = join(goald.home, ".goald", "lock.db");
   const holdFrom = (request: number): void => {
     heldFrom = request;

@@ -20,7 +20,6 @@ const all = [...traces, ...chats];
 
 describe("among the ten recalls of a question is its evidence", () => {
   it.each([
-    ["traces and chats", all, 250],
     ["traces alone", traces, 200],
     ["chats alone", chats, 50],
   ])(

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { holdHostLock, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { rounds } from "../helpers/rounds.ts";
 
 const PROGRAM = fileURLToPath(new URL("./lock-process.ts", import.meta.url));
 const CONTENDERS = 6;
-const ROUNDS = 6;
 const info = { pid: process.pid, version: "1.2.3", startedAt: "2026-11-20T10:00:00.000Z", socket: "daemon.sock" };
 
 describe("the host lock", () => {
@@ -88,7 +88,7 @@ describe("the host lock", () => {
     let holder = await startContender();
     expect(await contend(holder)).toBe("won");
     let others = await Promise.all(Array.from({ length: CONTENDERS }, startContender));
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds(3); round++) {
       const gone = once(holder, "close");
       children.delete(holder);
       holder.kill("SIGKILL");
