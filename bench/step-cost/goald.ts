@@ -1,6 +1,6 @@
 /**
  * goald.ts -- the child of the bench that is goald: the real loop on a real home, put together as the command line
- * does it, log file and redaction included, with the memory setting of src/goald.js.
+ * does it, log file and redaction included, with the settings of src/goald.js for V8.
  */
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -12,7 +12,7 @@ import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { composeAgent, openHost } from "../../src/main.ts";
 import { readJob, startMeter } from "./meter.ts";
 
-setFlagsFromString("--semi-space-growth-factor=1");
+for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);
 const { steps, baseUrl, folder } = readJob();
 const meter = startMeter(steps);
 const home = await findHome({

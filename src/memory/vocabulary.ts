@@ -78,7 +78,8 @@ export class Vocabulary {
   findAll(forms: readonly string[]): Int32Array {
     const known = this.#foundTerms.get(forms);
     if (known && (known.isWhole || known.size === this.size)) return known.terms;
-    const terms = Int32Array.from(forms, (form) => this.find(form));
+    const terms = new Int32Array(forms.length);
+    for (let at = 0; at < forms.length; at++) terms[at] = this.find(forms[at] as string);
     this.#foundTerms.set(forms, { terms, isWhole: !terms.includes(UNKNOWN), size: this.size });
     return terms;
   }
