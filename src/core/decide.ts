@@ -12,7 +12,15 @@ import type { NewEvent, Observation, PauseCode, WaitFor } from "./event.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
-import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, type Phase } from "./state.ts";
+import {
+  type AgentState,
+  activeFrame,
+  INTERRUPTED,
+  type OpenCall,
+  openCommand,
+  openQuestion,
+  type Phase,
+} from "./state.ts";
 import type { Text } from "./text.ts";
 
 export type Move =
@@ -96,8 +104,8 @@ function think(state: AgentState, rules: Rules, now: Date): Move {
 }
 
 function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Date): Move {
-  const open = state.open[callId];
-  if (open?.kind !== "model") return lostCall(callId);
+  const open = openQuestion(state, callId);
+  if (!open) return lostCall(callId);
   return isCutOff(open, rules) ? askAgain(state, callId, rules, now) : stillUnderWay(callId);
 }
 
@@ -227,10 +235,7 @@ const stillUnderWay = (callId: string): Move =>
 /** Compared as times: `until` may come from a command. */
 const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
 
-const attemptOf = (state: AgentState, callId: string): number => {
-  const open = state.open[callId];
-  return open?.kind === "model" ? open.attempt : 0;
-};
+const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;
 
 const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
 const record = (...events: NewEvent[]): Move => ({ kind: "record", events });

@@ -1,19 +1,16 @@
 /** evolve-question.ts -- the fold of a question to the model: asked, failed, asked again, answered. */
 import type { EventOf } from "./event.ts";
-import { type At, closeCall, inPhase, withMessage } from "./fold.ts";
+import { type At, closeCall, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged } from "./limits.ts";
 import { spend } from "./spending.ts";
-import type { AgentState, OpenCall } from "./state.ts";
+import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
   const settled = settle(state, callId, true);
-  const call: OpenCall = { kind: "model", step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
+  const call: OpenCall = { kind: "model", callId, step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
   const tainted = state.tainted || event.tainted === true;
-  return inPhase({ ...settled, step, tainted, open: { ...settled.open, [callId]: call } }, event, {
-    kind: "asking",
-    callId,
-  });
+  return inPhase(putCall({ ...settled, step, tainted }, call), event, { kind: "asking", callId });
 }
 
 export function modelFailed(
@@ -21,8 +18,7 @@ export function modelFailed(
   event: EventOf<"model-failed"> & At & { readonly at: string },
 ): AgentState {
   const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
-  const open = state.open[callId];
-  const model = open?.kind === "model" ? open.model : "";
+  const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
   const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
   // What has not worked for so long has not worked now.
@@ -47,25 +43,24 @@ export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]):
 });
 
 /** The step's question is asked no more, answered or not. */
-export function closeQuestion(state: AgentState, step: number): AgentState {
-  const others = Object.entries(state.open).filter(([, open]) => open.kind !== "model" || open.step !== step);
-  return { ...state, open: Object.fromEntries(others) };
-}
+export const closeQuestion = (state: AgentState, step: number): AgentState => ({
+  ...state,
+  open: state.open.filter((call) => call.kind !== "model" || call.step !== step),
+});
 
 /** What was reserved for an attempt without a reply is lost, or free again; the call stays open for the next attempt. */
 function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
-  const call = state.open[callId];
-  if (call?.kind !== "model") return state;
+  const call = openQuestion(state, callId);
+  if (!call) return state;
   const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
   const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
   const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
-  return { ...state, lost: { tokens, usd }, open: { ...state.open, [callId]: settled } };
+  return putCall({ ...state, lost: { tokens, usd } }, settled);
 }
 
 export function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
   const { callId, text, finishReason, usage, step, costUsd } = event;
-  const open = state.open[callId];
-  const { model, mode } = open?.kind === "model" ? open : ASKED_UNKNOWN;
+  const { model, mode } = openQuestion(state, callId) ?? ASKED_UNKNOWN;
   const fallback = model === state.fallback?.model ? state.fallback : null;
   const paid = spend(answeredBy(state, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
   const replied = closeCall(paid, callId);

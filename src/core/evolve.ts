@@ -7,7 +7,7 @@
 import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
 import { agentEnded, agentReported, agentStarted, agentTold, bornOf, taskReceived, withMade } from "./evolve-family.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
-import { type At, closeCall, inPhase, thinking, withMessage } from "./fold.ts";
+import { type At, closeCall, inPhase, putCall, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
@@ -41,12 +41,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-requested": {
       const { step, call, thought, callId } = event;
       const requested = inPhase(state, event, { kind: "judging", callId });
-      return {
-        ...requested,
-        badReplies: 0,
-        repetition: countRequest(state.repetition, event),
-        open: { ...state.open, [callId]: { kind: "command", step, call, thought } },
-      };
+      const counted = { ...requested, badReplies: 0, repetition: countRequest(state.repetition, event) };
+      return putCall(counted, { kind: "command", callId, step, call, thought });
     }
     case "approval-asked":
       return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });
@@ -154,7 +150,7 @@ function commandStarted(
   const intent = { attempt, epoch, at, effect, annotations, prepared, ...(reserved ? { reserved } : {}) };
   const started: OpenCall = { ...open, intent };
   const executing = inPhase(loseReserved(state, event.callId), event, { kind: "executing", callId: event.callId });
-  return { ...executing, open: { ...state.open, [event.callId]: started } };
+  return putCall(executing, started);
 }
 
 function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
@@ -162,7 +158,7 @@ function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-int
   const open = openCommand(state, callId);
   if (!open?.intent) return counted;
   const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
-  return { ...counted, open: { ...state.open, [callId]: seen } };
+  return putCall(counted, seen);
 }
 
 /** Counted anew; and a server that is out of order is tried at once. */

@@ -1,13 +1,27 @@
 /** fold.ts -- the small steps that every fold of an event is made of. Pure. */
-import { type AgentState, type Frame, longestWindow, type Message, type Phase, SHORT_TERM_MESSAGES } from "./state.ts";
+import {
+  type AgentState,
+  type Frame,
+  longestWindow,
+  type Message,
+  type OpenCall,
+  type Phase,
+  SHORT_TERM_MESSAGES,
+} from "./state.ts";
 
 /** Where an event stands. */
 export type At = { readonly seq: number; readonly frame: number };
 
-export function closeCall(state: AgentState, callId: string): AgentState {
-  const { [callId]: _closed, ...open } = state.open;
-  return { ...state, open };
+/** In the place of the one that is open under its id, or behind the others. */
+export function putCall<S extends AgentState>(state: S, call: OpenCall): S {
+  const place = state.open.findIndex(({ callId }) => callId === call.callId);
+  return { ...state, open: place < 0 ? [...state.open, call] : state.open.with(place, call) };
 }
+
+export const closeCall = (state: AgentState, callId: string): AgentState => ({
+  ...state,
+  open: state.open.filter((call) => call.callId !== callId),
+});
 
 export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inPhase(withMessage(state, at, message), at, { kind: "thinking" });

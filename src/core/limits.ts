@@ -39,7 +39,7 @@ export function spentOf(state: AgentState): Spending {
   const steps = state.step + others.steps;
   let tokens = state.usage.inputTokens + state.usage.outputTokens + state.lost.tokens + others.tokens;
   let usd = state.costUsd + state.lost.usd + others.usd;
-  for (const open of Object.values(state.open)) {
+  for (const open of state.open) {
     const reserved =
       open.kind === "model" ? { tokens: open.reservedTokens, usd: open.reservedUsd } : open.intent?.reserved;
     tokens += reserved?.tokens ?? 0;

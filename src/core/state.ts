@@ -18,7 +18,7 @@ import type { Origin, Reach, Spending } from "./family-event.ts";
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
-export const STATE_VERSION = 5;
+export const STATE_VERSION = 6;
 
 /** How many messages the prompt carries; what is older lives in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -75,6 +75,7 @@ export interface Frame {
 export type OpenCall =
   | {
       readonly kind: "model";
+      readonly callId: string;
       readonly step: number;
       readonly attempt: number;
       readonly epoch: number;
@@ -86,6 +87,7 @@ export type OpenCall =
     }
   | {
       readonly kind: "command";
+      readonly callId: string;
       readonly step: number;
       readonly call: CommandCall;
       readonly thought: string;
@@ -141,7 +143,8 @@ export interface AgentState {
   /** Number of model calls begun so far, repeated attempts not counted. */
   readonly step: number;
   readonly frames: readonly [Frame, ...Frame[]];
-  readonly open: Readonly<Record<string, OpenCall>>;
+  /** A list, and no record by id: with ever new names V8 would make a class of objects for each. */
+  readonly open: readonly OpenCall[];
   readonly paused: { readonly code: PauseCode; readonly reason: string } | null;
   /** Commands that a person approved ahead with `y -N`; over as soon as they say something, or the agent stops. */
   readonly grantedApprovals: number;
@@ -195,7 +198,7 @@ export const initialState: AgentState = {
   turn: 1,
   step: 0,
   frames: [{ id: 0, phase: { kind: "thinking" }, window: [] }],
-  open: {},
+  open: [],
   paused: null,
   grantedApprovals: 0,
   tainted: false,
@@ -219,11 +222,12 @@ export const initialState: AgentState = {
 /** The frame that moves next: the innermost one. */
 export const activeFrame = (state: AgentState): Frame => state.frames.at(-1) ?? state.frames[0];
 
-/** The open call of that id, which must be a command's. */
-export function openCommand(state: AgentState, callId: string): Extract<OpenCall, { kind: "command" }> | undefined {
-  const call = state.open[callId];
-  return call?.kind === "command" ? call : undefined;
-}
+const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, callId: string) =>
+  open.find((call): call is Extract<OpenCall, { kind: K }> => call.callId === callId && call.kind === kind);
+
+/** The open call of that id, when it is one of these. */
+export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
+export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
 
 /** What it has asked a person and waits to hear; undefined when it has asked nothing. */
 export function questionOf(state: AgentState): string | undefined {

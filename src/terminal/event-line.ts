@@ -10,9 +10,9 @@ import type { AgentState } from "#core/state.ts";
 export type EventLine = RecordedEvent & { readonly call?: CommandCall };
 
 /** Remembers the calls of the events that it has seen; `begun`: those that are open where it starts to read a log. */
-export function createEventLines(begun: AgentState["open"] = {}): (event: RecordedEvent) => EventLine {
+export function createEventLines(begun: AgentState["open"] = []): (event: RecordedEvent) => EventLine {
   const calls = new Map<string, CommandCall>();
-  for (const [callId, open] of Object.entries(begun)) if (open.kind === "command") calls.set(callId, open.call);
+  for (const open of begun) if (open.kind === "command") calls.set(open.callId, open.call);
   return (event) => {
     if (!("callId" in event)) return event;
     if (event.type === "command-requested") calls.set(event.callId, event.call);

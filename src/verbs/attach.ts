@@ -28,7 +28,7 @@ export async function attachVerb(name: string, options: AttachOptions): Promise<
     const agent = { id: row.id, workspace: folderOf(house, row) };
     talk.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
     if (talk.interactive && !isOver(state)) talk.say("Ctrl-C leaves it to itself: it goes on.");
-    const screen = await openScreen(house, {});
+    const screen = await openScreen(house, []);
     if (since === undefined) await showLastStep(row.id, head, house, screen.show);
     else await showFrom(row.id, since, head, house, screen.show);
     if (isOver(state)) return sayResult(agent, state, house);

@@ -56,7 +56,7 @@ export async function createThere(
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return waitForEnd(view, house, client, known);
   talk.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
-  return followOnScreen(view, house, client, known, await openScreen(house, {}));
+  return followOnScreen(view, house, client, known, await openScreen(house, []));
 }
 
 /** The same for one that is there. */

@@ -96,6 +96,6 @@ describe("a process that dies while a command runs", () => {
 
   it("is counted for a call that is not known any more, and changes nothing else", () => {
     const { deaths, open } = stateOf(interrupted(2));
-    expect({ deaths, open }).toEqual({ deaths: 1, open: {} });
+    expect({ deaths, open }).toEqual({ deaths: 1, open: [] });
   });
 });

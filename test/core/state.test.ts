@@ -107,7 +107,7 @@ describe("evolve", () => {
 
   it("ignores a start of a call that is not open", () => {
     const state = replay(log(created(), started()));
-    expect(state.open).toEqual({});
+    expect(state.open).toEqual([]);
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
