@@ -20,6 +20,7 @@ import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
+import { selectEvents } from "./tail.ts";
 
 /** Returns the id of the agent that this key made, now or before. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;
@@ -95,7 +96,7 @@ function forkQueries(database: DatabaseSync) {
     next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
     events: prepare<{ seq: number; data: string }>(
       database,
-      "SELECT seq, data FROM event WHERE agent_no = ? AND seq <= ? ORDER BY seq",
+      `${selectEvents(database, "seq, data", "agent_no = ?1 AND seq <= ?2")} ORDER BY seq`,
     ),
     insert: prepare(
       database,

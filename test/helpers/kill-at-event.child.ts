@@ -11,6 +11,8 @@ const { KILL_AT_EVENT = "", COMMIT_LOG } = process.env;
 const [agentNo, seq, when] = KILL_AT_EVENT.split(":");
 /** Of the transaction that is open: numbers of agents, and of the newest event of each. */
 const written = new Map<number, number>();
+/** Of each agent, the newest event that is committed: it is written again when it goes from the agent's row to the table. */
+const committed = new Map<number, number>();
 let isMeant = false;
 
 function commit<T>(act: () => T): T {
@@ -19,11 +21,13 @@ function commit<T>(act: () => T): T {
   if (isMeant && when === "after") die();
   const line = [...written].map(([no, last]) => `${no}:${last}`).join(" ");
   if (COMMIT_LOG !== undefined && line !== "") appendFileSync(COMMIT_LOG, `${line}\n`);
+  for (const [no, last] of written) committed.set(no, last);
   written.clear();
   return result;
 }
 
 function note(no: unknown, number: unknown): void {
+  if (Number(number) <= (committed.get(Number(no)) ?? 0)) return;
   written.set(Number(no), Number(number));
   isMeant ||= Number(no) === Number(agentNo) && Number(number) === Number(seq) && KILL_AT_EVENT !== "";
 }
@@ -43,9 +47,13 @@ DatabaseSync.prototype.prepare = function (sql, ...options): StatementSync {
   const statement = prepare.call(this, sql, ...options);
   const run = statement.run.bind(statement) as (...values: SQLInputValue[]) => ReturnType<StatementSync["run"]>;
   if (isCommit(sql)) return Object.assign(statement, { run: () => commit(() => run()) });
-  if (!/^\s*INSERT INTO event \(/i.test(sql)) return statement;
+  const isInsert = /^\s*INSERT INTO event \(/i.test(sql);
+  // The newest events of an agent are in its own row.
+  const isTail = /^\s*UPDATE agent SET .*\btail = \?/i.test(sql);
+  if (!isInsert && !isTail) return statement;
   const noting = (...values: SQLInputValue[]): ReturnType<StatementSync["run"]> => {
-    note(values[0], values[1]);
+    if (isInsert) note(values[0], values[1]);
+    else for (const [number] of JSON.parse(String(values[3] ?? "[]"))) note(values.at(-1), number);
     return run(...values);
   };
   return Object.assign(statement, { run: noting });
