@@ -56,9 +56,11 @@ function readingQueries(database: DatabaseSync) {
       database,
       "SELECT seq, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ? ORDER BY seq DESC",
     ),
-    inbox: prepare<InboxRecord>(
+    // Each step asks for these two: one statement is one transaction, with its locks. An agent without messages is a row of nulls.
+    inbox: prepare<InboxRecord | { readonly key: null }>(
       database,
-      "SELECT key, at, message FROM inbox WHERE agent_no = ? AND consumed_by IS NULL ORDER BY no",
+      `SELECT key, at, message FROM agent LEFT JOIN inbox ON inbox.agent_no = agent.no AND consumed_by IS NULL
+       WHERE agent.id = ? ORDER BY inbox.no`,
     ),
     blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`),
     memories: prepare<MemoryRecord>(
@@ -69,7 +71,7 @@ function readingQueries(database: DatabaseSync) {
     files: prepare<FileRecord>(database, `${filesAfter(database, `seq, ${FILE_VERSION}`)} LIMIT ${PAGE}`),
     lastFile: prepare<FileVersion>(
       database,
-      `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = ? AND path = ? ORDER BY no DESC LIMIT 1`,
+      `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ? ORDER BY no DESC LIMIT 1`,
     ),
     isHead: prepare<{ readonly seq: number }>(
       database,
@@ -148,9 +150,11 @@ export class SqliteReader implements StoreReader {
   }
 
   async inbox(agent: string): Promise<readonly InboxRow[]> {
-    return guarded(this.path, () =>
-      this.#queries.inbox.all(this.requireAgentNo(agent)).map((record) => toInboxRow(agent, record)),
-    );
+    return guarded(this.path, () => {
+      const records = this.#queries.inbox.all(agent);
+      if (records.length === 0) missing(agent);
+      return records.flatMap((record) => (record.key === null ? [] : [toInboxRow(agent, record)]));
+    });
   }
 
   async blob(sha: string): Promise<Uint8Array | undefined> {
@@ -190,7 +194,8 @@ export class SqliteReader implements StoreReader {
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
     return guarded(this.path, () => {
-      const row = this.#queries.lastFile.get(this.requireAgentNo(agent), path);
+      const row = this.#queries.lastFile.get(agent, path);
+      if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
     });
   }
