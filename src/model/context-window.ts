@@ -15,7 +15,19 @@ export interface ContextWindows {
 /** In tokens, prompt and reply together; `override` is a person's own figure and wins. */
 export function contextWindowOf(model: string, table: ContextWindows, override?: number): number {
   if (override !== undefined) return override;
-  const name = bareName(model);
+  if (newest.model !== model || newest.table !== table)
+    newest = { model, table, tokens: longestPrefixOf(bareName(model), table) };
+  return newest.tokens;
+}
+
+/** Asked for at each step, of one model as a rule. */
+let newest: { readonly model: string; readonly table: ContextWindows | undefined; readonly tokens: number } = {
+  model: "",
+  table: undefined,
+  tokens: 0,
+};
+
+function longestPrefixOf(name: string, table: ContextWindows): number {
   let longest = "";
   let tokens = table.unknownModelTokens;
   for (const [prefix, window] of Object.entries(table.contextTokens)) {

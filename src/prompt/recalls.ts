@@ -44,19 +44,27 @@ interface Row {
 }
 
 /** Most recalls of a step come again at the next one: their rows are kept, the newest of them. */
-const kept = new Map<string, { readonly recall: Recall; readonly row: Row }>();
+const kept = new Map<string, { readonly recall: Recall; readonly age: string; readonly row: Row }>();
 const MAX_KEPT_ROWS = 128;
 
 function wholeRow(recall: Recall, now: Date): Row {
   const known = kept.get(recall.id);
-  const head = headOfRow(recall, now);
-  if (known && shownOf(known.recall) === shownOf(recall) && known.row.head === head) return known.row;
+  const age = ageAt(now, recall.at);
+  if (known && known.age === age && readsTheSame(known.recall, recall)) return known.row;
   const text = textOfRow(recall);
-  const row = rowWith(head, text, text.length);
+  const row = rowWith(headOfRow(recall, age), text, text.length);
   if (kept.size >= MAX_KEPT_ROWS) kept.clear();
-  kept.set(recall.id, { recall, row });
+  kept.set(recall.id, { recall, age, row });
   return row;
 }
+
+/** Of two recalls of one memory. */
+const readsTheSame = (one: Recall, other: Recall): boolean =>
+  shownOf(one) === shownOf(other) &&
+  one.step === other.step &&
+  one.at === other.at &&
+  one.kind === other.kind &&
+  one.trust === other.trust;
 
 function shortRow(row: Row, maxTokens: number): Row {
   if (row.tokens <= maxTokens) return row;
@@ -69,9 +77,9 @@ function rowWith(head: string, text: string, limit: number): Row {
   return { head, text, line, tokens: estimateTokens(line) + 1 };
 }
 
-function headOfRow({ id, step, at, kind, trust }: Recall, now: Date): string {
+function headOfRow({ id, step, at, kind, trust }: Recall, age: string): string {
   const time = nameLine(at, 40).replace(/:\d\d(?:\.\d+)?Z$/, "Z");
-  const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${ageAt(now, at)}`;
+  const when = `${step === null ? "no step" : `step ${step}`} | ${time}, ${age}`;
   return `[${nameLine(id)} | ${when} | ${KINDS[kind]} | ${WHOSE[trust]}]`;
 }
 

@@ -30,6 +30,20 @@ const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.m
 
 /** Throws GOALD_PATH_REFUSED. `folder` is the absolute path of the workspace: names that begin with it are understood. */
 export function normalizePath(path: string, folder: string): string {
+  if (path === newest.path && folder === newest.folder) return newest.normal;
+  const normal = normalize(path, folder);
+  newest = { path, folder, normal };
+  return normal;
+}
+
+/** A command asks for its file several times. */
+let newest: { readonly path: string; readonly folder: string; readonly normal: string } = {
+  path: "",
+  folder: "",
+  normal: "",
+};
+
+function normalize(path: string, folder: string): string {
   refuseStrangeText(path);
   const names: string[] = [];
   for (const name of withoutOwnPrefix(path, folder).split("/")) {
