@@ -29,7 +29,6 @@ interface Writer {
   readonly epoch: number;
   readonly head: number;
   readonly headSha: string;
-  readonly tail: string | null;
   readonly updatedAt: string;
 }
 
@@ -57,9 +56,9 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references, 
       files: inOrder(filesOf(commit, place)),
       consumed: commit.consumed,
     };
-    const { sha, tail } = appendToLog(no, writer, commit, rows);
-    if (commit.wakeAt === undefined) queries.moveHead.run(place.head, sha, place.at, tail, no);
-    else queries.moveHeadAndWake.run(place.head, sha, place.at, tail, wakeTime(commit.wakeAt), no);
+    const headSha = appendToLog(no, writer, commit, rows);
+    if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
+    else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) keepBlob(no, bytes);
     for (const { content, sha256: sha } of commit.files)
@@ -70,10 +69,9 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references, 
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
 
-  function appendToLog(no: number, { head, headSha, tail }: Writer, { events }: Commit, rows: CommitRows) {
-    if (events.length > 0) return log.appendToTail(no, headSha, events, digestOf(rows), tail);
-    const sha = rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
-    return { sha, tail };
+  function appendToLog(no: number, { head, headSha }: Writer, { events }: Commit, rows: CommitRows): string {
+    if (events.length > 0) return log.append(no, headSha, events, digestOf(rows));
+    return rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
   }
 
   function keepBlob(no: number, bytes: Uint8Array): void {
@@ -123,12 +121,12 @@ function writingQueries(database: DatabaseSync) {
   return {
     writer: prepare<Writer>(
       database,
-      "SELECT no, epoch, head, head_sha AS headSha, tail, updated_at AS updatedAt FROM agent WHERE id = ?",
+      "SELECT no, epoch, head, head_sha AS headSha, updated_at AS updatedAt FROM agent WHERE id = ?",
     ),
-    moveHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, tail = ? WHERE no = ?"),
+    moveHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
     moveHeadAndWake: prepare(
       database,
-      "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, tail = ?, wake_at = ? WHERE no = ?",
+      "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
     ),
     recordFile: prepareFileInsert(database),
     keepSnapshot: prepare(

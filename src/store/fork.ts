@@ -20,7 +20,6 @@ import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
-import { selectEvents } from "./tail.ts";
 
 /** Returns the id of the agent that this key made, now or before. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;
@@ -96,7 +95,7 @@ function forkQueries(database: DatabaseSync) {
     next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
     events: prepare<{ seq: number; data: string }>(
       database,
-      `${selectEvents(database, "seq, data", "agent_no = ?1 AND seq <= ?2")} ORDER BY seq`,
+      "SELECT seq, data FROM event WHERE agent_no = ? AND seq <= ? ORDER BY seq",
     ),
     insert: prepare(
       database,

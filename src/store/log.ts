@@ -19,26 +19,17 @@ import { NEXT_AGENT } from "./remove.ts";
 import { isoTime } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug, requireFree } from "./slug.ts";
-import { type EventValues, eventsOfTail, tailOf } from "./tail.ts";
 
 export interface Log {
   /** The id of the agent that this key made, now or before. It wants to run at once. */
   create(spec: AgentSpec, key: string, at: string): string;
   /** `rowsSha`: of the rows that come with the last event. Returns the chain's last link. The caller keeps it in the agent's row. */
   append(agentNo: number, previousSha: string, events: readonly RecordedEvent[], rowsSha: string | null): string;
-  /** The same, where the agent's row may keep them as its tail, and has that which it has now. The caller writes the new one there. */
-  appendToTail(
-    agentNo: number,
-    previousSha: string,
-    events: readonly RecordedEvent[],
-    rowsSha: string | null,
-    tail: string | null,
-  ): { readonly sha: string; readonly tail: string | null };
   /** The link of a commit without events: these messages were consumed after event `seq`. */
   appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
 }
 
-export function openLog(database: DatabaseSync, references: References, maxTailBytes: number): Log {
+export function openLog(database: DatabaseSync, references: References): Log {
   const insertEvent = prepare(
     database,
     "INSERT INTO event (agent_no, seq, data, rows_sha, sha) VALUES (?, ?, ?, ?, ?)",
@@ -78,32 +69,16 @@ export function openLog(database: DatabaseSync, references: References, maxTailB
     events: readonly RecordedEvent[],
     rowsSha: string | null,
   ): string {
-    const linked = link(previousSha, events, rowsSha);
-    insert(agentNo, linked);
-    return linked.at(-1)?.[3] ?? previousSha;
-  }
-
-  function appendToTail(
-    agentNo: number,
-    previousSha: string,
-    events: readonly RecordedEvent[],
-    rowsSha: string | null,
-    tail: string | null,
-  ): ReturnType<Log["appendToTail"]> {
-    const linked = link(previousSha, events, rowsSha);
-    const sha = linked.at(-1)?.[3] ?? previousSha;
-    const newest = [...eventsOfTail(tail), ...linked];
-    const kept = tailOf(newest, maxTailBytes);
-    if (kept === undefined) insert(agentNo, newest);
-    else for (const [, text] of linked) references.note(agentNo, blobsIn(text));
-    return { sha, tail: kept ?? null };
-  }
-
-  function insert(agentNo: number, events: readonly EventValues[]): void {
-    for (const [seq, text, covered, sha] of events) {
-      insertEvent.run(agentNo, seq, text, covered, sha);
+    let sha = previousSha;
+    const last = events.at(-1);
+    for (const event of events) {
+      const text = canonicalJson(event);
+      const covered = event === last ? rowsSha : null;
+      sha = chainLink(sha, text, covered);
+      insertEvent.run(agentNo, event.seq, text, covered, sha);
       references.note(agentNo, blobsIn(text));
     }
+    return sha;
   }
 
   function appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string {
@@ -113,17 +88,7 @@ export function openLog(database: DatabaseSync, references: References, maxTailB
     return sha;
   }
 
-  return { create, append, appendToTail, appendConsumed };
-}
-
-function link(previousSha: string, events: readonly RecordedEvent[], rowsSha: string | null): readonly EventValues[] {
-  let sha = previousSha;
-  return events.map((event, place) => {
-    const text = canonicalJson(event);
-    const covered = place === events.length - 1 ? rowsSha : null;
-    sha = chainLink(sha, text, covered);
-    return [event.seq, text, covered, sha];
-  });
+  return { create, append, appendConsumed };
 }
 
 export function createdEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {

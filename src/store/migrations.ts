@@ -67,8 +67,7 @@ function addReferences(database: DatabaseSync): void {
 
 /** Contents stay where they are, noted for all who refer to them. */
 function renewKeys(database: DatabaseSync): void {
-  database.exec(`ALTER TABLE agent ADD COLUMN tail TEXT;
-    ALTER TABLE blob ADD COLUMN owner_no INTEGER;
+  database.exec(`ALTER TABLE blob ADD COLUMN owner_no INTEGER;
     ${SMALL_BLOB_TABLE}
     INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
       WHERE sha IS NOT NULL ON CONFLICT DO NOTHING;`);

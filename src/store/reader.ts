@@ -35,7 +35,6 @@ import {
   toInboxRow,
   toMemoryRow,
 } from "./rows.ts";
-import { selectEvents } from "./tail.ts";
 import { verifyStore } from "./verify.ts";
 
 /** In rows: some milliseconds even when each is as large as an event can be. */
@@ -50,7 +49,7 @@ function readingQueries(database: DatabaseSync) {
     agentNo: prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
     events: prepare<EventRecord>(
       database,
-      `${selectEvents(database, "seq, data, sha", "agent_no = ?1 AND seq > ?2")} ORDER BY seq LIMIT 0 + ?3`,
+      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
     ),
     snapshots: prepare<SnapshotRecord>(
       database,
@@ -75,7 +74,7 @@ function readingQueries(database: DatabaseSync) {
     ),
     isHead: prepare<{ readonly seq: number }>(
       database,
-      `${selectEvents(database, "seq", "agent_no = ?1 AND seq = ?2 AND sha = ?3")}
+      `SELECT seq FROM event WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3
        UNION ALL SELECT seq FROM eventless WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3`,
     ),
   };

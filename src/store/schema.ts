@@ -1,7 +1,7 @@
 /**
  * schema.ts -- the tables, and which versions of goald may read and write them.
  *
- * Truth: agent (with its newest events, see tail.ts), event, eventless, inbox, memory, curation, file_version, blob, timer; a snapshot only spares refolding, and
+ * Truth: agent, event, eventless, inbox, memory, curation, file_version, blob, timer; a snapshot only spares refolding, and
  * `reference` says again which blobs an agent's events and messages name.
  * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
  * older goald read what a newer one wrote, as long as the newer one says that it can.
@@ -34,8 +34,7 @@ CREATE TABLE agent (
   head_sha   TEXT NOT NULL,                 -- its link in the chain
   epoch      INTEGER NOT NULL DEFAULT 0,
   seal       TEXT NOT NULL,                 -- hash of what changes with a claim only, see seal.ts
-  wake_at    TEXT,                          -- not indexed: it changes with every commit, and agents are few
-  tail       TEXT                           -- the newest events, see tail.ts
+  wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
 ) STRICT;
 
 CREATE TABLE event (

@@ -18,7 +18,6 @@ import { prepare } from "./connection.ts";
 import type { EventRecord } from "./rows.ts";
 import { isFolderOf, sealOf } from "./seal.ts";
 import { folderOf } from "./slug.ts";
-import { selectEvents } from "./tail.ts";
 import { type Facts, type RowsOf, readFacts, rowsOf } from "./verify-facts.ts";
 import { checkMemories } from "./verify-memories.ts";
 
@@ -35,8 +34,8 @@ export async function checkAgent(database: DatabaseSync, agentNo: number, findin
   const facts = readFacts(database, agentNo, findings.problems);
   const read = prepare<EventRecord & { readonly rowsSha: string | null }>(
     database,
-    `${selectEvents(database, "seq, data, rows_sha AS rowsSha, sha", "agent_no = ?1 AND seq > ?2 AND seq <= ?3")}
-     ORDER BY seq LIMIT ${PAGE}`,
+    `SELECT seq, data, rows_sha AS rowsSha, sha FROM event
+     WHERE agent_no = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${PAGE}`,
   );
   const log = new LogCheck(facts, rowsOf(database, facts), findings);
   const { head } = facts.agent;

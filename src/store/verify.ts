@@ -18,7 +18,6 @@ import { prepare } from "./connection.ts";
 import { hasKeys, isOf } from "./keys.ts";
 import { SHARED_NO } from "./memory-tables.ts";
 import type { AgentRecord } from "./rows.ts";
-import { selectEvents } from "./tail.ts";
 import { checkAgent, type Findings } from "./verify-agent.ts";
 import { checkMemories } from "./verify-memories.ts";
 
@@ -71,7 +70,7 @@ function checkFile(database: DatabaseSync, problems: string[]): void {
 }
 
 /** The shared memory belongs to no agent, and so its table has no reference that SQLite could check. */
-const STRAY_MEMORIES = `SELECT 'memory' AS "table", CAST(rowid AS TEXT) AS strayid FROM memory
+const STRAY_MEMORIES = `SELECT 'memory' AS "table", CAST(rowid AS TEXT) AS rowid FROM memory
   WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent) LIMIT ${MAX_PROBLEMS}`;
 
 interface Reference {
@@ -79,15 +78,16 @@ interface Reference {
   readonly what: string;
 }
 /** Rows that name an event which is not in the log. */
-const strayRows = (database: DatabaseSync): string => `SELECT seq, what FROM (
+const strays = (database: DatabaseSync): string => `SELECT seq, what FROM (
     SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE ${isOf(database, "?1")}
     UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE ${isOf(database, "?1")}
     UNION ALL SELECT agent_no, consumed_by, 'The inbox row ' || key FROM inbox
       WHERE agent_no = ?1 AND consumed_by IS NOT NULL
     UNION ALL SELECT agent_no, seq, 'A snapshot' FROM snapshot WHERE agent_no = ?1
-    UNION ALL ${selectEvents(database, "agent_no, seq, 'An event'", "agent_no = ?1 AND seq > (SELECT head FROM agent WHERE no = ?1)")}
-  ) AS stray
-  WHERE stray.what = 'An event' OR NOT EXISTS (${selectEvents(database, "1", "agent_no = stray.agent_no AND seq = stray.seq")})
+    UNION ALL SELECT agent_no, seq, 'An event' FROM event
+      WHERE agent_no = ?1 AND seq > (SELECT head FROM agent WHERE no = ?1)
+  ) AS row
+  WHERE row.what = 'An event' OR NOT EXISTS (SELECT 1 FROM event WHERE agent_no = row.agent_no AND seq = row.seq)
   LIMIT ${MAX_PROBLEMS}`;
 
 /** See blobs.ts. That a blob is missing is said elsewhere. */
@@ -95,7 +95,7 @@ const IS_NOTED = `(NOT EXISTS (SELECT 1 FROM ${ALL_BLOBS} AS kept WHERE kept.sha
   OR EXISTS (SELECT 1 FROM reference AS noted WHERE noted.sha = version.sha AND noted.agent_no = ?1))`;
 
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
-  for (const { seq, what } of prepare<Reference>(database, strayRows(database)).all(agent.no))
+  for (const { seq, what } of prepare<Reference>(database, strays(database)).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
   const files = prepare<{ sha: string; path: string; isNoted: number }>(
     database,

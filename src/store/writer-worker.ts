@@ -8,7 +8,6 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import { openForWriting } from "./connection.ts";
 import { type Outcome, openGroups } from "./group-commit.ts";
 import { shrink } from "./shrink.ts";
-import { MAX_TAIL_BYTES } from "./tail.ts";
 import { callWrite, openWrites, type WriteArgs, type WriteName } from "./writes.ts";
 
 export interface WorkerOptions {
@@ -39,7 +38,7 @@ serve(parentPort as MessagePort, workerData as WorkerOptions);
 
 function serve(port: MessagePort, { path, busyTimeoutMs }: WorkerOptions): void {
   const database = openForWriting(path, busyTimeoutMs);
-  const writes = openWrites(database, MAX_TAIL_BYTES.ofMany);
+  const writes = openWrites(database);
   const runGroup = openGroups(database, path);
 
   port.on("message", (first: ToWorker) => {

@@ -34,7 +34,6 @@ import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
 import { requireSealed, sealOf } from "./seal.ts";
 import { shrink } from "./shrink.ts";
-import { MAX_TAIL_BYTES } from "./tail.ts";
 
 export type Vectors = Parameters<Store["saveVectors"]>[2];
 
@@ -68,7 +67,7 @@ export interface Writer {
 
 /** Each write is a transaction of its own, made at once in the calling thread. */
 export function openDirectWriter(database: DatabaseSync, path: string): Writer {
-  const writes = openWrites(database, MAX_TAIL_BYTES.ofOne);
+  const writes = openWrites(database);
   const transact = transactions(database);
   return {
     async write(name, ...args) {
@@ -89,10 +88,9 @@ export function callWrite<Name extends WriteName>(
   return write(...args);
 }
 
-/** `maxTailBytes`: of `MAX_TAIL_BYTES`. */
-export function openWrites(database: DatabaseSync, maxTailBytes: number): Writes {
+export function openWrites(database: DatabaseSync): Writes {
   const references = openReferences(database);
-  const log = openLog(database, references, maxTailBytes);
+  const log = openLog(database, references);
   const mailbox = openMailbox(database, references);
   const writeFork = openForks(database, log);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);

@@ -11,8 +11,6 @@ const { KILL_AT_EVENT = "", COMMIT_LOG } = process.env;
 const [agentNo, seq, when] = KILL_AT_EVENT.split(":");
 /** Of the transaction that is open: numbers of agents, and of the newest event of each. */
 const written = new Map<number, number>();
-/** Of each agent, the newest event that is committed: it is written again when it goes from the agent's row to the table. */
-const committed = new Map<number, number>();
 let isMeant = false;
 
 function commit<T>(act: () => T): T {
@@ -21,13 +19,11 @@ function commit<T>(act: () => T): T {
   if (isMeant && when === "after") die();
   const line = [...written].map(([no, last]) => `${no}:${last}`).join(" ");
   if (COMMIT_LOG !== undefined && line !== "") appendFileSync(COMMIT_LOG, `${line}\n`);
-  for (const [no, last] of written) committed.set(no, last);
   written.clear();
   return result;
 }
 
 function note(no: unknown, number: unknown): void {
-  if (Number(number) <= (committed.get(Number(no)) ?? 0)) return;
   written.set(Number(no), Number(number));
   isMeant ||= Number(no) === Number(agentNo) && Number(number) === Number(seq) && KILL_AT_EVENT !== "";
 }
@@ -47,13 +43,9 @@ DatabaseSync.prototype.prepare = function (sql, ...options): StatementSync {
   const statement = prepare.call(this, sql, ...options);
   const run = statement.run.bind(statement) as (...values: SQLInputValue[]) => ReturnType<StatementSync["run"]>;
   if (isCommit(sql)) return Object.assign(statement, { run: () => commit(() => run()) });
-  const isInsert = /^\s*INSERT INTO event \(/i.test(sql);
-  // The newest events of an agent are in its own row.
-  const isTail = /^\s*UPDATE agent SET .*\btail = \?/i.test(sql);
-  if (!isInsert && !isTail) return statement;
+  if (!/^\s*INSERT INTO event \(/i.test(sql)) return statement;
   const noting = (...values: SQLInputValue[]): ReturnType<StatementSync["run"]> => {
-    if (isInsert) note(values[0], values[1]);
-    else for (const [number] of JSON.parse(String(values[3] ?? "[]"))) note(values.at(-1), number);
+    note(values[0], values[1]);
     return run(...values);
   };
   return Object.assign(statement, { run: noting });

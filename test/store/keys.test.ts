@@ -69,33 +69,6 @@ describe("rows that lie by their agent's number", () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  it("keeps the newest short events in the agent's row, and reads all alike wherever they are", async () => {
-    await store.create(SPEC, "k", AT);
-    const lease = await store.claim("foo");
-    const database = new DatabaseSync(path);
-    const read = (sql: string) => database.prepare(sql).get() as Record<string, number>;
-    const places = new Set<string>();
-    for (let seq = 2; seq <= 60; seq++) {
-      const events = stamped(seq, said("ü".repeat(seq % 20 === 0 ? 5_000 : seq * 5)));
-      await store.commit(lease, seq - 1, { ...NOTHING, events });
-      const { inTable = 0 } = read("SELECT count(*) AS inTable FROM event");
-      const { inTail = 0, bytes = 0 } = read(
-        "SELECT coalesce(json_array_length(tail), 0) AS inTail, coalesce(octet_length(tail), 0) AS bytes FROM agent",
-      );
-      expect([inTable + inTail, bytes <= 3_500]).toEqual([seq, true]);
-      places.add(inTail === 0 ? "table" : "row");
-      expect((await store.read("foo", seq - 2, 9)).map((event) => event.seq)).toEqual([seq - 1, seq]);
-      expect((await store.load("foo", 1)).events.map((event) => event.seq)).toHaveLength(seq);
-    }
-    database.close();
-    expect(places).toEqual(new Set(["table", "row"]));
-    for (const head of [40, 59, 60]) {
-      const { id } = await store.fork("foo", { name: `At ${head}`, head, events: [] }, `fork ${head}`);
-      expect(await store.read(id, 0, 99)).toHaveLength(head);
-    }
-    expect((await store.verify()).problems).toEqual([]);
-  });
-
   it("leaves no text of a memory lying where it was before it changed, so that forgetting is for good", async () => {
     await remember(20);
     const put = {
