@@ -30,6 +30,7 @@ interface Reply {
   readonly thoughts: Readonly<Record<string, string>>;
   readonly command: { readonly name: string; readonly args: { readonly file: string; readonly text: string } };
 }
+
 const { steps, baseUrl, folder, systemChars, lastMessageChars, replyFormat } = readJob();
 const meter = startMeter(steps);
 const file = join(folder, "floor.db");

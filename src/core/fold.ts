@@ -13,7 +13,7 @@ import {
 export type At = { readonly seq: number; readonly frame: number };
 
 /** In the place of the one that is open under its id, or behind the others. */
-export function putCall<S extends AgentState>(state: S, call: OpenCall): S {
+export function putCall(state: AgentState, call: OpenCall): AgentState {
   const place = state.open.findIndex(({ callId }) => callId === call.callId);
   return { ...state, open: place < 0 ? [...state.open, call] : state.open.with(place, call) };
 }

@@ -48,6 +48,7 @@ export class LexicalIndex {
   readonly #distances: Int32Array;
   readonly #shares: Float32Array;
   readonly #lent: Float64Array;
+  #nearest = 0;
   /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
   #openness = 1;
   /** Scratch: how often one term stands in each row's window, and in which it does. */
@@ -121,7 +122,7 @@ export class LexicalIndex {
     beside: readonly LexicalIndex[] = [],
   ): Hit[][] {
     const sums = texts.map((_, text) => this.#scores.sumsFor(text, this.#slots));
-    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows) / this.#totalLength);
+    this.#openWindow();
     let visits = texts.length < MANY_TEXTS ? MAX_VISITS : MAX_VISITS_OF_MANY;
     for (const { term, uses } of this.#terms.of(texts)) {
       const rows = Math.min(this.#terms.rowsWith(term), MAX_VISITS_OF_TERM);
@@ -135,6 +136,14 @@ export class LexicalIndex {
     return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && isAllowed(slot)));
   }
 
+  /** How much neighbours lend in this search, and how many of them lend anything worth adding. */
+  #openWindow(): void {
+    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows) / this.#totalLength);
+    for (let near = 0; near < this.#lent.length; near++)
+      this.#lent[near] = this.#openness * (this.#shares[near] as number);
+    this.#nearest = this.#lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
+  }
+
   /** Writes into `#times` how often the term stands in the window of each row; returns how many rows are `#touched`. */
   #spread(term: number): number {
     const postings = this.#terms.postings(term);
@@ -146,8 +155,7 @@ export class LexicalIndex {
     const slots = this.#slots;
     const isOneSpace = this.#spaceNumbers.size === 1;
     const lent = this.#lent;
-    for (let near = 0; near < lent.length; near++) lent[near] = this.#openness * (this.#shares[near] as number);
-    const nearest = lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
+    const nearest = this.#nearest;
     let count = 0;
     for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;

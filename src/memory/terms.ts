@@ -84,9 +84,7 @@ export class Terms {
         else this.#places[term] = found.push({ term, uses: [text, weight] });
       }
     }
-    const ranks = new Float64Array(found.length);
-    for (let at = 0; at < found.length; at++) ranks[at] = this.#rankOf((found[at] as TermUses).term);
-    ranks.sort();
+    const ranks = this.#ranksOf(found.map(({ term }) => term));
     return Array.from(ranks, (rank) => {
       const term = termOf(rank);
       const uses = found[(this.#places[term] as number) - 1] as TermUses;
@@ -109,9 +107,7 @@ export class Terms {
     if (words.length <= MAX_FORMS_COMPARED) count = this.#pickAlike(words, terms, count);
     const { maxTerms } = this.#settings;
     if (count <= maxTerms) return count;
-    const ranks = new Float64Array(count);
-    for (let at = 0; at < count; at++) ranks[at] = this.#rankOf(this.#picked[at] as number);
-    ranks.sort();
+    const ranks = this.#ranksOf(this.#picked.subarray(0, count));
     for (let at = 0; at < count; at++) {
       const term = termOf(ranks[at] as number);
       this.#picked[at] = term;
@@ -138,9 +134,14 @@ export class Terms {
     return count + 1;
   }
 
-  /** Orders terms by how many rows have them, then by their number, without a function to compare them. */
-  #rankOf(term: number): number {
-    return (this.#counts[term] as number) * MAX_TERMS + term;
+  /** Sorted, the fewer rows have a term, the sooner, then by its number: made so that no function has to compare them. */
+  #ranksOf(terms: ArrayLike<number>): Float64Array {
+    const ranks = new Float64Array(terms.length);
+    for (let at = 0; at < terms.length; at++) {
+      const term = terms[at] as number;
+      ranks[at] = (this.#counts[term] as number) * MAX_TERMS + term;
+    }
+    return ranks.sort();
   }
 
   #reserve(terms: number): void {

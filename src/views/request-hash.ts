@@ -10,7 +10,9 @@ export function hashRequest(model: string, messages: readonly PromptMessage[]): 
 const known = new WeakMap<PromptMessage, string>();
 
 function jsonOf(message: PromptMessage): string {
-  const json = known.get(message) ?? JSON.stringify(message);
+  const found = known.get(message);
+  if (found !== undefined) return found;
+  const json = JSON.stringify(message);
   known.set(message, json);
   return json;
 }
