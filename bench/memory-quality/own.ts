@@ -78,7 +78,7 @@ export const wordsAlone = (name = "goald, words alone", settings: LexicalSetting
     for (const [place, { text, ns }] of docs.entries()) index.add(place, wordsOf(text), ns);
     return {
       find: async (texts, count) => {
-        const [hits = []] = index.search([[...new Set(wordsOf(texts.join("\n")))]], count);
+        const hits = index.search([[...new Set(wordsOf(texts.join("\n")))]], count)(0);
         return hits.map(({ slot }) => slot);
       },
     };

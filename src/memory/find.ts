@@ -20,7 +20,7 @@ export interface AgentMemory {
 }
 
 /** Hits of one text and candidates in all: at first, and where those are full of near-duplicates. */
-const NEAR = { perText: 30, inAll: 50 };
+const NEAR = { perText: 30, inAll: 30 };
 const FAR = { perText: 100, inAll: 150 };
 /** How far down a ranking the places go on to differ. */
 const PLACE_OFFSET = 60;
@@ -56,12 +56,12 @@ export async function findRecalls(
   const { rows } = own;
   for (const { perText, inAll } of [NEAR, FAR]) {
     const reach = Math.max(perText, 2 * count);
-    let hits = standingOut(
-      inEach(readers, parts, (reader) => searchWords(reader, parts, reach)),
-      parts,
-    );
+    const most = Math.max(inAll, 2 * count);
+    const wordHits = inEach(readers, (reader) => searchWords(reader, parts, reach));
+    // Places are those among all; where nothing more is looked for, the first are enough.
+    let hits = standingOut(wordHits, parts, withVectors || perText === FAR.perText ? undefined : most);
     if (withVectors) hits = byPlaces(hits, standingOut(await searchVectors(readers, parts, reach), parts));
-    const candidates = candidatesOf(readers, hits.slice(0, Math.max(inAll, 2 * count)));
+    const candidates = candidatesOf(readers, hits.slice(0, most));
     const choice = choose(candidates, count, rows.lastStep, { pinned });
     if (choice.distinct === count) return choice.recalls;
     if (hits.length >= reach && perText !== FAR.perText) continue;
@@ -139,30 +139,28 @@ async function searchVectors(
   readers: readonly Reader[],
   parts: readonly QueryPart[],
   reach: number,
-): Promise<readonly (readonly Hit[])[]> {
+): Promise<(part: number) => readonly Hit[]> {
   const found = new Map<Reader, readonly (readonly Hit[])[]>();
   for (const reader of readers) {
     const hits: (readonly Hit[])[] = [];
     for (const { text } of parts) hits.push(await reader.vectors.nearest(text, reach, reader.excluded));
     found.set(reader, hits);
   }
-  return inEach(readers, parts, (reader) => found.get(reader) ?? []);
+  return inEach(readers, (reader) => (part) => found.get(reader)?.[part] ?? []);
 }
 
-/** For each text the hits in all memories, best first, slots numbered through. */
+/** What gives the hits of one text in all memories, best first, slots numbered through. */
 function inEach(
   readers: readonly Reader[],
-  parts: readonly QueryPart[],
-  search: (reader: Reader) => readonly (readonly Hit[])[],
-): readonly (readonly Hit[])[] {
+  search: (reader: Reader) => (part: number) => readonly Hit[],
+): (part: number) => readonly Hit[] {
   const [only] = readers;
   if (readers.length === 1 && only) return search(only);
-  const found = readers.map((reader) => ({ hits: search(reader), first: reader.first }));
-  return parts.map((_, part) =>
+  const found = readers.map((reader) => ({ hitsOf: search(reader), first: reader.first }));
+  return (part) =>
     found
-      .flatMap(({ hits, first }) => hits[part]?.map(({ slot, score }) => ({ slot: first + slot, score })) ?? [])
-      .sort((a, b) => b.score - a.score || a.slot - b.slot),
-  );
+      .flatMap(({ hitsOf, first }) => hitsOf(part).map(({ slot, score }) => ({ slot: first + slot, score })))
+      .sort((a, b) => b.score - a.score || a.slot - b.slot);
 }
 
 /**

@@ -11,7 +11,7 @@
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import type { Hit } from "./merge.ts";
 import { grown } from "./number-lists.ts";
-import { Scores, type Sums } from "./sums.ts";
+import { Sums } from "./sums.ts";
 import { Terms } from "./terms.ts";
 import { hasDigit } from "./word-set.ts";
 
@@ -30,6 +30,18 @@ const LEAST_SHARE = 0.12;
 const TIMES_BITS = 6;
 const MAX_TIMES = (1 << TIMES_BITS) - 1;
 const MAX_SLOTS = 2 ** (32 - TIMES_BITS);
+
+/** Where in the scratch arrays stands what the rows around a term gain by it; `to` is 0 until a text asks for it. */
+interface Gains {
+  readonly term: number;
+  from: number;
+  to: number;
+}
+/** Of a text in a term. */
+interface Share {
+  readonly gains: Gains;
+  readonly weight: number;
+}
 
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
@@ -51,11 +63,12 @@ export class LexicalIndex {
   #nearest = 0;
   /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
   #openness = 1;
-  /** Scratch: how often one term stands in each row's window, and in which it does. */
+  /** Scratch of a search: how often one term stands in each row's window; and for one term after the other, in which it does and what they gain. */
   #times = new Float64Array(256);
   #touched = new Uint32Array(256);
   #gains = new Float64Array(256);
-  readonly #scores = new Scores();
+  #used = 0;
+  readonly #sums = new Sums();
 
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
@@ -112,28 +125,43 @@ export class LexicalIndex {
   }
 
   /**
-   * For each text its best `reach` rows, best first, the newer first of equals; none that shares no word or is not allowed.
-   * What it costs is bounded: the rarest words are searched for first, the commonest as far as that goes.
+   * Answers what gives the hits of one text: its best `reach` rows, best first, the newer first of equals; none that shares no
+   * word, none of the `barred`. Good until the next search; a text that is not asked for costs little.
+   * What all cost is bounded: the rarest words are searched for first, the commonest as far as that goes.
    */
   search(
     texts: readonly (readonly string[])[],
     reach: number,
-    isAllowed: (slot: number) => boolean = () => true,
+    barred: Iterable<number> = [],
     beside: readonly LexicalIndex[] = [],
-  ): Hit[][] {
-    const sums = texts.map((_, text) => this.#scores.sumsFor(text, this.#slots));
+  ): (text: number) => Hit[] {
     this.#openWindow();
+    this.#sums.reserve(this.#slots);
+    this.#used = 0;
+    const shares: Share[][] = texts.map(() => []);
     let visits = texts.length < MANY_TEXTS ? MAX_VISITS : MAX_VISITS_OF_MANY;
     for (const { term, uses } of this.#terms.of(texts)) {
       const rows = Math.min(this.#terms.rowsWith(term), MAX_VISITS_OF_TERM);
       if (visits < rows) break;
       visits -= rows;
-      const touched = this.#spread(term);
-      const gains = this.#saturate(touched, this.#worthOf(term, beside) * (this.#settings.saturation + 1));
+      const gains: Gains = { term, from: 0, to: 0 };
       for (let use = 0; use < uses.length; use += 2)
-        (sums[uses[use] as number] as Sums).addAll(this.#touched, gains, touched, uses[use + 1] as number);
+        (shares[uses[use] as number] as Share[]).push({ gains, weight: uses[use + 1] as number });
     }
-    return sums.map((sum) => sum.best(reach, (slot) => this.#live[slot] === 1 && isAllowed(slot)));
+    return (text) => {
+      for (const { gains, weight } of shares[text] as Share[]) {
+        if (gains.to === 0) this.#gather(gains, beside);
+        this.#sums.addAll(this.#touched, this.#gains, gains.from, gains.to, weight);
+      }
+      return this.#sums.best(reach, barred);
+    };
+  }
+
+  #gather(gains: Gains, beside: readonly LexicalIndex[]): void {
+    gains.from = this.#used;
+    gains.to = this.#spread(gains.term, gains.from);
+    this.#saturate(gains.from, gains.to, this.#worthOf(gains.term, beside) * (this.#settings.saturation + 1));
+    this.#used = gains.to;
   }
 
   /** How much neighbours lend in this search, and how many of them lend anything worth adding. */
@@ -144,9 +172,10 @@ export class LexicalIndex {
     this.#nearest = this.#lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
   }
 
-  /** Writes into `#times` how often the term stands in the window of each row; returns how many rows are `#touched`. */
-  #spread(term: number): number {
+  /** Writes into `#times` how often the term stands in the window of each row; these are `#touched` from `from` to what is returned. */
+  #spread(term: number, from: number): number {
     const postings = this.#terms.postings(term);
+    this.#reserveTouched(from + Math.min(postings.length, MAX_VISITS_OF_TERM) * (1 + this.#nearest));
     const times = this.#times;
     const touched = this.#touched;
     const spaces = this.#spaces;
@@ -156,29 +185,29 @@ export class LexicalIndex {
     const isOneSpace = this.#spaceNumbers.size === 1;
     const lent = this.#lent;
     const nearest = this.#nearest;
-    let count = 0;
+    let to = from;
     for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;
       const slot = posting >>> TIMES_BITS;
       if (live[slot] === 0) continue;
       const own = posting & MAX_TIMES;
       const before = times[slot] as number;
-      if (before === 0) touched[count++] = slot;
+      if (before === 0) touched[to++] = slot;
       times[slot] = before + own;
       for (let near = 0; near < nearest; near++) {
         const reader = slot - (distances[near] as number);
-        if (reader < 0 || reader >= slots) continue;
+        if (reader < 0 || reader >= slots || live[reader] === 0) continue;
         if (!isOneSpace && spaces[reader] !== spaces[slot]) continue;
         const had = times[reader] as number;
-        if (had === 0) touched[count++] = reader;
+        if (had === 0) touched[to++] = reader;
         times[reader] = had + own * (lent[near] as number);
       }
     }
-    return count;
+    return to;
   }
 
-  /** What each of the touched rows gains by a term of this worth, in their order; `#times` is all 0 again. */
-  #saturate(touched: number, worth: number): Float64Array {
+  /** What each of these touched rows gains by a term of this worth, into `#gains`; `#times` is all 0 again. */
+  #saturate(from: number, to: number, worth: number): void {
     const { saturation, lengthShare } = this.#settings;
     const rows = this.#touched;
     const times = this.#times;
@@ -188,14 +217,13 @@ export class LexicalIndex {
     const lent = this.#openness;
     const least = saturation * (1 - lengthShare);
     const perWord = (saturation * lengthShare * this.#rows) / (this.#totalLength + lent * this.#totalLent);
-    for (let at = 0; at < touched; at++) {
+    for (let at = from; at < to; at++) {
       const slot = rows[at] as number;
       const count = times[slot] as number;
       const length = (lengths[slot] as number) + lent * (lentLengths[slot] as number);
       times[slot] = 0;
       gains[at] = (worth * count) / (count + least + perWord * length);
     }
-    return gains;
   }
 
   /** The rarer, the more, here and in the indexes `beside`. */
@@ -234,7 +262,11 @@ export class LexicalIndex {
     this.#lentLengths = grown(this.#lentLengths, slots);
     this.#live = grown(this.#live, slots);
     this.#times = grown(this.#times, slots);
-    this.#touched = grown(this.#touched, slots);
-    this.#gains = grown(this.#gains, slots);
+  }
+
+  #reserveTouched(count: number): void {
+    if (count <= this.#touched.length) return;
+    this.#touched = grown(this.#touched, count);
+    this.#gains = grown(this.#gains, count);
   }
 }

@@ -19,27 +19,41 @@ const LEAST_SPAN = 0.05;
  * farthest of its hits, times the text's weight. Scores themselves do not compare between
  * texts: a report is rather near to a hundred other reports, a question is a little near to its answer alone.
  * Best first, the newer row first of equals.
+ *
+ * With `enough` only so many. No row stands out by more than its text weighs: once so many do by more than the texts
+ * that are left weigh, those are not asked for their hits (the stopping rule of Fagin's threshold algorithm, 2001).
  */
-export function standingOut(hitsOfParts: readonly (readonly Hit[])[], parts: readonly QueryPart[]): readonly Hit[] {
+export function standingOut(
+  hitsOf: (part: number) => readonly Hit[],
+  parts: readonly QueryPart[],
+  enough = Number.POSITIVE_INFINITY,
+): readonly Hit[] {
   const slots: number[] = [];
-  const places = new Map<number, number>();
   // Side by side, since a map of fractions is slow.
-  const scores = new Float64Array(hitsOfParts.reduce((sum, hits) => sum + hits.length, 0));
-  for (const [position, hits] of hitsOfParts.entries()) {
+  const scores: number[] = [];
+  const places = new Map<number, number>();
+  const heaviestFirst = parts.map(({ weight }, part) => ({ weight, part })).sort((a, b) => b.weight - a.weight);
+  for (const { weight, part } of heaviestFirst) {
+    if (slots.length >= enough && countAbove(scores, weight) >= enough) break;
+    const hits = hitsOf(part);
     const [best, last] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
-    const span = Math.max(LEAST_SPAN, best - last + PLAIN_SHARE * best);
-    const weight = (parts[position] as QueryPart).weight / span;
+    const share = weight / Math.max(LEAST_SPAN, best - last + PLAIN_SHARE * best);
     for (const { slot, score } of hits) {
-      const standing = weight * (score - last + PLAIN_SHARE * score);
-      const place = places.get(slot) ?? slots.length;
-      if (place === slots.length) {
-        places.set(slot, place);
-        slots.push(slot);
-        scores[place] = standing;
+      const standing = share * (score - last + PLAIN_SHARE * score);
+      const place = places.get(slot);
+      if (place === undefined) {
+        places.set(slot, slots.push(slot) - 1);
+        scores.push(standing);
       } else if (standing > (scores[place] as number)) scores[place] = standing;
     }
   }
-  const ranking = new BestOf(slots.length);
+  const ranking = new BestOf(Math.min(enough, slots.length));
   for (let place = 0; place < slots.length; place++) ranking.offer(scores[place] as number, slots[place] as number);
   return ranking.take();
+}
+
+function countAbove(scores: readonly number[], limit: number): number {
+  let count = 0;
+  for (let place = 0; place < scores.length; place++) if ((scores[place] as number) > limit) count++;
+  return count;
 }

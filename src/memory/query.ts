@@ -44,7 +44,10 @@ type Words = Pick<QueryPart, "words" | "numbers">;
 function knownWordsOf(text: string): Words {
   const known = wordsOfText.get(text);
   if (known) return known;
-  if (wordsOfText.size >= MAX_KNOWN_TEXTS) wordsOfText.clear();
+  for (const [oldest] of wordsOfText) {
+    if (wordsOfText.size < MAX_KNOWN_TEXTS) break;
+    wordsOfText.delete(oldest);
+  }
   const words = [...new Set(wordsOf(text))];
   const made = { words, numbers: new Set(numbersOf(words)) };
   wordsOfText.set(text, made);

@@ -70,11 +70,11 @@ export class Terms {
     for (const term of this.enter(words).keys()) this.#counts[term] = (this.#counts[term] as number) - 1;
   }
 
-  /** Which terms are searched for, the rarest first. Each text has each of its words once. */
+  /** Which terms are searched for, the rarest first: for each text those that say most. Each text has each of its words once. */
   of(texts: readonly (readonly string[])[]): readonly TermUses[] {
     const found: TermUses[] = [];
     for (let text = 0; text < texts.length; text++) {
-      const count = this.#pickRarest(texts[text] as readonly string[]);
+      const count = this.#pickAll(texts[text] as readonly string[]);
       for (let at = 0; at < count; at++) {
         const term = this.#picked[at] as number;
         const weight = this.#weights[term] as number;
@@ -84,36 +84,29 @@ export class Terms {
         else this.#places[term] = found.push({ term, uses: [text, weight] });
       }
     }
-    const ranks = this.#ranksOf(found.map(({ term }) => term));
-    return Array.from(ranks, (rank) => {
+    const left = texts.map(() => this.#settings.maxTerms);
+    const rarestFirst: TermUses[] = [];
+    for (const rank of this.#ranksOf(found)) {
       const term = termOf(rank);
-      const uses = found[(this.#places[term] as number) - 1] as TermUses;
+      const one = found[(this.#places[term] as number) - 1] as TermUses;
       this.#places[term] = 0;
-      return uses;
-    });
+      if (keepUses(one.uses, left)) rarestFirst.push(one);
+    }
+    return rarestFirst;
   }
 
   /**
-   * The terms of a text that say most; for a short text also those that are only spelled like its words. Returns how
-   * many were `#picked`; each has its weight in `#weights`, all others have 0 there.
+   * The terms of a text; for a short text also those that are only spelled like its words. Returns how many were `#picked`;
+   * each has its weight in `#weights`, all others have 0 there.
    */
-  #pickRarest(words: readonly string[]): number {
+  #pickAll(words: readonly string[]): number {
     const terms = this.#vocabulary.findAll(words);
     let count = 0;
     for (let at = 0; at < terms.length; at++) {
       const term = terms[at] as number;
       if (term >= 0 && (this.#counts[term] as number) > 0) count = this.#pick(term, 1, count);
     }
-    if (words.length <= MAX_FORMS_COMPARED) count = this.#pickAlike(words, terms, count);
-    const { maxTerms } = this.#settings;
-    if (count <= maxTerms) return count;
-    const ranks = this.#ranksOf(this.#picked.subarray(0, count));
-    for (let at = 0; at < count; at++) {
-      const term = termOf(ranks[at] as number);
-      this.#picked[at] = term;
-      if (at >= maxTerms) this.#weights[term] = 0;
-    }
-    return maxTerms;
+    return words.length <= MAX_FORMS_COMPARED ? this.#pickAlike(words, terms, count) : count;
   }
 
   #pickAlike(words: readonly string[], terms: Int32Array, picked: number): number {
@@ -135,10 +128,10 @@ export class Terms {
   }
 
   /** Sorted, the fewer rows have a term, the sooner, then by its number: made so that no function has to compare them. */
-  #ranksOf(terms: ArrayLike<number>): Float64Array {
-    const ranks = new Float64Array(terms.length);
-    for (let at = 0; at < terms.length; at++) {
-      const term = terms[at] as number;
+  #ranksOf(found: readonly TermUses[]): Float64Array {
+    const ranks = new Float64Array(found.length);
+    for (let at = 0; at < found.length; at++) {
+      const { term } = found[at] as TermUses;
       ranks[at] = (this.#counts[term] as number) * MAX_TERMS + term;
     }
     return ranks.sort();
@@ -150,6 +143,20 @@ export class Terms {
     this.#weights = grown(this.#weights, terms);
     this.#places = grown(this.#places, terms);
   }
+}
+
+/** Leaves the uses of texts that have terms `left` to search by, and takes one from each; whether any is left. */
+function keepUses(uses: number[], left: number[]): boolean {
+  let kept = 0;
+  for (let use = 0; use < uses.length; use += 2) {
+    const text = uses[use] as number;
+    if (left[text] === 0) continue;
+    left[text] = (left[text] as number) - 1;
+    uses[kept++] = text;
+    uses[kept++] = uses[use + 1] as number;
+  }
+  uses.length = kept;
+  return kept > 0;
 }
 
 const termOf = (rank: number): number => rank - Math.floor(rank / MAX_TERMS) * MAX_TERMS;

@@ -58,26 +58,27 @@ export class Voices {
   }
 
   /**
-   * For each text its best `reach` voices as rows, best first; none that shares no word, no row that is `excluded`. How rare
-   * a word is, those `beside` have a say in: their hits are to be compared with these.
+   * Answers what gives the hits of one text: its best `reach` voices as rows, best first; none that shares no word, no row that
+   * is `excluded`. Good until the next search. How rare a word is, those `beside` have a say in: their hits are to be compared with these.
    */
   search(
     parts: readonly QueryPart[],
     reach: number,
     excluded: ReadonlySet<number>,
     beside: readonly Voices[] = [],
-  ): readonly (readonly Hit[])[] {
-    const isAllowed = (voice: number) => this.#rowOf(voice, NO_NUMBERS, excluded) !== NO_ROW;
-    const hits = this.#lexical.search(
+  ): (part: number) => readonly Hit[] {
+    const barred = [...excluded].flatMap((slot) => this.#voiceOfSlot[slot] ?? []);
+    const hitsOf = this.#lexical.search(
       parts.map(({ words }) => words),
       reach,
-      isAllowed,
+      barred.filter((voice) => this.#rowOf(voice, NO_NUMBERS, excluded) === NO_ROW),
       beside.map((voices) => voices.#lexical),
     );
-    return hits.map((found, part) => {
+    return (part) => {
       const { numbers } = parts[part] as QueryPart;
-      return found.map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
-    });
+      const rows = hitsOf(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
+      return rows.filter(({ slot }) => slot !== NO_ROW);
+    };
   }
 
   /** The row that shares most numbers, the newest of those. */

@@ -9,7 +9,7 @@ import { hashOf, stemOf } from "#util/words.ts";
 export interface WordSet {
   /** Hashes of the stemmed words without their digits, ascending, each once. */
   readonly hashes: Uint32Array;
-  readonly sketch: Uint32Array;
+  readonly sketch: Int32Array;
   /** How many bits of it are set. */
   readonly sketchBits: number;
   /** Hashes of the words with digits, whole. */
@@ -21,7 +21,7 @@ const SKETCH_CELLS = 16;
 /** `words` as `wordsOf` gives them. */
 export function wordSetOf(words: readonly string[]): WordSet {
   const hashes = new Set<number>();
-  const sketch = new Uint32Array(SKETCH_CELLS);
+  const sketch = new Int32Array(SKETCH_CELLS);
   for (const word of words) {
     const hash = letterHashOf(word);
     if (hash === NO_LETTERS) continue;

@@ -86,7 +86,7 @@ describe("a near-duplicate", () => {
 
   const setOf = (numbers: readonly number[]): WordSet => ({
     hashes: Uint32Array.from(numbers).sort(),
-    sketch: new Uint32Array(16),
+    sketch: new Int32Array(16),
     sketchBits: 0,
     numbers: new Uint32Array(),
   });
