@@ -8,10 +8,10 @@ const MAX_FORMS_COMPARED = 32;
 /** Of an index, and of its rows: two such numbers fit into one that is exact. */
 const MAX_TERMS = 2 ** 26;
 
-/** A term that is searched for; `uses` is text, weight, text, weight. */
-export interface TermUses {
+/** Of a text. */
+export interface WeightedTerm {
   readonly term: number;
-  readonly uses: number[];
+  readonly weight: number;
 }
 
 export class Terms {
@@ -21,9 +21,8 @@ export class Terms {
   readonly #postings = new NumberLists();
   /** By term: rows that have it and were not withdrawn. */
   #counts = new Uint32Array(256);
-  /** Scratch of a search, all 0 between two: by term its weight in one text, and its place among those found, from 1. */
+  /** Scratch: by term its weight in the text that is looked at; all 0 between two. */
   #weights = new Float64Array(256);
-  #places = new Uint32Array(256);
   #picked = new Uint32Array(64);
 
   constructor(settings: LexicalSettings) {
@@ -70,29 +69,23 @@ export class Terms {
     for (const term of this.enter(words).keys()) this.#counts[term] = (this.#counts[term] as number) - 1;
   }
 
-  /** Which terms are searched for, the rarest first: for each text those that say most. Each text has each of its words once. */
-  of(texts: readonly (readonly string[])[]): readonly TermUses[] {
-    const found: TermUses[] = [];
-    for (let text = 0; text < texts.length; text++) {
-      const count = this.#pickAll(texts[text] as readonly string[]);
-      for (let at = 0; at < count; at++) {
-        const term = this.#picked[at] as number;
-        const weight = this.#weights[term] as number;
-        this.#weights[term] = 0;
-        const place = this.#places[term] as number;
-        if (place > 0) (found[place - 1] as TermUses).uses.push(text, weight);
-        else this.#places[term] = found.push({ term, uses: [text, weight] });
-      }
+  /** Which terms a text is searched by, the rarest first: those that say most. It has each of its words once. */
+  of(words: readonly string[]): readonly WeightedTerm[] {
+    const count = this.#pickAll(words);
+    const ranks = new Float64Array(count);
+    for (let at = 0; at < count; at++) {
+      const term = this.#picked[at] as number;
+      ranks[at] = (this.#counts[term] as number) * MAX_TERMS + term;
     }
-    const left = texts.map(() => this.#settings.maxTerms);
-    const rarestFirst: TermUses[] = [];
-    for (const rank of this.#ranksOf(found)) {
-      const term = termOf(rank);
-      const one = found[(this.#places[term] as number) - 1] as TermUses;
-      this.#places[term] = 0;
-      if (keepUses(one.uses, left)) rarestFirst.push(one);
+    // Made so that no function has to compare them.
+    ranks.sort();
+    const rarest: WeightedTerm[] = [];
+    for (let at = 0; at < count; at++) {
+      const term = termOf(ranks[at] as number);
+      if (at < this.#settings.maxTerms) rarest.push({ term, weight: this.#weights[term] as number });
+      this.#weights[term] = 0;
     }
-    return rarestFirst;
+    return rarest;
   }
 
   /**
@@ -127,36 +120,11 @@ export class Terms {
     return count + 1;
   }
 
-  /** Sorted, the fewer rows have a term, the sooner, then by its number: made so that no function has to compare them. */
-  #ranksOf(found: readonly TermUses[]): Float64Array {
-    const ranks = new Float64Array(found.length);
-    for (let at = 0; at < found.length; at++) {
-      const { term } = found[at] as TermUses;
-      ranks[at] = (this.#counts[term] as number) * MAX_TERMS + term;
-    }
-    return ranks.sort();
-  }
-
   #reserve(terms: number): void {
     if (terms <= this.#counts.length) return;
     this.#counts = grown(this.#counts, terms);
     this.#weights = grown(this.#weights, terms);
-    this.#places = grown(this.#places, terms);
   }
-}
-
-/** Leaves the uses of texts that have terms `left` to search by, and takes one from each; whether any is left. */
-function keepUses(uses: number[], left: number[]): boolean {
-  let kept = 0;
-  for (let use = 0; use < uses.length; use += 2) {
-    const text = uses[use] as number;
-    if (left[text] === 0) continue;
-    left[text] = (left[text] as number) - 1;
-    uses[kept++] = text;
-    uses[kept++] = uses[use + 1] as number;
-  }
-  uses.length = kept;
-  return kept > 0;
 }
 
 const termOf = (rank: number): number => rank - Math.floor(rank / MAX_TERMS) * MAX_TERMS;
