@@ -11,8 +11,9 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { readCount } from "./arguments/read-count.ts";
 
-const ROUNDS = Number(process.argv[2] ?? 10);
+const ROUNDS = readCount(0, "the rounds", 10);
 const SETTLE_MS = 5_000;
 const GOALD = join(import.meta.dirname, "../src/goald.js");
 

@@ -13,10 +13,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { readCount } from "./arguments/read-count.ts";
 import type { Job, Report, Side } from "./group-commit/measure.ts";
 
 const AGENTS = [1, 10, 50, 200];
-const ROUNDS = Number(process.argv[2] ?? 1);
+const ROUNDS = readCount(0, "the rounds", 1);
 const DISKS = ["this disk", "a disk of 4 ms"] as const;
 
 interface Run extends Report {

@@ -13,9 +13,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectHost } from "#client/client.ts";
+import { readCount } from "./arguments/read-count.ts";
 
-const AGENTS = Number(process.argv[2] ?? 200);
-const STEPS = Number(process.argv[3] ?? 10);
+const AGENTS = readCount(0, "the agents", 200);
+const STEPS = readCount(1, "the steps", 10);
 const LATENCY_MS = 50;
 const CONCURRENCY = 200;
 

@@ -16,9 +16,10 @@ import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { readPrices } from "#model/prices.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { makeLoop } from "../test/helpers/loop.ts";
+import { readCount } from "./arguments/read-count.ts";
 import { type Row, showTable } from "./prompt-cache/table.ts";
 
-const STEPS = Number(process.argv[2] ?? 30);
+const STEPS = readCount(0, "the steps", 30);
 const MODELS = ["gpt-5", "gpt-4.1", "gpt-4o"] as const;
 /** Characters of a reply's thoughts, of which AutoGPT's have about 300 tokens. */
 const THOUGHT_CHARS = 900;

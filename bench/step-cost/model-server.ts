@@ -10,6 +10,7 @@ import type { AddressInfo } from "node:net";
 
 /** What the server saw of one run. */
 export interface Seen {
+  readonly run: string;
   requests: number;
   /** Milliseconds since 1970. */
   firstAt: number;
@@ -36,6 +37,7 @@ const runs = new Map<string, Seen>();
 const server = createServer((incoming, outgoing) => {
   const run = incoming.url?.split("/")[1] ?? "";
   const seen = runs.get(run) ?? {
+    run,
     requests: 0,
     firstAt: Date.now(),
     systemChars: 0,
