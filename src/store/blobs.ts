@@ -6,6 +6,7 @@
  * one without an owner is noted for all.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { hasKeys } from "./keys.ts";
 import type { References } from "./references.ts";
@@ -24,7 +25,10 @@ export const ALL_BLOBS = `(${BLOB_TABLES.map((table) => `SELECT sha, bytes, owne
 export const blobTable = (database: DatabaseSync): string => (hasKeys(database) ? ALL_BLOBS : "blob");
 
 export interface Blobs {
-  keep(agentNo: number, sha: string, bytes: Uint8Array): void;
+  /** Of a version of a file, whose row names it. */
+  keepContent(agentNo: number, sha: string, bytes: Uint8Array): void;
+  /** Of a long text: noted for its owner too, because no row may name it. */
+  keepText(agentNo: number, bytes: Uint8Array): void;
 }
 
 export function openBlobs(database: DatabaseSync, references: References): Blobs {
@@ -38,11 +42,19 @@ export function openBlobs(database: DatabaseSync, references: References): Blobs
     "INSERT INTO blob (sha, bytes, owner_no) VALUES (?, ?, ?) ON CONFLICT (sha) DO NOTHING",
   );
   const isOwner = prepare(database, `SELECT 1 FROM ${ALL_BLOBS} WHERE sha = ? AND owner_no = ?`);
+  /** Returns whether nobody had it. */
+  function insert(agentNo: number, sha: string, bytes: Uint8Array): boolean {
+    const keep = bytes.length <= MAX_SMALL_BYTES ? keepSmall : keepLarge;
+    return keep.run(sha, bytes, agentNo) === 1;
+  }
   return {
-    keep(agentNo, sha, bytes) {
-      const insert = bytes.length <= MAX_SMALL_BYTES ? keepSmall : keepLarge;
-      if (insert.run(sha, bytes, agentNo) === 0 && isOwner.get(sha, agentNo) === undefined)
-        references.note(agentNo, [sha]);
+    keepContent(agentNo, sha, bytes) {
+      if (!insert(agentNo, sha, bytes) && isOwner.get(sha, agentNo) === undefined) references.note(agentNo, [sha]);
+    },
+    keepText(agentNo, bytes) {
+      const sha = sha256(bytes);
+      insert(agentNo, sha, bytes);
+      references.note(agentNo, [sha]);
     },
   };
 }

@@ -17,7 +17,6 @@ import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
 import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert } from "./memory-rows.ts";
-import type { References } from "./references.ts";
 import { isoTime } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -37,11 +36,10 @@ export type WriteCommit = (lease: Lease, expectedHead: number, commit: Commit) =
 interface Parts {
   readonly log: Log;
   readonly mailbox: Mailbox;
-  readonly references: References;
   readonly blobs: Blobs;
 }
 
-export function openCommits(database: DatabaseSync, { log, mailbox, references, blobs }: Parts): WriteCommit {
+export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Parts): WriteCommit {
   const queries = writingQueries(database);
   const remember = openMemoryInsert(database);
 
@@ -60,9 +58,9 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references, 
     if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
     else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
     mailbox.consume(no, commit.consumed, place.head);
-    for (const bytes of commit.blobs) keepBlob(no, bytes);
+    for (const bytes of commit.blobs) blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)
-      if (content !== null && sha !== null) blobs.keep(no, sha, content);
+      if (content !== null && sha !== null) blobs.keepContent(no, sha, content);
     for (const values of rows.files) queries.recordFile.run(no, ...values);
     for (const memory of memories) remember(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
@@ -72,12 +70,6 @@ export function openCommits(database: DatabaseSync, { log, mailbox, references, 
   function appendToLog(no: number, { head, headSha }: Writer, { events }: Commit, rows: CommitRows): string {
     if (events.length > 0) return log.append(no, headSha, events, digestOf(rows));
     return rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
-  }
-
-  function keepBlob(no: number, bytes: Uint8Array): void {
-    const sha = sha256(bytes);
-    blobs.keep(no, sha, bytes);
-    references.note(no, [sha]);
   }
 
   function applyStaged(no: number, agent: string, write: StagedWrite, at: string): void {

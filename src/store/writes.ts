@@ -120,7 +120,7 @@ export function openWrites(database: DatabaseSync): Writes {
     },
 
     fireTimers: mailbox.fireTimers,
-    commit: openCommits(database, { log, mailbox, references, blobs: openBlobs(database, references) }),
+    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, references) }),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
