@@ -11,7 +11,7 @@
  */
 import type { Recall } from "#core/ports.ts";
 import type { Remembered } from "./rows.ts";
-import { likenessOf, roughLikeness } from "./word-set.ts";
+import { roughLikeness, sharesAtLeast } from "./word-set.ts";
 
 export interface Candidate {
   readonly row: Remembered;
@@ -124,7 +124,7 @@ function compare(next: Scored, chosen: readonly Scored[]): Scored | undefined {
   for (; next.compared < chosen.length; next.compared++) {
     const other = chosen[next.compared] as Scored;
     const likeness = roughLikeness(next.row.words, other.row.words);
-    if (likeness >= WORTH_COMPARING && likenessOf(next.row.words, other.row.words) >= NEAR_DUPLICATE) return other;
+    if (likeness >= WORTH_COMPARING && sharesAtLeast(NEAR_DUPLICATE, next.row.words, other.row.words)) return other;
     next.likeness = Math.max(next.likeness, likeness);
   }
   return undefined;

@@ -49,19 +49,21 @@ export function keyOf({ hashes }: WordSet): number {
   return (low >>> 0) * 2 ** 21 + (high >>> 11);
 }
 
-/** Shared words over all words: 1 for the same words, of two rows without any, too. */
-export function likenessOf({ hashes: a }: WordSet, { hashes: b }: WordSet): number {
-  if (a.length + b.length === 0) return 1;
-  let shared = 0;
+/** Whether shared words over all words are `share` at least; two rows without any share all. Ends as soon as too many stand alone. */
+export function sharesAtLeast(share: number, { hashes: a }: WordSet, { hashes: b }: WordSet): boolean {
+  const both = a.length + b.length;
+  // A hair more, since whole numbers are compared with it.
+  const mostAlone = (both * (1 - share)) / (1 + share) + 1e-9;
+  let alone = 0;
   let left = 0;
   let right = 0;
   while (left < a.length && right < b.length) {
     const difference = (a[left] as number) - (b[right] as number);
-    if (difference === 0) shared++;
+    if (difference !== 0 && ++alone > mostAlone) return false;
     if (difference <= 0) left++;
     if (difference >= 0) right++;
   }
-  return shared / (a.length + b.length - shared);
+  return alone + (a.length - left) + (b.length - right) <= mostAlone;
 }
 
 /** About the same by the sketches; for long rows too high by as much as chance would have them share. */
