@@ -118,15 +118,17 @@ interface Found extends Pick<MemoryRow, "change" | "forgotten" | "text" | "trust
   readonly isOld: number;
   readonly supersededBy: string | null;
 }
+type Keyed = Pick<Found, "name" | "forgotten" | "supersededBy"> & { readonly no: number };
 
 function changeQueries(database: DatabaseSync) {
   const columns = `name, change, trust, text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld`;
   return {
     row: openMemoryByName<Found>(database, columns),
-    keyed: prepare<Found>(
+    keyed: prepare<Keyed>(
       database,
-      // "+": else the rows are searched in that order, all of them
-      `SELECT ${columns} FROM memory WHERE agent_no = ? AND key = ? ORDER BY +no DESC`,
+      // The index has a key's rows in that order: without it all rows might be searched.
+      `SELECT no, name, forgotten, superseded_by AS supersededBy FROM memory INDEXED BY memory_key
+       WHERE agent_no = ? AND key = ? AND no < ? ORDER BY no DESC LIMIT 1`,
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
@@ -149,10 +151,7 @@ function openChanges(
   const insert = openMemoryInsert(database);
 
   function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
-    const known =
-      memory.key === undefined
-        ? undefined
-        : queries.keyed.all(agentNo, memory.key).find((row) => isKnown(agentNo, row));
+    const known = memory.key === undefined ? undefined : newestKnown(agentNo, memory.key);
     if (known) return { op: "known", id: known.name };
     const content = contentOf(memory, namespace);
     if (content.supersedes !== null) requireLive(agentNo, content.supersedes, namespace);
@@ -163,8 +162,15 @@ function openChanges(
     return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
   }
 
+  /** Row by row: nearly always the first one counts. */
+  function newestKnown(agentNo: number, key: string): Keyed | undefined {
+    let row = queries.keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
+    while (row && !isKnown(agentNo, row)) row = queries.keyed.get(agentNo, key, row.no);
+    return row;
+  }
+
   /** Alive, or gone because a person would have it so. */
-  function isKnown(agentNo: number, { forgotten, supersededBy }: Found): boolean {
+  function isKnown(agentNo: number, { forgotten, supersededBy }: Keyed): boolean {
     if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
     return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
   }

@@ -133,6 +133,14 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await texts()).toEqual(["memory 2", "memory 3", "better"]);
     });
 
+    it("still knows a key by a row that a person forgot when its source has dropped a newer one", async () => {
+      await curate(chunk("one"));
+      await curate(forget("foo/+1", "source"), chunk("one"));
+      await curate(forget("foo/+1"), forget("foo/+2", "source"));
+      expect(await curate(chunk("one"))).toEqual([{ id: "foo/+1", isNew: false }]);
+      expect(await texts()).toEqual(["memory 2", "memory 3"]);
+    });
+
     it.each<[why: string, change: MemoryChange]>([
       ["what is not there", { op: "pin", id: "foo/9" }],
       ["another's", { op: "pin", id: "bar/2" }],
