@@ -8,6 +8,7 @@
  *
  * Slots are numbered from 0 without gaps. A removed row is found no more and counts for no statistic; its postings stay.
  */
+import { IndexedRows } from "./indexed-rows.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import type { Hit } from "./merge.ts";
 import { grown } from "./number-lists.ts";
@@ -40,16 +41,7 @@ interface Gains {
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
   readonly #terms: Terms;
-  /** By slot: its namespace, how many words of its own and of its neighbours, whether it is there. */
-  #spaces = new Uint16Array(256);
-  #lengths = new Float32Array(256);
-  #lentLengths = new Float64Array(256);
-  #live = new Uint8Array(256);
-  readonly #spaceNumbers = new Map<string, number>();
-  #slots = 0;
-  #rows = 0;
-  #totalLength = 0;
-  #totalLent = 0;
+  readonly #rows: IndexedRows;
   /** The window, those that lend most first. */
   readonly #distances: Int32Array;
   readonly #shares: Float32Array;
@@ -67,6 +59,7 @@ export class LexicalIndex {
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
     this.#terms = new Terms(settings);
+    this.#rows = new IndexedRows(settings.window);
     const nearest = settings.window.toSorted(([, a], [, b]) => b - a);
     this.#distances = Int32Array.from(nearest, ([distance]) => distance);
     this.#shares = Float32Array.from(nearest, ([, share]) => share);
@@ -75,46 +68,33 @@ export class LexicalIndex {
 
   /** Rows that can be found. */
   get size(): number {
-    return this.#rows;
+    return this.#rows.size;
   }
 
   /** `slot` is the number of rows ever added; `words` as `wordsOf` gives them. */
   add(slot: number, words: readonly string[], namespace: string): void {
-    if (slot !== this.#slots || slot >= MAX_SLOTS)
-      throw new RangeError(`Expected the slot ${this.#slots} of at most ${MAX_SLOTS}, got ${slot}.`);
-    this.#slots++;
-    this.#rows++;
-    this.#reserve(this.#slots);
-    this.#spaces[slot] = this.#spaceNumber(namespace);
-    this.#live[slot] = 1;
+    if (slot !== this.#rows.slots || slot >= MAX_SLOTS)
+      throw new RangeError(`Expected the slot ${this.#rows.slots} of at most ${MAX_SLOTS}, got ${slot}.`);
     let length = 0;
     for (const [term, times] of this.#terms.enter(words)) {
       length += times;
       this.#terms.post(term, (slot << TIMES_BITS) | Math.min(times, MAX_TIMES));
     }
-    this.#lengths[slot] = length;
-    this.#totalLength += length;
-    for (const [distance, share] of this.#settings.window) {
-      this.#lend(slot + distance, slot, share);
-      this.#lend(slot, slot - distance, share);
-    }
+    this.#rows.add(length, namespace);
+    if (this.#times.length < this.#rows.slots) this.#times = grown(this.#times, this.#rows.slots);
   }
 
   /** A row that says the same as this one with other numbers: it is found by those, too. */
   addNumbers(slot: number, words: readonly string[]): void {
-    if (this.#live[slot] !== 1) return;
+    if (this.#rows.live[slot] !== 1) return;
     for (const term of this.#terms.enter(words.filter(hasDigit)).keys())
       this.#terms.post(term, (slot << TIMES_BITS) | 1);
   }
 
   /** `words` are those that it was added with. */
   remove(slot: number, words: readonly string[]): void {
-    if (this.#live[slot] !== 1) return;
-    this.#totalLength -= this.#lengths[slot] as number;
-    this.#totalLent -= this.#lentLengths[slot] as number;
-    this.#live[slot] = 0;
-    this.#rows--;
-    for (const [distance, share] of this.#settings.window) this.#lend(slot, slot - distance, -share);
+    if (this.#rows.live[slot] !== 1) return;
+    this.#rows.remove(slot);
     this.#terms.withdraw(words);
   }
 
@@ -130,7 +110,7 @@ export class LexicalIndex {
     beside: readonly LexicalIndex[] = [],
   ): (text: number) => Hit[] {
     this.#openWindow();
-    this.#sums.reserve(this.#slots);
+    this.#sums.reserve(this.#rows.slots);
     this.#used = 0;
     const gathered = new Map<number, Gains>();
     const mostVisits = texts.length < MANY_TEXTS ? MAX_VISITS : MAX_VISITS_OF_MANY;
@@ -157,7 +137,7 @@ export class LexicalIndex {
 
   /** How much neighbours lend in this search, and how many of them lend anything worth adding. */
   #openWindow(): void {
-    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows) / this.#totalLength);
+    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows.size) / this.#rows.totalLength);
     for (let near = 0; near < this.#lent.length; near++)
       this.#lent[near] = this.#openness * (this.#shares[near] as number);
     this.#nearest = this.#lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
@@ -169,11 +149,8 @@ export class LexicalIndex {
     this.#reserveTouched(from + Math.min(postings.length, MAX_VISITS_OF_TERM) * (1 + this.#nearest));
     const times = this.#times;
     const touched = this.#touched;
-    const spaces = this.#spaces;
-    const live = this.#live;
+    const { spaces, live, slots, isOneSpace } = this.#rows;
     const distances = this.#distances;
-    const slots = this.#slots;
-    const isOneSpace = this.#spaceNumbers.size === 1;
     const lent = this.#lent;
     const nearest = this.#nearest;
     let to = from;
@@ -200,16 +177,15 @@ export class LexicalIndex {
   /** What each of these touched rows gains by a term of this worth, into `#gains`; `#times` is all 0 again. */
   #saturate(from: number, to: number, worth: number): void {
     const { saturation, lengthShare } = this.#settings;
-    const rows = this.#touched;
+    const { lengths, lentLengths, size, totalLength, totalLent } = this.#rows;
+    const touched = this.#touched;
     const times = this.#times;
     const gains = this.#gains;
-    const lengths = this.#lengths;
-    const lentLengths = this.#lentLengths;
     const lent = this.#openness;
     const least = saturation * (1 - lengthShare);
-    const perWord = (saturation * lengthShare * this.#rows) / (this.#totalLength + lent * this.#totalLent);
+    const perWord = (saturation * lengthShare * size) / (totalLength + lent * totalLent);
     for (let at = from; at < to; at++) {
-      const slot = rows[at] as number;
+      const slot = touched[at] as number;
       const count = times[slot] as number;
       const length = (lengths[slot] as number) + lent * (lentLengths[slot] as number);
       times[slot] = 0;
@@ -219,40 +195,13 @@ export class LexicalIndex {
 
   /** The rarer, the more, here and in the indexes `beside`. */
   #worthOf(term: number, beside: readonly LexicalIndex[]): number {
-    let rows = this.#rows;
+    let rows = this.#rows.size;
     let rowsWith = this.#terms.rowsWith(term);
     for (const other of beside) {
-      rows += other.#rows;
+      rows += other.size;
       rowsWith += other.#terms.rowsWithStem(this.#terms.stemOf(term));
     }
     return Math.log(1 + (rows - rowsWith + 0.5) / (rowsWith + 0.5));
-  }
-
-  /** The window of `reader` takes in `share` of the words of `lender`, when both are there and of one namespace. */
-  #lend(lender: number, reader: number, share: number): void {
-    if (Math.min(lender, reader) < 0 || Math.max(lender, reader) >= this.#slots) return;
-    if (this.#spaces[lender] !== this.#spaces[reader]) return;
-    if (share > 0 && this.#live[lender] !== 1) return;
-    const length = share * (this.#lengths[lender] as number);
-    this.#lentLengths[reader] = (this.#lentLengths[reader] as number) + length;
-    if (this.#live[reader] === 1) this.#totalLent += length;
-  }
-
-  #spaceNumber(namespace: string): number {
-    const known = this.#spaceNumbers.get(namespace);
-    if (known !== undefined) return known;
-    const number = this.#spaceNumbers.size;
-    this.#spaceNumbers.set(namespace, number);
-    return number;
-  }
-
-  #reserve(slots: number): void {
-    if (slots <= this.#live.length) return;
-    this.#spaces = grown(this.#spaces, slots);
-    this.#lengths = grown(this.#lengths, slots);
-    this.#lentLengths = grown(this.#lentLengths, slots);
-    this.#live = grown(this.#live, slots);
-    this.#times = grown(this.#times, slots);
   }
 
   #reserveTouched(count: number): void {
