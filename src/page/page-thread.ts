@@ -1,8 +1,9 @@
 /**
  * page-thread.ts -- the caller's end of the thread that takes pages apart: started on first use, ended when idle.
  *
- * A page that takes too long or too much memory ends the thread and never the host; the next one gets a new thread. The
- * thread is given no environment, so that no key is within reach of what it reads.
+ * A page that takes too long or too much memory ends the thread and never the host; the next one gets a new thread. It
+ * keeps the process alive while a page is being read, and not otherwise. The thread is given no environment, so that no
+ * key is within reach of what it reads.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -46,12 +47,10 @@ export function createPageThread({ memoryMb, idleMs, program = PROGRAM }: PageTh
       name: "goald-page",
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+      // Never shown, and never read either: whoever reads a thread's output keeps the process alive for as long as it runs.
       stdout: true,
       stderr: true,
     });
-    // What a library prints about a page is nobody's business.
-    started.stdout.resume();
-    started.stderr.resume();
     // Something of a page may still fail when nobody waits for it any more: the thread ends then, and nothing else.
     started.on("error", () => undefined);
     started.once("exit", () => {

@@ -9,6 +9,10 @@ import type { Readable } from "./readable.ts";
 
 export type FromPageWorker = { readonly value: Readable } | { readonly problem: string };
 
+// What a library prints about a page is nobody's business, and would be kept for a reader that never comes.
+process.stdout.destroy();
+process.stderr.destroy();
+
 parentPort?.on("message", (reading: Reading) => {
   void answer(reading).then((given) => parentPort?.postMessage(given));
 });

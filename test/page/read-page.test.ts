@@ -248,20 +248,6 @@ describe("a hostile page", () => {
   });
 });
 
-describe("the thread", () => {
-  it("starts with the first page, ends when idle, and starts again", async () => {
-    const brief = createPageReader({ idleMs: 50 });
-    expect(brief.isRunning).toBe(false);
-    await read("<p>one", "text/html", brief);
-    expect(brief.isRunning).toBe(true);
-    await delay(400);
-    expect(brief.isRunning).toBe(false);
-    expect((await read("<p>two", "text/html", brief)).text).toBe("two");
-    await brief.close();
-    await expect(read("<p>three", "text/html", brief)).rejects.toMatchObject({ code: "GOALD_WEB" });
-  });
-});
-
 describe("the negative control", () => {
   it("is a page with boilerplate, which all of its text would show", async () => {
     const { readPlainHtml } = await import("#page/plain-html.ts");
