@@ -5,6 +5,9 @@
  * says two things is not run. Thoughts are exempt, since nothing acts on them. Expects
  * text that JSON.parse accepts; one pass, and each value is compared as a value.
  */
+import { endOfString, QUOTE } from "./json.ts";
+
+const COLON = 58;
 
 interface Level {
   /** Raw value text by key; null for a list. */
@@ -24,7 +27,7 @@ function membersIn(json: string): number {
   let members = 0;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(json, at) - 1;
+    if (code === QUOTE) at = endOfString(json, at);
     else if (code === COLON) members++;
   }
   return members;
@@ -43,8 +46,8 @@ function firstConflict(json: string): string | null {
     const level = levels.at(-1);
     if (char === '"') {
       const end = endOfString(json, at);
-      if (level?.values && level.key === null) level.key = JSON.parse(json.slice(at, end));
-      at = end - 1;
+      if (level?.values && level.key === null) level.key = JSON.parse(json.slice(at, end + 1));
+      at = end;
     } else if (char === ":" && level) level.valueStart = at + 1;
     else if (char === "{" || char === "[") levels.push(newLevel(char, level));
     else if (char === "," || char === "}" || char === "]") {
@@ -68,21 +71,4 @@ function isConflict(level: Level, json: string, end: number): boolean {
   level.values.set(level.key, value);
   if (earlier === undefined || earlier === value || /^thoughts?$/i.test(level.key)) return false;
   return JSON.stringify(JSON.parse(earlier)) !== JSON.stringify(JSON.parse(value));
-}
-
-const QUOTE = 34;
-const COLON = 58;
-const BACKSLASH = 92;
-
-function endOfString(json: string, start: number): number {
-  let end = json.indexOf('"', start + 1);
-  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
-  return end < 0 ? json.length : end + 1;
-}
-
-/** An odd number of backslashes stands before it. */
-function isEscaped(json: string, at: number): boolean {
-  let from = at;
-  while (json.charCodeAt(from - 1) === BACKSLASH) from--;
-  return (at - from) % 2 === 1;
 }

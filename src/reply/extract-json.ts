@@ -8,7 +8,7 @@
  * forward only: time is linear in the reply.
  */
 
-import { MAX_DEPTH } from "./json.ts";
+import { endOfString, MAX_DEPTH } from "./json.ts";
 
 const MAX_OBJECTS = 50;
 
@@ -64,7 +64,7 @@ function endOfObject(text: string, start: number): ObjectEnd {
   for (let at = start; at < text.length; at++) {
     const char = text[at] as string;
     if (char === '"' || (char === "'" && "{[,:(".includes(last))) {
-      at = endOfString(text, at);
+      at = endOfQuoted(text, at);
       last = char;
       continue;
     }
@@ -82,13 +82,12 @@ function endOfObject(text: string, start: number): ObjectEnd {
   return { end: text.length, closed: false, tooDeep: false };
 }
 
-/** Index of the quote that ends the string, or of the last character when none does. */
-function endOfString(text: string, start: number): number {
-  const quote = text[start];
+/** Index of the quote that ends the string, or the text's length: a single one ends it only where JSON may go on behind it. */
+function endOfQuoted(text: string, start: number): number {
+  if (text[start] === '"') return endOfString(text, start);
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
-    else if (text[at] === quote && (quote === '"' || /^\s{0,24}(?:[,:}\])]|$)/.test(text.slice(at + 1, at + 26))))
-      return at;
+    else if (text[at] === "'" && /^\s{0,24}(?:[,:}\])]|$)/.test(text.slice(at + 1, at + 26))) return at;
   }
   return text.length;
 }

@@ -5,7 +5,7 @@
  * that change things the command's own piece of the reply must therefore be readable by
  * itself; and in a reply that ended too early the arguments must have closed before the end.
  */
-import { parseJson } from "./json.ts";
+import { endOfString, parseJson } from "./json.ts";
 import { mend } from "./mend.ts";
 import { ARGS_KEYS, NAME_KEYS } from "./shape.ts";
 
@@ -35,7 +35,7 @@ export function isCallClosed(written: string): boolean {
     const char = written[at];
     if (char === '"') {
       const end = endOfString(written, at);
-      if (end === -1) return false;
+      if (end === written.length) return false;
       text = written.slice(at + 1, end).toLowerCase();
       if (NAME_KEYS.includes(key)) hasName = true;
       at = end;
@@ -51,13 +51,4 @@ export function isCallClosed(written: string): boolean {
     }
   }
   return false;
-}
-
-/** Index of the closing quote, or -1. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === "\\") at++;
-    else if (text[at] === '"') return at;
-  }
-  return -1;
 }
