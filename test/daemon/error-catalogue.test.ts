@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
 import type { AgentSettings, PauseCode, RecordedEvent } from "#core/event.ts";
+import type { LanguageModel } from "#core/ports.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
@@ -21,25 +22,35 @@ interface Given {
   readonly baseUrl?: (baseUrl: string) => string;
   readonly temperature?: number;
   readonly settings?: Partial<AgentSettings>;
+  /** So many requests at the beginning are waited for less than a second: what falls silent is to be given up soon. */
+  readonly hurried?: number;
 }
 
+const IN_A_HURRY = { timeoutMs: 600, idleTimeoutMs: 150 };
+/** Longer than any answer takes to come, on any machine: nothing fails of time but what is meant to. */
+const PATIENT = { timeoutMs: 60_000, idleTimeoutMs: 60_000 };
+
 /** The real loop and the real client, against a real server; only time is not real. */
-async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature, settings = {} }: Given) {
+async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature, settings = {}, hurried = 0 }: Given) {
   const think = numberedModel(ledger(2));
   let isMended = false;
   const server: OpenAIServer = await startOpenAIServer({
     reply: (request, index) => (isMended ? undefined : fails(request, index)) ?? think(request),
     apiKey: KEY,
   });
-  const model = createOpenAIModel({
+  const common = {
     baseUrl: baseUrl(server.baseUrl),
     apiKey: KEY,
     http: createHttp(),
-    timeoutMs: 600,
-    idleTimeoutMs: 150,
     replySchema: replySchemaOf((await loadRegistry(["commands"])).all),
     ...(temperature === undefined ? {} : { temperature }),
-  });
+  };
+  const patient = createOpenAIModel({ ...common, ...PATIENT });
+  const hasty = createOpenAIModel({ ...common, ...IN_A_HURRY });
+  const model: LanguageModel = {
+    ...patient,
+    complete: (...given) => (server.chats.length < hurried ? hasty : patient).complete(...given),
+  };
   const loop = await makeLoop({
     script: [],
     model,
@@ -86,6 +97,11 @@ const OVERFLOW = error(
   "This model's maximum context length is 4,000 tokens. However, you requested 9000.",
   "context_length_exceeded",
 );
+const SILENCE = ended("silence");
+const PINGS = ended("pings");
+const STALL: Answer = { fault: "stall" };
+const HALF: Answer = { fault: "stall-body" };
+const SILENT: ReadonlySet<Answer> = new Set([SILENCE, PINGS, STALL, HALF]);
 const seconds = (...all: readonly number[]): readonly number[] => all.map((each) => each * 1_000);
 
 /** What passes after `times` failures: what was waited for between the tries, in milliseconds. */
@@ -116,12 +132,15 @@ describe("what passes is waited for, and the work goes on", () => {
     ["a stream cut off", ended("cut"), 2, "incomplete-reply", seconds(1, 2)],
     ["a stream without finish_reason", ended("no-finish"), 2, "incomplete-reply", seconds(1, 2)],
     ["garbage in the stream", ended("garbage"), 2, "broken-reply", seconds(1, 2)],
-    ["a stream that falls silent", ended("silence"), 1, "timeout", seconds(1)],
-    ["pings without data", ended("pings"), 1, "timeout", seconds(1)],
-    ["no answer at all", { fault: "stall" }, 1, "timeout", seconds(1)],
-    ["half a body, then nothing", { fault: "stall-body" }, 1, "timeout", seconds(1)],
+    ["a stream that falls silent", SILENCE, 1, "timeout", seconds(1)],
+    ["pings without data", PINGS, 1, "timeout", seconds(1)],
+    ["no answer at all", STALL, 1, "timeout", seconds(1)],
+    ["half a body, then nothing", HALF, 1, "timeout", seconds(1)],
   ])("%s", async (_title, answer, times, code, slept) => {
-    await using given = await under({ fails: (_request, index) => (index < times ? answer : undefined) });
+    await using given = await under({
+      fails: (_request, index) => (index < times ? answer : undefined),
+      hurried: SILENT.has(answer) ? times : 0,
+    });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);
     expect(await failures(loop)).toEqual(Array(times).fill(code));
