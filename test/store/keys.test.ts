@@ -8,7 +8,7 @@ import type { Store } from "#core/ports.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
-import { fill } from "./tampering.ts";
+import { fill } from "./filled-store.ts";
 
 /** What verify looks for in the whole of the memory: rows of agents that are gone. */
 const OF_NOBODY = "NOT IN (SELECT no FROM agent)";

@@ -1,5 +1,5 @@
 /**
- * test/data/store-version-1.sql is what the goald of schema version 1 wrote when it was given `fill` of tampering.ts, and
+ * test/data/store-version-1.sql is what the goald of schema version 1 wrote when it was given `fill` of filled-store.ts, and
  * store-version-3.sql what that of version 3 did, with vectors in use for foo/3 and vectors to come for foo/3 and foo/6.
  */
 import { spawn } from "node:child_process";

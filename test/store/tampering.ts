@@ -1,53 +1,8 @@
-/** A store with something of everything in it, and the ways to change it that verify must find. */
+/** tampering.ts -- the ways to change a filled store behind goald's back, each of which verify must find. */
 import type { DatabaseSync } from "node:sqlite";
-import { replay } from "#core/evolve.ts";
-import type { Store } from "#core/ports.ts";
-import { STATE_VERSION } from "#core/state.ts";
 import { chainLink, sha256 as storeSha256 } from "#store/chain.ts";
-import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../contracts/store-builders.ts";
-import { AT } from "../helpers/events.ts";
-
-const spilled = { blob: sha256("spilled"), bytes: 7, head: "sp" };
-
-/**
- * Two agents; foo has ten events, every third with a file, memories and a snapshot; one text put aside; a message
- * consumed with event 2, two after event 8, one after the last. A person's note, a pin, a correction, one memory forgotten.
- */
-export async function fill(store: Store): Promise<void> {
-  await store.create(SPEC, "k1", AT);
-  await store.create({ ...SPEC, name: "Bar" }, "k2", AT);
-  for (const key of ["in", "late", "later", "last"]) await store.deliver("foo", key, words("hello"), AT);
-  const lease = await store.claim("foo");
-  for (let seq = 2; seq <= 10; seq++) {
-    const text = seq === 5 ? spilled : `text ${seq}`;
-    const rich = seq % 3 === 0;
-    const events = stamped(seq, { ...said(""), text } as ReturnType<typeof said>);
-    await store.commit(lease, seq - 1, {
-      ...NOTHING,
-      events,
-      consumed: seq === 2 ? ["in"] : [],
-      memories: rich ? [memoryOf(seq)] : [],
-      files: rich ? [wrote(`${seq}.txt`, `content ${seq}`)] : [],
-      blobs: seq === 5 ? [bytesOf("spilled"), bytesOf("of no use")] : [],
-      staged: rich ? [{ kind: "memory", text: `noted ${seq}`, importance: 1, memoryKind: "note" }] : [],
-      ...(rich ? { snapshot: { version: STATE_VERSION, state: replay([...(await history(store)), ...events]) } } : {}),
-    });
-    if (seq === 8) for (const key of ["later", "late"]) await store.commit(lease, seq, { ...NOTHING, consumed: [key] });
-  }
-  await store.commit(lease, 10, { ...NOTHING, consumed: ["last"] });
-  const note = { op: "add", kind: "note", text: "by hand", importance: 1, trust: "person" } as const;
-  await store.curate("foo", [note], "m1", AT);
-  await store.curate("foo", [{ op: "pin", id: "foo/3" }], "m2", AT);
-  const corrected = { ...note, text: "better", supersedes: "foo/3.1" };
-  await store.curate("foo", [{ op: "forget", id: "foo/9", by: "person" }, corrected], "m3", AT);
-  await store.curate("shared", [{ ...note, text: "for all" }], "m1", AT);
-  const bar = await store.claim("bar");
-  await store.commit(bar, 1, { ...NOTHING, events: stamped(2, said("text 2")) });
-}
-
-const history = (store: Store) => store.read("foo", 0, 100);
-
-export const FOO = "agent_no = (SELECT no FROM agent WHERE id = 'foo')";
+import { sha256 } from "../contracts/store-builders.ts";
+import { FOO, spilled } from "./filled-store.ts";
 
 /** Changes an event and its own hash, as one would who knows the method but not all that follows. */
 function forge(database: DatabaseSync): void {

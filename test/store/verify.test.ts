@@ -7,7 +7,8 @@ import type { Store } from "#core/ports.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
-import { FOO, fill, tampering } from "./tampering.ts";
+import { FOO, fill } from "./filled-store.ts";
+import { tampering } from "./tampering.ts";
 
 describe("verify", () => {
   let folder: string;
