@@ -7,6 +7,7 @@ import type { LanguageModel, Store, StoreReader } from "#core/ports.ts";
 import type { Services, WebPages } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall.ts";
+import { checkServer, type ServerCheck } from "#model/check-server.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
@@ -96,6 +97,10 @@ function serverOf(settings: Settings, http: Http) {
 }
 
 const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });
+
+/** Whether the model server of these settings answers, without asking a model. */
+export const checkModelServer = (settings: Settings, timeoutMs: number): Promise<ServerCheck> =>
+  checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
 
 /** Servers on the usual local ports; found, never used unasked. */
 export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());

@@ -45,8 +45,12 @@ export function addDaemonVerbs(program: Command, bind: Bind): void {
   program
     .command("doctor")
     .description("check everything that goald needs, and say what to do about what is wrong; exit code 1 for that")
-    .addHelpText("before", examples("goald doctor", "goald doctor --fix", "goald doctor --json"))
+    .addHelpText(
+      "before",
+      examples("goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"),
+    )
     .option("--fix", "repair permissions, and remove the socket that a killed daemon left")
+    .option("--online", "ask the model server for its models, too: is it there, does it take the key; costs nothing")
     .action(bind(async (_args, options) => (await import("../verbs/doctor.ts")).doctor(options)));
   // What the other verbs start in the background.
   program

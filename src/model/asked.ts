@@ -8,9 +8,13 @@ export type Failure = Extract<ModelAnswer, { kind: "failed" }>;
 export interface Asked {
   /** Base URL, fit to be shown. */
   readonly server: string;
-  readonly model: string;
+  /** Absent where none was asked. */
+  readonly model?: string;
   readonly quote: Quote;
 }
+
+/** As it stands behind the server in a sentence. */
+export const forModel = ({ model }: Asked): string => (model === undefined ? "" : ` for model ${model}`);
 
 export const failed = (code: string, message: string, retry: Failure["retry"]): Failure => ({
   kind: "failed",

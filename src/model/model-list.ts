@@ -23,14 +23,14 @@ export async function listModels(
     const headers = server.apiKey ? { authorization: `Bearer ${server.apiKey}` } : {};
     const response = await send(url, { headers, ...(signal ? { signal } : {}) });
     const body: unknown = await response.json();
-    return response.ok ? readList(body) : undefined;
+    return response.ok ? readModelList(body) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Ollama's list is null before the first model is there. */
-function readList(body: unknown): Listed | undefined {
+/** undefined for what is no list of models; Ollama's is null before the first model is there. */
+export function readModelList(body: unknown): Listed | undefined {
   if (typeof body !== "object" || body === null || !("data" in body)) return undefined;
   const isOpenAIList = "object" in body && body.object === "list";
   const models: unknown = body.data ?? (isOpenAIList ? [] : undefined);

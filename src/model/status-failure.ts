@@ -1,7 +1,7 @@
 /** status-failure.ts -- an answer with an error status, in a code and in words. */
 
 import { retryAfterMs } from "#util/retry-after.ts";
-import { type Asked, type Failure, failed } from "./asked.ts";
+import { type Asked, type Failure, failed, forModel } from "./asked.ts";
 import type { StatusError } from "./openai-client.ts";
 
 interface StatusRule {
@@ -74,7 +74,7 @@ export function explainStatus(
   if (!rule) throw new Error("The last rule matches every status.");
   const words = rule.code === "unauthorized" ? "" : asked.quote(saidIn(body));
   const message = [
-    `The model server at ${asked.server} answered ${status} for model ${asked.model}.`,
+    `The model server at ${asked.server} answered ${status}${forModel(asked)}.`,
     rule.advice,
     words && `It said: “${words}”.`,
   ];

@@ -1,6 +1,6 @@
 /** thrown-failure.ts -- no answer at all, or half of one: in a code and in words. */
 import type { ChainError } from "#util/causes.ts";
-import { type Asked, type Failure, failed } from "./asked.ts";
+import { type Asked, type Failure, failed, forModel } from "./asked.ts";
 
 interface ThrownRule {
   readonly code: string;
@@ -78,6 +78,6 @@ export function explainThrown(chain: readonly ChainError[], asked: Asked): Failu
   if (!rule) throw new Error("The last rule matches every error.");
   const innermost = chain.at(-1);
   const reason = asked.quote(`${innermost?.message || innermost?.name} ${innermost?.hint ?? ""}`.trim(), 400);
-  const message = `No usable answer from the model server at ${asked.server} for model ${asked.model}. ${rule.advice} (${reason})`;
+  const message = `No usable answer from the model server at ${asked.server}${forModel(asked)}. ${rule.advice} (${reason})`;
   return failed(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
 }

@@ -2,7 +2,7 @@
  * doctor.ts -- `goald doctor`: everything that goald needs, looked at in order, with what to do about what is wrong.
  *
  * It works when nothing else does: each check stands alone, and none needs the settings, the store or the daemon of another.
- * No value of a key is shown, and nothing leaves the machine.
+ * No value of a key is shown, and nothing leaves the machine unless `--online` asks the model server.
  */
 import { statfs } from "node:fs/promises";
 import type { Home } from "#config/home.ts";
@@ -17,6 +17,7 @@ import { loadWholeCatalogue } from "../main-catalogue.ts";
 import { readVersion } from "../shipped.ts";
 import { checkDaemon, checkService } from "./doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "./doctor-home.ts";
+import { checkOnline } from "./doctor-online.ts";
 import { again, callsHere, counted, findHouse, type GlobalOptions, isClosed, type Talk } from "./house.ts";
 
 const GIBIBYTE = 1024 ** 3;
@@ -28,14 +29,17 @@ const CLOCK_SLACK_MS = 60_000;
 /** Of the oldest goald that writes such a log. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 
-export async function doctor(options: GlobalOptions & { readonly fix?: boolean }): Promise<number> {
+export async function doctor(
+  options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
+): Promise<number> {
   const { home, talk } = await findHouse(options);
   try {
-    let findings = await examine(home);
+    const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
+    let findings = await look();
     const repaired: Finding[] = [];
     if (options.fix) {
       for (const finding of findings) if (await repair(finding, talk)) repaired.push(finding);
-      if (repaired.length > 0) findings = await examine(home);
+      if (repaired.length > 0) findings = await look();
     }
     show(home, findings, repaired, talk);
     return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
+import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
@@ -189,5 +190,55 @@ describe("goald doctor", () => {
     await writeFile(goald.home, "");
     const report = await examine(goald, 1);
     expect(levelOf(report, "home")).toEqual(["error"]);
+  });
+
+  describe("with --online", () => {
+    const online = async (code: number, server: OpenAIServerOptions, env: StartOptions["env"] = {}) => {
+      await using models = await startOpenAIServer({ apiKey: KEY, ...server });
+      await using goald = await makeGoald();
+      const own = { OPENAI_BASE_URL: models.baseUrl, OPENAI_API_KEY: KEY, SMART_LLM: "big", FAST_LLM: "small", ...env };
+      const report = await examine(goald, code, ["--online"], own);
+      expect(JSON.stringify(report)).not.toContain(KEY);
+      expect(models.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /v1/models"]);
+      return report;
+    };
+
+    it("asks the model server once, and nobody without it", async () => {
+      const report = await online(0, { models: ["big", "small:latest", "other"] });
+      expect(levelOf(report, "online")).toEqual(["ok"]);
+      await using models = await startOpenAIServer();
+      await using goald = await makeGoald();
+      expect(textOf(await examine(goald, 0, [], { OPENAI_BASE_URL: models.baseUrl }), "online")).toBe("");
+      expect(models.requests).toEqual([]);
+    });
+
+    it("finds a key that is refused", async () => {
+      const report = await online(1, {}, { OPENAI_API_KEY: "sk-mistyped-0123456789" });
+      expect(textOf(report, "online")).toMatch(/answered 401\. It refused the key: check OPENAI_API_KEY/);
+      expect(JSON.stringify(report)).not.toContain("mistyped");
+    });
+
+    it("finds a model that the server does not offer, by the setting that names it", async () => {
+      const report = await online(0, { models: ["small", "big\u001b[31m-2"] });
+      expect(levelOf(report, "online")).toEqual(["warning"]);
+      expect(textOf(report, "online")).toMatch(
+        /big \(SMART_LLM\) is not among its 2 models It offers: small, big\S*-2\./,
+      );
+      expect(textOf(report, "online")).not.toContain("\u001b");
+    });
+
+    it("takes a server without a list for one that is there", async () => {
+      const report = await online(0, { models: null });
+      expect(levelOf(report, "online")).toEqual(["warning"]);
+      expect(textOf(report, "online")).toContain("lists no models");
+    });
+
+    it("finds a server that is not there", async () => {
+      await using goald = await makeGoald();
+      const gone = await startOpenAIServer();
+      await gone.close();
+      const report = await examine(goald, 1, ["--online"], { OPENAI_BASE_URL: gone.baseUrl });
+      expect(textOf(report, "online")).toMatch(/^No usable answer from the model server at \S+\. Is it running/);
+    });
   });
 });
