@@ -68,14 +68,3 @@ function withOtherNumbers(text: string, random: () => number): string {
   const other = () => String(Math.floor(random() * 9_000) + 10);
   return /\d/.test(text) ? text.replace(/\d+/g, other) : `${text} (${other()})`;
 }
-
-/** The same numbers for the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -10,7 +10,8 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Doc, type Query, seededRandom } from "./data.ts";
+import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import type { Doc, Query } from "./data.ts";
 import { readTopics, type Topic } from "./topics.ts";
 
 const FOLDER = join(import.meta.dirname, "../../test/data/memory");
@@ -19,7 +20,7 @@ type Phrases = Readonly<Record<"starts" | "reads" | "keeps" | "titles" | "asides
 const PHRASES = JSON.parse(readFileSync(join(FOLDER, "phrases.json"), "utf8")) as Phrases;
 const SMALL_TALK = readFileSync(join(FOLDER, "smalltalk.txt"), "utf8").trim().split("\n");
 
-const next = seededRandom(20_261_121);
+const next = randomNumbers(20_261_121);
 const docs: Doc[] = [];
 const queries: Query[] = [];
 for (const section of readFileSync(join(FOLDER, "topics.txt"), "utf8").split(/^# /m).slice(1)) {

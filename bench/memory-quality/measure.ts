@@ -1,5 +1,6 @@
 /** measure.ts -- how well one system finds the evidence, and what it wastes of the ten. */
-import { type Doc, type Query, type Space, seededRandom, withNearDuplicates } from "./data.ts";
+import { randomNumbers } from "../../test/helpers/random-vectors.ts";
+import { type Doc, type Query, type Space, withNearDuplicates } from "./data.ts";
 import type { Search, System } from "./own.ts";
 
 const TEN = 10;
@@ -49,7 +50,7 @@ const originalOf = ({ original, doc_id }: Doc): string => original ?? doc_id;
 
 /** The same with near-duplicates, and how many of the ten then say something that no other of them says. */
 export async function measureNearDuplicates(system: System, spaces: Iterable<Space>) {
-  const random = seededRandom(7);
+  const random = randomNumbers(7);
   const repetitive = [...spaces].map((space) => ({ ...space, docs: withNearDuplicates(space.docs, random) }));
   let distinct = 0;
   let answers = 0;
@@ -68,7 +69,7 @@ export async function measureNearDuplicates(system: System, spaces: Iterable<Spa
 
 /** An agent asks with its last nine messages: the share of what it gets that those nine are themselves. */
 export async function measureWaste(system: System, spaces: Iterable<Space>): Promise<number> {
-  const random = seededRandom(11);
+  const random = randomNumbers(11);
   let wasted = 0;
   let given = 0;
   for (const { docs } of spaces) {

@@ -1,10 +1,8 @@
 /** The part of the workspace contract that is about the file history: what is told, and what is kept before it is lost. */
-import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange, FileVersion, LastVersion, Workspace } from "#core/ports.ts";
-import type { WorkspaceUnderTest } from "./workspace.ts";
+import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 type Told = readonly [operation: string, path: string, bytes: number, content: string | null];
 
 export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {

@@ -3,10 +3,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange, Workspace } from "#core/ports.ts";
-import type { WorkspaceUnderTest } from "./workspace.ts";
-
-const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> =>
-  (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
+import { namesIn, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
 export function placeContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   describe(`${name}: a folder that is filled by somebody else`, () => {

@@ -2,18 +2,12 @@
  * What every Workspace promises, whatever it is made of: run on the real folder, in both
  * of its ways to hold a folder, and on the fake.
  */
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, LastVersion, Workspace } from "#core/ports.ts";
+import type { FileChange, Workspace } from "#core/ports.ts";
+import { namesIn, sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 import { historyContract } from "./workspace-history.ts";
 import { placeContract } from "./workspace-place.ts";
-
-export interface WorkspaceUnderTest {
-  /** Each call opens the same folder. */
-  open(onChange?: (change: FileChange) => void, own?: boolean, lastVersion?: LastVersion): Workspace;
-  close(): Promise<void>;
-}
 
 interface PathCases {
   readonly accessible: readonly string[];
@@ -22,11 +16,8 @@ interface PathCases {
 }
 const cases = JSON.parse(readFileSync(new URL("../data/path_cases.json", import.meta.url), "utf8")) as PathCases;
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const textOf = async (workspace: Workspace, path: string): Promise<string> =>
   new TextDecoder().decode(await workspace.read(path));
-const namesIn = async (workspace: Workspace, directory = ""): Promise<string[]> =>
-  (await Array.fromAsync(workspace.list(directory))).map((file) => file.path);
 
 export function workspaceContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   historyContract(name, make);

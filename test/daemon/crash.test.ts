@@ -1,13 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
-import type { Store } from "#core/ports.ts";
 import { activeFrame } from "#core/state.ts";
 import type { Prepare } from "#daemon/perform.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-
-/** The process dies: nothing after this line happened. */
-class PowerCut extends Error {}
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -22,31 +19,13 @@ function nextReply(contents: readonly string[]): string {
   return script[seen] as string;
 }
 
-/** Cuts the power before, or right after, commit number `at`. */
-const cutting = (at: number, when: "before" | "after") => (store: MemoryStore) => {
-  let count = 0;
-  const commit: Store["commit"] = async (lease, head, unit) => {
-    count++;
-    if (count === at && when === "before") throw new PowerCut();
-    await store.commit(lease, head, unit);
-    if (count === at) throw new PowerCut();
-  };
-  return {
-    load: store.load.bind(store),
-    inbox: store.inbox.bind(store),
-    blob: store.blob.bind(store),
-    deliver: store.deliver.bind(store),
-    commit,
-  };
-};
-
 async function crashAndResume(
   loop: Loop,
   at: number,
-  when: "before" | "after",
+  when: When,
   prepare?: (prepare: Prepare) => Prepare,
 ): Promise<void> {
-  const change = { store: cutting(at, when), ...(prepare ? { prepare } : {}) };
+  const change = { store: cutPowerAt(at, when), ...(prepare ? { prepare } : {}) };
   await expect(loop.run(change)).rejects.toThrow(PowerCut);
   const state = await loop.run(prepare ? { prepare } : {});
   expect(activeFrame(state).phase.kind).toBe("resting");
@@ -125,8 +104,8 @@ describe("what was put aside and is gone", () => {
   it("is never replaced by its beginning: the agent stops and says what is missing", async () => {
     const text = "line of text\n".repeat(4_000);
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
-    await expect(loop.run({ store: cutting(2, "after") })).rejects.toThrow(PowerCut);
-    const blind = (store: MemoryStore) => ({ ...cutting(99, "before")(store), blob: async () => undefined });
+    await expect(loop.run({ store: cutPowerAt(2, "after") })).rejects.toThrow(PowerCut);
+    const blind = (store: MemoryStore) => ({ ...cutPowerAt(99, "before")(store), blob: async () => undefined });
     await expect(loop.run({ store: blind })).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
     expect(loop.text("long.txt")).toBeUndefined();
   });
@@ -135,7 +114,7 @@ describe("what was put aside and is gone", () => {
 describe("a person's work between crash and resume", () => {
   it("is kept in the history before an interrupted overwrite is done again", async () => {
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.txt", text: "agent" }), done()] });
-    await expect(loop.run({ store: cutting(3, "before") })).rejects.toThrow(PowerCut);
+    await expect(loop.run({ store: cutPowerAt(3, "before") })).rejects.toThrow(PowerCut);
     loop.files.set("a.txt", Buffer.from("a week of work"));
     await loop.run();
     const kept = loop.store.commits

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import type { CommandCall, EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
-import type { AgentSpec, Store } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { familyModel, messageAgent, startAgent } from "../helpers/family-model.ts";
@@ -10,6 +10,7 @@ import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
+import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 const LIST: CommandCall = { name: "list_agents", args: {} };
 const endAgent = (key: string): CommandCall => ({ name: "delete_agent", args: { key } });
@@ -250,41 +251,16 @@ describe("ask_user", () => {
 
 // ---------------------------------------------------------------- crashes
 
-class PowerCut extends Error {}
-
 /** Foo starts two, tells one more, and ends the other; whoever is due runs. */
 const FAMILY = {
   Foo: [startAgent("Ann"), startAgent("Bo"), messageAgent("foo-ann", "Once more."), endAgent("foo-bo")],
   Ann: [write("a.txt", "a")],
   Bo: [write("b.txt", "b"), LIST],
 };
-type When = "before" | "after";
-
-/** Cuts the power at the commit with that number, whoever's it is; counts on over several lives. */
-function cutter(at: number, when: When) {
-  let count = 0;
-  return (store: MemoryStore) => {
-    const commit: Store["commit"] = async (lease, head, unit) => {
-      count++;
-      if (count === at && when === "before") throw new PowerCut();
-      await store.commit(lease, head, unit);
-      if (count === at) throw new PowerCut();
-    };
-    return {
-      load: store.load.bind(store),
-      inbox: store.inbox.bind(store),
-      blob: store.blob.bind(store),
-      deliver: store.deliver.bind(store),
-      commit,
-    };
-  };
-}
-
-type CutStore = ReturnType<ReturnType<typeof cutter>>;
 
 async function runCut(at: number, when: When, change = (store: CutStore, _real: MemoryStore) => store): Promise<Loop> {
   const loop = await makeFamily(FAMILY);
-  const cut = cutter(at, when);
+  const cut = cutPowerAt(at, when);
   await expect(loop.runAll({ store: (real) => change(cut(real), real) })).rejects.toThrow(PowerCut);
   await loop.runAll();
   return loop;
@@ -364,7 +340,7 @@ describe("a power cut at every commit of an agent that hears all answers late", 
     let cuts = 0;
     for (let isCut = true; isCut; cuts++) {
       const loop = await makeFamily(calls);
-      const store = cutter(cuts + 1, "before");
+      const store = cutPowerAt(cuts + 1, "before");
       isCut = await runLate(loop, { store }).then(
         () => false,
         () => true,

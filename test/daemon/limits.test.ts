@@ -6,6 +6,7 @@ import type { InboxMessage, ModelAnswer } from "#core/ports.ts";
 import { activeFrame } from "#core/state.ts";
 import type { Prepare } from "#daemon/perform.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
 /** A dollar for each token in, two for each out: limits in round numbers. */
 const PRICE: Price = { input: 1_000_000, cachedInput: 500_000, output: 2_000_000 };
@@ -28,24 +29,9 @@ const limited = (settings: Partial<AgentSettings>, options: Partial<LoopOptions>
 const asked = async (loop: Loop) => (await loop.events()).filter((event) => event.type === "model-asked");
 const tell = (loop: Loop, key: string, message: InboxMessage) => loop.store.deliver(loop.row.id, key, message, AT);
 
-class PowerCut extends Error {}
-
 /** The process dies between the request and its reply: the intent is durable, the end is not seen. */
 async function dieWhileAsking(loop: Loop): Promise<void> {
-  const prepare =
-    (real: Prepare): Prepare =>
-    async (move, journal) => {
-      const work = await real(move, journal);
-      if (move.kind !== "ask" || !work.intent) return work;
-      return {
-        ...work,
-        act: async () => {
-          await work.act();
-          throw new PowerCut();
-        },
-      };
-    };
-  await expect(loop.run({ prepare })).rejects.toThrow(PowerCut);
+  await expect(loop.run({ prepare: cutPowerAfter("ask") })).rejects.toThrow(PowerCut);
 }
 
 describe("a budget", () => {
@@ -252,21 +238,7 @@ describe("an agent that takes the process down", () => {
       },
     });
   /** The process dies while the command runs: its intent is durable, and nothing after it. */
-  const dying = (deadly: { readonly is: boolean }) => ({
-    prepare:
-      (real: Prepare): Prepare =>
-      async (move, journal) => {
-        const work = await real(move, journal);
-        if (move.kind !== "execute" || !work.intent || !deadly.is) return work;
-        return {
-          ...work,
-          act: async () => {
-            await work.act();
-            throw new PowerCut();
-          },
-        };
-      },
-  });
+  const dying = (deadly: { readonly is: boolean }) => ({ prepare: cutPowerAfter("execute", () => deadly.is) });
   const script = (_request: unknown, index: number) => (index < 9 ? reply("hammer", { at: index }) : done());
 
   it.each([
