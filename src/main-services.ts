@@ -7,12 +7,15 @@
 import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
+import type { Price } from "#core/limits.ts";
 import type { Clock } from "#core/ports.ts";
 import type { Downloads, Posts, Repositories, ServiceState, Services, WebSearch } from "#core/services.ts";
+import type { PaidService } from "#daemon/media.ts";
 import { findGit } from "#git/find-git.ts";
 import type { Http } from "#http/http.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
+import { type PriceTable, priceOf } from "#model/prices.ts";
 import { createPageReader } from "#page/read-page.ts";
 import { createWebPages } from "#page/web-pages.ts";
 import type { OAuthKeys } from "#social/oauth.ts";
@@ -74,6 +77,12 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
     downloads,
     ...(xKeys ? { posts: lazyPosts(settings.twitter.baseUrl, xKeys, http, clock) } : {}),
   };
+}
+
+/** Of the model behind a service; null where nobody knows. */
+export function servicePriceOf(name: PaidService, settings: Settings, prices: PriceTable): Price | null {
+  const server = serverOf(settings, settings[name]);
+  return (server && priceOf(server.model, server.baseUrl, prices)) ?? null;
 }
 
 /**

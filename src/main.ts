@@ -32,7 +32,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./main-catalogue.ts";
 import { familyOf } from "./main-family.ts";
 import { indexRoot } from "./main-memory.ts";
-import { serviceStates } from "./main-services.ts";
+import { servicePriceOf, serviceStates } from "./main-services.ts";
 import { openShared, type Shared } from "./main-shared.ts";
 import { readVersion } from "./shipped.ts";
 
@@ -202,6 +202,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     roomOf: room,
     priceOf: (name) =>
       known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
+    servicePriceOf: (name) => known(`price of the service ${name}`, () => servicePriceOf(name, settings, prices)),
     random: () => known("chance", Math.random),
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),

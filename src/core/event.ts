@@ -184,7 +184,7 @@ export type EventBody =
       readonly annotations: Annotations;
       /** What the command's `prepare` returned: what `probe` needs to tell whether the effect happened. */
       readonly prepared: unknown;
-      /** What the call may spend on models, counted until its end says what it spent; absent: nothing. */
+      /** What the call may spend on models of any kind, counted until its end says what it spent; absent: nothing. */
       readonly reserved?: { readonly tokens: number; readonly usd: number | null };
     } & OfCall)
   /** A later process found it begun and without an end: the one that ran it died. Once for each such process. */
@@ -196,7 +196,7 @@ export type EventBody =
       readonly type: "command-finished";
       readonly observation: Observation;
       readonly durationMs: number;
-      /** What the call spent on models; dollars are null when one has no known price. */
+      /** What the call spent on models of any kind; dollars are null when no price is known. */
       readonly spent?: { readonly usage: Usage; readonly costUsd: number | null; readonly modelCalls: number };
       /** True when a crash had cut the call off and its effect was found done. */
       readonly reconciled?: boolean;

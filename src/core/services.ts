@@ -111,9 +111,20 @@ export interface Advisor {
   ask(question: Question, signal: AbortSignal): Promise<{ readonly value: unknown; readonly usage: Usage }>;
 }
 
+/**
+ * Hears what a request takes; for goald, which counts it, not for commands. `sent` comes before the request leaves, then one
+ * of the others, of which the first counts. Sent and no more heard of, it may have been charged.
+ */
+export interface UseListener {
+  sent(): void;
+  /** The server did the work; null when it does not say what that took. */
+  took(usage: Usage | null): void;
+  /** It never arrived, or was turned down before any work. */
+  refused(): void;
+}
 export interface Images {
-  /** Throws GOALD_MEDIA. `size` such as `1024x1024`. */
-  generate(prompt: string, size: string, signal: AbortSignal): Promise<GeneratedImage>;
+  /** Throws GOALD_MEDIA, and GOALD_LIMIT when the agent may not spend so much. `size` such as `1024x1024`. */
+  generate(prompt: string, size: string, signal: AbortSignal, listener?: UseListener): Promise<GeneratedImage>;
 }
 export interface GeneratedImage {
   readonly bytes: Uint8Array;
@@ -124,8 +135,14 @@ export interface GeneratedImage {
   readonly revisedPrompt: string | null;
 }
 export interface Speech {
-  /** `file`: its name in messages; the server is told no name. `language` such as `en`. Throws GOALD_MEDIA. */
-  transcribe(file: string, bytes: Uint8Array, signal: AbortSignal, language?: string): Promise<string>;
+  /** `file`: its name in messages; the server is told no name. `language` such as `en`. Throws as `generate`. */
+  transcribe(
+    file: string,
+    bytes: Uint8Array,
+    signal: AbortSignal,
+    language?: string,
+    listener?: UseListener,
+  ): Promise<string>;
 }
 
 /** A program in a file of the workspace, run where it can reach nothing else. */

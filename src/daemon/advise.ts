@@ -6,8 +6,8 @@
  * never sleeps longer than a command may: a server that names a later time is a failure that the model reads.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { EventOf, Usage } from "#core/event.ts";
-import { costOf, mayHaveBeenCharged, type Price, spentOf } from "#core/limits.ts";
+import type { Usage } from "#core/event.ts";
+import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, PromptMessage } from "#core/ports.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
@@ -17,6 +17,7 @@ import { fill, type PromptFile, type Words } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
+import { type Allowance, leftOf, type Spent, tooDear, within } from "./allowance.ts";
 import { type AskParts, estimatedUsage } from "./ask-model.ts";
 
 export type AdviceParts = Pick<
@@ -26,13 +27,6 @@ export type AdviceParts = Pick<
   /** Of small tasks; absent: the agent's own. */
   readonly fastModel?: string;
 };
-
-/** The most that the advice for one call may cost; null dollars for a model without a known price. */
-export interface Allowance {
-  readonly tokens: number;
-  readonly usd: number | null;
-}
-export type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
 
 export interface Advice {
   readonly advisor: Advisor;
@@ -45,20 +39,14 @@ const ASKS = 2;
 const MAX_TRIES = 3;
 const MAX_WAIT_MS = 10_000;
 
-/** No more than the agent's limits leave. */
-export function allowanceFor(state: AgentState, parts: AdviceParts): Allowance {
-  const { tokenLimit, budgetUsd } = state.settings;
+/** No more than the agent's limits leave when so much is set aside for others. */
+export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allowance): Allowance {
   const model = modelOf("smart", state, parts);
   const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
   const price = parts.priceOf?.(model);
-  const spent = spentOf(state);
   const tokens = ASKS * contextTokens;
   const most = { inputTokens: ASKS * (contextTokens - replyTokens), cachedTokens: 0, outputTokens: ASKS * replyTokens };
-  const usd = price ? costOf(most, price) : null;
-  return {
-    tokens: tokenLimit === null ? tokens : Math.max(0, Math.min(tokens, tokenLimit - spent.tokens)),
-    usd: usd === null || budgetUsd === null ? usd : Math.max(0, Math.min(usd, budgetUsd - spent.usd)),
-  };
+  return within({ tokens, usd: price ? costOf(most, price) : null }, leftOf(state, others));
 }
 
 export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
@@ -170,19 +158,17 @@ function createTally() {
   ): void {
     const left = allowance.tokens - usage.inputTokens - usage.outputTokens;
     if (next.tokens > left)
-      throw tooDear(`It may take ${next.tokens} tokens, and ${Math.max(0, left)} are left for it.`);
+      throw notAsked(`It may take ${next.tokens} tokens, and ${Math.max(0, left)} are left for it.`);
     if (!of.hasBudget) return;
-    if (!of.price) throw tooDear(`The price of ${of.model} is not known, and the agent has a budget.`);
+    if (!of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
     const usd = costOf({ inputTokens: next.input, cachedTokens: 0, outputTokens: next.output }, of.price);
     const leftUsd = (allowance.usd ?? 0) - (costUsd ?? 0);
     if (usd > leftUsd)
-      throw tooDear(`It may cost ${usd.toFixed(4)} USD, and ${Math.max(0, leftUsd).toFixed(4)} are left for it.`);
+      throw notAsked(`It may cost ${usd.toFixed(4)} USD, and ${Math.max(0, leftUsd).toFixed(4)} are left for it.`);
   }
 }
 
 const failed = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_MODEL", message, { hint });
 
-const tooDear = (why: string): GoaldError =>
-  new GoaldError("GOALD_LIMIT", `The question was not asked: ${why}`, {
-    hint: "Do it without, or with less material.",
-  });
+const notAsked = (why: string): GoaldError =>
+  tooDear("The question was not asked", why, "Do it without, or with less material.");

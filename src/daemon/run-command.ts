@@ -9,13 +9,13 @@ import type { Clock, OpenWorkspace } from "#core/ports.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
-import { type Advice, type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
 import { type FamilyParts, grant, openDirectory } from "./family-calls.ts";
 import type { Journal, Outcome } from "./journal.ts";
+import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type Work } from "./work.ts";
 
-/** With what the advisor is made of, which each call has to itself. */
-export interface CommandParts extends AdviceParts {
+/** With what its purchases are made of, which each call has to itself. */
+export interface CommandParts extends PurchaseParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
@@ -55,7 +55,7 @@ export async function execute(
   const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
   const { annotations } = command;
   const { epoch } = journal.lease;
-  const reserved = command.needs.includes("advisor") ? allowanceFor(journal.state, parts) : undefined;
+  const purchases = openPurchases(command.needs, journal.state, parts);
   const started: NewEvent = {
     type: "command-started",
     ...of,
@@ -64,15 +64,13 @@ export async function execute(
     effect,
     annotations,
     prepared,
-    ...(reserved ? { reserved } : {}),
+    ...(purchases ? { reserved: purchases.reserved } : {}),
   };
   return {
     intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
     act: () => {
-      if (!reserved) return act(call, prepared, of, journal, parts);
-      const advice = openAdvice(journal.state, reserved, parts);
-      const advised = { ...call, services: { ...call.services, advisor: advice.advisor } };
-      return act(advised, prepared, of, journal, parts, advice);
+      const services = { ...call.services, ...purchases?.services };
+      return act({ ...call, services }, prepared, of, journal, parts, purchases);
     },
   };
 }
@@ -83,13 +81,13 @@ async function act(
   of: { readonly step: number; readonly callId: string },
   journal: Journal,
   parts: CommandParts,
-  advice?: Advice,
+  purchases?: Purchases,
 ): Promise<Outcome> {
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
   const durationMs = parts.clock.now().getTime() - startedAt.getTime();
   const { result } = execution;
-  const spent = advice?.spent();
+  const spent = purchases?.spent();
   const ended = { ...of, durationMs, ...(spent ? { spent } : {}) };
   const files = execution.files.map((file) => ({ ...file, ...of }));
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {

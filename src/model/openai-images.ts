@@ -5,10 +5,12 @@
  * bytes: its own is asked without the key, any other by the door to the public web.
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { GeneratedImage, Images } from "#core/services.ts";
 import { readImageFacts } from "#util/image-format.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { explainFailure } from "./failure.ts";
+import { usageIn } from "./media-usage.ts";
 import { baseUrlOf, type ConfiguredHttp, lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 
 type Ask = (url: URL, init: { readonly signal: AbortSignal }) => Promise<Response>;
@@ -33,20 +35,22 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
   const { model, http, timeoutMs = TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
   return {
-    async generate(prompt, size, signal) {
+    async generate(prompt, size, signal, listener) {
       const client = await lazyClient({ ...settings, timeoutMs, maxBytes: MAX_ANSWER_BYTES })();
       const body = { model, prompt, size, n: 1, ...asBytes(model) };
       try {
+        listener?.sent();
         const answer: unknown = await client.images.generate(body, { signal });
+        listener?.took(usageIn(answer));
         const { bytes, revisedPrompt } = await pictureIn(answer, (url) => fetchPicture(url, signal));
         return checked(bytes, revisedPrompt === null ? null : quote(revisedPrompt, 2_000));
       } catch (error) {
         signal.throwIfAborted();
         if (isGoaldError(error, "GOALD_MEDIA")) throw error;
         const asked = { server: shownUrl(settings.baseUrl), model: quote(model), quote };
-        throw new GoaldError("GOALD_MEDIA", `No picture was made. ${explainFailure(error, asked).message}`, {
-          cause: error,
-        });
+        const { code, message } = explainFailure(error, asked);
+        if (!mayHaveBeenCharged(code)) listener?.refused();
+        throw new GoaldError("GOALD_MEDIA", `No picture was made. ${message}`, { cause: error });
       }
     },
   };

@@ -5,11 +5,13 @@
  * nothing else. What was heard is text from outside, and cleaned as such.
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Speech } from "#core/services.ts";
 import { readAudioFormat } from "#util/audio-format.ts";
 import { clean } from "#util/clean.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { explainFailure } from "./failure.ts";
+import { usageIn } from "./media-usage.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 
 export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
@@ -29,22 +31,24 @@ export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
   const { model, timeoutMs = TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
   return {
-    async transcribe(file, bytes, signal, language) {
+    async transcribe(file, bytes, signal, language, listener) {
       const format = requireAudio(file, bytes);
       const client = await lazyClient({ ...settings, timeoutMs, maxBytes: MAX_ANSWER_BYTES })();
       const { toFile } = await import("openai");
       try {
         const upload = await toFile(bytes, `audio.${format}`);
         const body = { file: upload, model, response_format: "json" as const, ...(language ? { language } : {}) };
+        listener?.sent();
         const answer: unknown = await client.audio.transcriptions.create(body, { signal });
+        listener?.took(usageIn(answer));
         return textIn(answer, quote(answer));
       } catch (error) {
         signal.throwIfAborted();
         if (isGoaldError(error, "GOALD_MEDIA")) throw error;
         const asked = { server: shownUrl(settings.baseUrl), model: quote(model), quote };
-        throw new GoaldError("GOALD_MEDIA", `${file} was not read. ${explainFailure(error, asked).message}`, {
-          cause: error,
-        });
+        const { code, message } = explainFailure(error, asked);
+        if (!mayHaveBeenCharged(code)) listener?.refused();
+        throw new GoaldError("GOALD_MEDIA", `${file} was not read. ${message}`, { cause: error });
       }
     },
   };

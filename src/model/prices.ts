@@ -2,7 +2,7 @@
  * prices.ts -- what a model costs, by its name: config/prices.json, and over it the same file of a home.
  *
  * Prices are US dollars per million tokens; without `cachedInput` cached input costs what other input does, without
- * `output` (embeddings) output costs nothing. A name counts with and without the date or `latest` behind it, but
+ * `output` (embeddings) output costs nothing; of a model that hears, input is sound. A name counts with and without the date or `latest` behind it, but
  * never as a mere beginning of another: `o3-pro` costs ten times what `o3` does, and a price that is too low lets an
  * agent spend more than it may. A model that is not in the table has no known price, unless a server of this machine
  * has it: that one is nobody's business but its owner's, and costs nothing.

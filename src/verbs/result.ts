@@ -8,6 +8,7 @@ import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, isFinished, questionOf } from "#core/state.ts";
 import { createEventLines } from "#terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#terminal/show-run.ts";
+import { dollars } from "#views/limits-left.ts";
 import { again, counted, type House } from "./house.ts";
 
 export type Show = ShowRun;
@@ -85,16 +86,29 @@ export function outcomeOf(state: AgentState): { readonly outcome: string; readon
 
 export function sayEnd({ id, workspace }: Shown, state: AgentState, exitCode: number, { talk, home }: House): void {
   const { usage, step } = state;
+  const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
   if (talk.json) {
     const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated, modelCalls } = usage;
     const tokens = { input, output, cached, estimated };
-    const result = { type: "result", agent: id, ...outcomeOf(state), step, modelCalls, tokens, workspace, exitCode };
+    const result = {
+      type: "result",
+      agent: id,
+      ...outcomeOf(state),
+      step,
+      modelCalls,
+      tokens,
+      costUsd,
+      workspace,
+      exitCode,
+    };
     talk.data(JSON.stringify(result));
     return;
   }
   const about = usage.estimated ? "about " : "";
   talk.say("");
-  talk.say(`${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out.`);
+  talk.say(
+    `${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
+  );
   talk.say(`Workspace: ${workspace}`);
   if (isAwaitingApproval(state))
     talk.say(`Answer with: ${again(home, "approve", id)}, or ${again(home, "deny", id, '"…"')}`);

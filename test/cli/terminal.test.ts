@@ -65,7 +65,9 @@ describe("the set-up on a terminal", () => {
     expect(system).toContain("You are Foo, a counter of lines");
     expect(system).toContain("1. Count to one\n2. Stop\n");
     expect(ended.stdout).toContain("\x1b[");
-    expect(readable(terminal)).toMatch(/2 steps, 200 tokens in and \d+ out\.\nWorkspace: \/.*\/workspace\/foo\n$/);
+    expect(readable(terminal)).toMatch(
+      /2 steps, 200 tokens in and \d+ out, \$0\.\d+\.\nWorkspace: \/.*\/workspace\/foo\n$/,
+    );
   });
 
   it.concurrent("shows the thoughts of a reply that is still arriving, once, and runs nothing before its end", async () => {

@@ -6,7 +6,8 @@ import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } fr
 import type { AgentState } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
 
-const { created, asked, replied, modelFailed, requested, approved, started, finished, wholeStep, log } = given;
+const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted, wholeStep, log } =
+  given;
 const RULES: Rules = {
   epoch: 2,
   facts: () => ({ annotations: given.FACTS, effect: "pure" }),
@@ -20,6 +21,20 @@ const AFTER = "2026-11-20T10:00:45.000Z";
 /** Reserved 100 tokens and 0.5 dollars; answered with 10 in and 5 out for 0.2 dollars. */
 const askedFor = (...of: Parameters<typeof asked>): NewEvent => ({ ...asked(...of), reservedUsd: 0.5 });
 const paid = (step = 1): NewEvent => ({ ...replied(step), costUsd: 0.2 });
+/** A command that may buy for 60 tokens and 0.3 dollars, and what it bought. */
+const buying = (epoch = 1, attempt = 1): NewEvent => ({
+  ...{ ...started("reconcilable", 1, epoch), attempt },
+  reserved: { tokens: 60, usd: 0.3 },
+});
+const bought = (costUsd: number | null = 0.25): NewEvent => ({
+  ...finished(),
+  spent: {
+    usage: { inputTokens: 10, outputTokens: 40, cachedTokens: 0, estimated: false },
+    costUsd,
+    modelCalls: 1,
+  },
+});
+const cutOff: NewEvent = { ...finished(), reconciled: true };
 const stateOf = (...events: NewEvent[]): AgentState => replay(log(...events));
 const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW);
 const pausedFor = (code: string) => ({ kind: "record", events: [{ type: "agent-paused", code }] });
@@ -36,6 +51,16 @@ describe("what an agent has spent", () => {
     ["once, whatever comes after it", [askedFor(), modelFailed(), askedFor(1, 2), paid()], 115, 0.7],
     ["not one that it turned down", [askedFor(), modelFailed(1, null, "rate-limited")], 0, 0],
     ["nothing in dollars without a known price", [{ ...asked(), reservedUsd: null }, modelFailed()], 100, 0],
+    ["is what a command may buy, as long as it runs", [requested(), approved(), buying()], 60, 0.3],
+    ["is what it bought, once its end says so", [requested(), approved(), buying(), bought()], 50, 0.25],
+    ["in tokens alone without a known price", [requested(), approved(), buying(), bought(null)], 50, 0],
+    [
+      "is the most of it when its end was not seen",
+      [requested(), approved(), buying(), interrupted(), cutOff],
+      60,
+      0.3,
+    ],
+    ["and of each attempt that a crash hid", [requested(), approved(), buying(), buying(2, 2), bought()], 110, 0.55],
     ["and in logs from before there were prices", [asked(), replied(), asked(2), modelFailed(2)], 115, 0],
   ])("%s", (_title, events, tokens, usd) => {
     const spent = spentOf(stateOf(created(), ...events));
@@ -82,6 +107,16 @@ describe("a limit", () => {
     const move = decided(created(settings), ...oneStep);
     expect(move).toMatchObject(pausedFor(code));
     expect(JSON.stringify(move)).toContain("goald resume <agent> --");
+  });
+
+  it.each<[title: string, settings: Partial<AgentSettings>, code: string]>([
+    ["of tokens", { tokenLimit: 65 }, "token-limit"],
+    ["of money", { budgetUsd: 0.45 }, "budget"],
+  ])("%s is reached by what a command bought, too", (_title, settings, code) => {
+    const events = [...oneStep.slice(0, 2), requested(), approved(), buying(), bought()];
+    expect(decided(created(settings), ...events)).toMatchObject(pausedFor(code));
+    const without = [...oneStep.slice(0, 2), requested(), approved(), buying(), finished()];
+    expect(decided(created(settings), ...without)).toMatchObject({ kind: "ask", step: 2 });
   });
 
   it.each<[title: string, settings: Partial<AgentSettings>]>([

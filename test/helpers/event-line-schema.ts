@@ -152,6 +152,7 @@ const RESULT = closed({
   step: count,
   modelCalls: count,
   tokens: closed({ input: count, output: count, cached: count, estimated: bool }),
+  costUsd: { type: "number", minimum: 0 },
   workspace: { type: "string", pattern: "^/" },
   exitCode: count,
 });

@@ -34,6 +34,7 @@ export interface LoopOptions {
   readonly goals?: readonly string[];
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
+  readonly servicePriceOf?: PerformParts["servicePriceOf"];
   /** In the place of the scripted one, which then hears nothing. */
   readonly model?: LanguageModel;
   readonly fallbackModel?: string;
@@ -126,6 +127,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       replyTokens: 1_000,
       ...(options.priceOf ? { priceOf: options.priceOf } : {}),
       ...(options.roomOf ? { roomOf: options.roomOf } : {}),
+      ...(options.servicePriceOf ? { servicePriceOf: options.servicePriceOf } : {}),
       readReply,
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),

@@ -1,0 +1,61 @@
+/** allowance.ts -- what one call of a command may spend on models, and what several spendings of it come to. Pure. */
+import { GoaldError } from "#core/errors.ts";
+import type { EventOf } from "#core/event.ts";
+import { spentOf } from "#core/limits.ts";
+import type { AgentState } from "#core/state.ts";
+
+/** The most that something may cost; null dollars where no price is known. */
+export interface Allowance {
+  readonly tokens: number;
+  readonly usd: number | null;
+}
+export type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
+
+/** What the agent's limits leave, infinite where there is none, when so much is set aside beside. */
+export interface Left {
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+export const NOTHING: Allowance = { tokens: 0, usd: null };
+
+export function leftOf(state: AgentState, beside: Allowance): Left {
+  const { tokenLimit, budgetUsd } = state.settings;
+  const spent = spentOf(state);
+  return {
+    tokens: tokenLimit === null ? Number.POSITIVE_INFINITY : Math.max(0, tokenLimit - spent.tokens - beside.tokens),
+    usd: budgetUsd === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetUsd - spent.usd - (beside.usd ?? 0)),
+  };
+}
+
+export const within = ({ tokens, usd }: Allowance, left: Left): Allowance => ({
+  tokens: Math.min(tokens, left.tokens),
+  usd: usd === null ? null : Math.min(usd, left.usd),
+});
+
+export const bothAllowed = (one: Allowance, other: Allowance): Allowance => ({
+  tokens: one.tokens + other.tokens,
+  usd: sumOfKnown(one.usd, other.usd),
+});
+
+export function bothSpent(one: Spent | undefined, other: Spent | undefined): Spent | undefined {
+  if (!one || !other) return one ?? other;
+  return {
+    usage: {
+      inputTokens: one.usage.inputTokens + other.usage.inputTokens,
+      outputTokens: one.usage.outputTokens + other.usage.outputTokens,
+      cachedTokens: one.usage.cachedTokens + other.usage.cachedTokens,
+      estimated: one.usage.estimated || other.usage.estimated,
+    },
+    costUsd: sumOfKnown(one.costUsd, other.costUsd),
+    modelCalls: one.modelCalls + other.modelCalls,
+  };
+}
+
+/** What is known counts, beside what is not. */
+const sumOfKnown = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : one + other;
+
+/** `what` did not happen, such as `The question was not asked`. */
+export const tooDear = (what: string, why: string, hint: string): GoaldError =>
+  new GoaldError("GOALD_LIMIT", `${what}: ${why}`, { hint });

@@ -1,0 +1,37 @@
+/** purchases.ts -- all that one call of a command buys on the agent's account: advice, pictures, speech. */
+import type { Services } from "#core/services.ts";
+import type { AgentState } from "#core/state.ts";
+import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
+import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, type Spent, within } from "./allowance.ts";
+import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./media.ts";
+
+export type PurchaseParts = AdviceParts & MediaParts;
+
+export interface Purchases {
+  /** The most that they may cost: durable before the first request. */
+  readonly reserved: Allowance;
+  /** In place of those of the host. */
+  readonly services: Partial<Services>;
+  /** undefined when no request was sent. */
+  spent(): Spent | undefined;
+}
+
+/** For a command that needs these; undefined when it can buy nothing. */
+export function openPurchases(
+  needs: readonly (keyof Services)[],
+  state: AgentState,
+  parts: PurchaseParts,
+): Purchases | undefined {
+  const media = PAID_SERVICES.filter((name) => needs.includes(name));
+  const isAdvised = needs.includes("advisor");
+  if (media.length === 0 && !isAdvised) return undefined;
+  const forMedia = within(mediaAllowance(media, parts), leftOf(state, NOTHING));
+  const forAdvice = isAdvised ? allowanceFor(state, parts, forMedia) : NOTHING;
+  const bought = openMedia(media, leftOf(state, forAdvice), parts);
+  const advice = isAdvised ? openAdvice(state, forAdvice, parts) : undefined;
+  return {
+    reserved: bothAllowed(forMedia, forAdvice),
+    services: { ...bought.services, ...(advice ? { advisor: advice.advisor } : {}) },
+    spent: () => bothSpent(advice?.spent(), bought.spent()),
+  };
+}
