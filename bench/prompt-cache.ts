@@ -10,7 +10,7 @@
  */
 import { readFileSync } from "node:fs";
 import { costOf, type Price } from "#core/limits.ts";
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
 import { readPrices } from "#model/prices.ts";

@@ -1,5 +1,5 @@
 /** main-family.ts -- the composition of what an agent may know and start of other agents: a page of the root. */
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { FamilyParts } from "#daemon/family-calls.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";

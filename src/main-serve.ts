@@ -10,7 +10,7 @@ import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Attended, withAttended } from "#daemon/attended.ts";
 import { type DaemonStatus, PROTOCOL_VERSION } from "#daemon/control.ts";

@@ -8,7 +8,7 @@ import type { ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
 import type { Price } from "#core/limits.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Downloads, Posts, Repositories, ServiceState, Services, WebSearch } from "#core/services.ts";
 import type { PaidService } from "#daemon/media.ts";
 import { findGit } from "#git/find-git.ts";

@@ -1,5 +1,6 @@
 /** own.ts -- goald's memory as the kit asks it: the whole chooser, its words alone, its vectors alone. */
-import type { Embedder, MemoryRow } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { LexicalIndex } from "#memory/lexical-index.ts";

@@ -7,7 +7,8 @@
  */
 import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec, Lease, Store } from "#core/ports.ts";
+import type { AgentSpec, Lease } from "#core/ports/agent.ts";
+import type { Store } from "#core/ports/store.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import type { Row } from "./contenders.ts";

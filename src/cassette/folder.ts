@@ -2,7 +2,7 @@
  * folder.ts -- an agent's folder as a recording sees it: what lies there, what somebody else changed, and putting it there again.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { FileStat, Workspace } from "#core/ports.ts";
+import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { sha256 } from "#store/chain.ts";
 import { decodeBody, encodeBody } from "./body.ts";
 import type { FileLine } from "./format.ts";

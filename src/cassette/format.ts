@@ -6,7 +6,8 @@
  * ordinal, and only counts when its request has the same hash. What lies here was redacted before it was written.
  */
 import type { GivenSettings } from "#core/event.ts";
-import type { FileChange, InboxRow } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { InboxRow } from "#core/ports/inbox.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 
 export const CASSETTE_VERSION = 1;

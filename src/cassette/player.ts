@@ -5,7 +5,8 @@
  * an error that names the step and what differs. A session whose process was killed is cut off at the event that was its last.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock, InboxMessage } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Outcome } from "#daemon/journal.ts";
 import type { RunParts } from "#daemon/run.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";

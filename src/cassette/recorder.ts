@@ -6,7 +6,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, Clock } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#daemon/journal.ts";
 import type { RunParts } from "#daemon/run.ts";

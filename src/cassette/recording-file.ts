@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { CASSETTE_VERSION, type Cassette, type Header, headOf, type Line, ofType } from "./format.ts";
 import { readCassette } from "./read-cassette.ts";
 

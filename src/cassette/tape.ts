@@ -4,7 +4,7 @@
  * Everything that comes to the loop from outside passes one of these doors: HTTP, the clock, the inbox, values that are no
  * part of the log, and, by `through`, the loop's own parts. Nothing else may be let in, or a replay would not end the same.
  */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { RunParts } from "#daemon/run.ts";
 import type { Http } from "#http/http.ts";
 

@@ -4,7 +4,7 @@
  * Every method throws what the host threw, or GOALD_DAEMON when there was no answer: then nobody
  * knows whether it was done, and only what carries a key may be asked again.
  */
-import type { MemoryChanged } from "#core/ports.ts";
+import type { MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView, Control, DaemonStatus, Done, EventPage, ForkedAgent } from "#daemon/control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import { ANSWER_MS, type Call, callHost } from "./socket.ts";

@@ -7,7 +7,8 @@
 import { type CommandContext, type CommandWrite, fail, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { Observation } from "#core/event.ts";
-import type { FileChange, OpenWorkspace, Workspace } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
 import { checkWrite, readResult } from "./call-result.ts";

@@ -8,7 +8,9 @@
  */
 import type { Observation, WaitFor } from "./event.ts";
 import type { FamilyWish } from "./family.ts";
-import type { InboxMessage, StagedWrite, Workspace } from "./ports.ts";
+import type { StagedWrite } from "./ports/commit.ts";
+import type { InboxMessage } from "./ports/inbox.ts";
+import type { Workspace } from "./ports/workspace.ts";
 import type { ServiceName, Services } from "./services.ts";
 
 /** JSON Schema of one argument. `hint` stands in the prompt's command list as `"name": "<hint>"`. */

@@ -10,7 +10,7 @@
  */
 import type { NewEvent } from "./event.ts";
 import { nextTurn, receiveFromKin } from "./inbox-family.ts";
-import type { InboxMessage } from "./ports.ts";
+import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 
 /** Whether the agent stands at a point where a message may change its course. */

@@ -7,7 +7,8 @@
 import type { EventOf, Observation, PauseCode, RecordedEvent } from "./event.ts";
 import type { Standing } from "./family-event.ts";
 import { spentOf } from "./limits.ts";
-import type { InboxMessage, StagedWrite } from "./ports.ts";
+import type { StagedWrite } from "./ports/commit.ts";
+import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, isOver } from "./state.ts";
 
 /** A person's doing: those that work for it stop, too. At a limit they go on with what was set aside for them. */

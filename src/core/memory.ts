@@ -1,5 +1,5 @@
 /** memory.ts -- what holds of memory rows wherever they are handled. */
-import type { Recall } from "./ports.ts";
+import type { Recall } from "./ports/recall.ts";
 
 /** The namespace that all agents of a home may read; no agent is ever called so. */
 export const SHARED_MEMORY = "shared";

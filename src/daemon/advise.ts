@@ -8,7 +8,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
 import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
-import type { ModelAnswer, PromptMessage } from "#core/ports.ts";
+import type { ModelAnswer, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimit } from "#prompt/delimit.ts";

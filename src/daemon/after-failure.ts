@@ -12,7 +12,7 @@
  */
 import { MAX_TRIES } from "#core/decide.ts";
 import type { EventOf, NewEvent, PauseCode } from "#core/event.ts";
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 
 type Failure = Extract<ModelAnswer, { kind: "failed" }>;

@@ -5,7 +5,8 @@
  * for it, is cut off, is waited for. When its run is over it is an agent like any other.
  */
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
-import type { Clock, Store } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Life } from "./life.ts";
 import { createLogWatch } from "./log-watch.ts";

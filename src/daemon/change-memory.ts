@@ -1,6 +1,7 @@
 /** change-memory.ts -- what a person changes in memory, at once and whatever the agent does: its next recall sees it. */
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type { Clock, Store } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Store } from "#core/ports/store.ts";
 import { findAgent } from "#views/load-agent.ts";
 import type { Control } from "./control.ts";
 

@@ -6,7 +6,8 @@
  * or step that is not there, GOALD_CONFLICT for what does not fit where the agent stands.
  */
 import type { AgentSettings, GivenSettings, RecordedEvent } from "#core/event.ts";
-import type { AgentSpec, MemoryChange, MemoryChanged } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { ForkRequest } from "./fork-agent.ts";
 import type { LiveText } from "./live-text.ts";
 

@@ -9,7 +9,9 @@
 import type { Move } from "#core/decide.ts";
 import { toError } from "#core/errors.ts";
 import type { CommandCall, RecordedEvent } from "#core/event.ts";
-import type { InboxMessage, Lease, Store } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { Store } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, isOver, openCommand, questionOf } from "#core/state.ts";
 import { type Attended, createAttended } from "./attended.ts";
 import { pauseAgent } from "./pause-agent.ts";

@@ -1,5 +1,5 @@
 /** heard-note.ts -- when an agent will read what it was just told, in words. */
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, isFinished, questionOf } from "#core/state.ts";
 
 /** `runs`: a host goes on with it by itself. */

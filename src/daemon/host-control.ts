@@ -7,7 +7,8 @@
 import { randomUUID } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import type { AgentRow, AgentSpec, InboxMessage } from "#core/ports.ts";
+import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";

@@ -1,7 +1,9 @@
 /** host-family.ts -- what a person's doing to one agent means to those that it started, and to the one that started it. */
 import { GoaldError } from "#core/errors.ts";
 import { spentOf } from "#core/limits.ts";
-import type { AgentRow, Clock, Store } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Store } from "#core/ports/store.ts";
 import { type AgentState, isOver } from "#core/state.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import type { Supervisor } from "./supervise.ts";

@@ -1,7 +1,9 @@
 /**
  * host-views.ts -- agents as their host shows them: what the log says, and what only the process that runs them knows.
  */
-import type { AgentRow, Clock, Store } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Store } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { type ViewFacts, viewAgent } from "#views/agent-view.ts";

@@ -11,7 +11,12 @@ import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
 import { sentWith } from "#core/kin.ts";
-import type { Clock, Commit, FileChange, Lease, NewMemory, StagedWrite, Store } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Commit, StagedWrite } from "#core/ports/commit.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { NewMemory } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 

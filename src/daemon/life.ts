@@ -6,7 +6,8 @@
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
-import type { Clock, Lease } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "./pause-agent.ts";
 import { type RunParts, run } from "./run.ts";

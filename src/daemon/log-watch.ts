@@ -1,5 +1,5 @@
 /** log-watch.ts -- who waits for an agent's log to become longer, and is told when it has. */
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 
 export interface LogWatch {
   /** The agent's log is longer now, or the agent is gone. */

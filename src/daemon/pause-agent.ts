@@ -1,6 +1,6 @@
 /** pause-agent.ts -- an agent paused from outside its main loop, wherever it stands, when nothing of it is under way. */
 import type { PauseCode } from "#core/event.ts";
-import type { Lease } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { type JournalParts, openJournal } from "./journal.ts";
 

@@ -4,7 +4,7 @@
  * What it thinks says most of what it needs to know, the command it chose less, what came back is about what it knows
  * already. A person's words count like thoughts. Each message counts a little less than the next newer one. Pure.
  */
-import type { RecallQuery } from "#core/ports.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, type Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 

@@ -5,7 +5,8 @@ import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from 
 import type { RegisteredCommand, Registry } from "#commands/registry.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
 import type { NewEvent, Observation } from "#core/event.ts";
-import type { Clock, OpenWorkspace } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";

@@ -10,7 +10,8 @@
  */
 import { decide, type Move, type Rules } from "#core/decide.ts";
 import { listens } from "#core/inbox.ts";
-import type { Clock, Lease } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { type JournalParts, openJournal } from "./journal.ts";
 import type { Prepare } from "./perform.ts";

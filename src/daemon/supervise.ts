@@ -6,7 +6,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { stateOf } from "#views/load-agent.ts";

@@ -6,7 +6,8 @@
  * already as it should be is not written again. It is goald's own file: no version of it is kept.
  */
 import { setImmediate } from "node:timers/promises";
-import type { AgentRow, Workspace } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { type GatherParts, gatherReport } from "#views/gather-report.ts";
 import { renderReport } from "#views/report.ts";
 

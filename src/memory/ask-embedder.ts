@@ -6,7 +6,8 @@
  * neither a time-out at every step nor a bill; and none asks before the time that a server named. Each outage is reported once.
  */
 import { toError } from "#core/errors.ts";
-import type { Clock, Embedder } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { dot } from "./unit-vector.ts";
 
 /** One vector per text, null where it is unusable; undefined when the embedder cannot be had now. */

@@ -6,7 +6,7 @@
  * (its dimensions, which are in its id) never brings up the vectors of another.
  */
 import { hash } from "node:crypto";
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 
 /** 12 MB of vectors with 1,536 numbers. */
 const MAX_NUMBERS = 3_145_728;

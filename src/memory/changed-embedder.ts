@@ -10,7 +10,9 @@
 import { setTimeout } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
-import type { Embedder, MemoryRow, Store } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
 import type { RecallingMemory } from "./recall.ts";
 

@@ -12,7 +12,7 @@
  * what they say when `embed` resolves is true of the vectors that it gave.
  */
 import { toError } from "#core/errors.ts";
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 
 /** `onFallback` hears once, with the reason in words, that the local embedder is used. */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {

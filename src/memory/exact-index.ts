@@ -8,7 +8,7 @@
  * Rows lie in blocks that never move. A removed row is replaced by the last one, so there
  * are no gaps to skip and nothing to compact; a block that becomes empty is given back.
  */
-import type { OpenIndex, VectorIndex } from "#core/ports.ts";
+import type { OpenIndex, VectorIndex } from "#core/ports/vectors.ts";
 import { createTurns } from "#util/turns.ts";
 import { BestOf } from "./best-of.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";

@@ -7,7 +7,7 @@
  * against 0.77 of the wanted rows among the ten, in a trial on dialogues). What is still missing then
  * are the newest rows: ten are recalled while there are ten.
  */
-import type { Recall, RecallQuery } from "#core/ports.ts";
+import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import { type Hit, standingOut } from "./merge.ts";
 import type { QueryPart } from "./query.ts";
 import { type Candidate, choose } from "./rank.ts";

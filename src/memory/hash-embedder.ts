@@ -9,7 +9,7 @@
  * A word counts 1 + ln(times), so that a repeated word cannot drown the others. A word's n-grams
  * together weigh `PIECES_WEIGHT`, however long it is; a longer word weighs more, as it is rarer.
  */
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
 /** Changes with every change of the features: vectors of another version are not comparable. */

@@ -11,7 +11,8 @@
  * whatever is sent twice says the same.
  */
 import { hash } from "node:crypto";
-import type { IndexedRows, RemoteRow, VectorIndex } from "#core/ports.ts";
+import type { RemoteRow } from "#core/ports/memory-row.ts";
+import type { IndexedRows, VectorIndex } from "#core/ports/vectors.ts";
 import type { Match, Progress } from "./pinecone-answers.ts";
 import { type PineconeLink, recordOf, rounded, type Sending, type Waiting } from "./pinecone-link.ts";
 import { dot, toUnit } from "./unit-vector.ts";

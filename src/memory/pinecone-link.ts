@@ -1,5 +1,6 @@
 /** pinecone-link.ts -- what the vectors of one namespace need of the connection to Pinecone, and a row in the form that it takes. */
-import type { Clock, MemoryRow, RemoteRow } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Match, Progress } from "./pinecone-answers.ts";
 import type { PineconeRecord } from "./pinecone-client.ts";
 

@@ -7,7 +7,9 @@
  * take these vectors is said at the start, with what to do about it; home answers until the settings are read again.
  */
 import { toError } from "#core/errors.ts";
-import type { Clock, RemoteRow, Store } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { RemoteRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import type { IndexFacts, PineconeTrouble } from "./pinecone-answers.ts";
 import type { PineconeClient } from "./pinecone-client.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";

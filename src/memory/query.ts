@@ -6,7 +6,7 @@
  * (in a trial with 2,000 rows and nine messages, 0.90 to 0.92 of the wanted rows came among
  * the ten when each was asked alone, 0.36 to 0.84 with the sum).
  */
-import type { RecallQuery } from "#core/ports.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
 import { wordsOf } from "#util/words.ts";
 import { numbersOf } from "./word-set.ts";

@@ -9,7 +9,7 @@
  * are given once, the newest of those that are about equally near; the others stand behind everything that
  * differs, but they stand: ten are recalled when ten are there, and for the same reason no score is too low.
  */
-import type { Recall } from "#core/ports.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import type { Remembered } from "./rows.ts";
 import { roughLikeness, sharesAtLeast } from "./word-set.ts";
 

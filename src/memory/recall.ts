@@ -12,7 +12,10 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
-import type { Clock, Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery, Store } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AskEmbedder, askEmbedder, reportOutages } from "./ask-embedder.ts";

@@ -11,7 +11,7 @@
  * the model's words, so it is never more than `agent`.
  */
 import type { CommandCall, EventOf, Observation, RecordedEvent } from "#core/event.ts";
-import type { NewMemory, Trust } from "#core/ports.ts";
+import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";
 

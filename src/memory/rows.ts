@@ -7,7 +7,8 @@
  */
 import { hash } from "node:crypto";
 import { isLive } from "#core/memory.ts";
-import type { MemoryRow, Store } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
 import { Voices } from "./voices.ts";
 import { type WordSet, wordSetOf } from "./word-set.ts";

@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { GoaldError, toError } from "#core/errors.ts";
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 
 const PACKAGE = "@huggingface/transformers";
 /** So many texts at a time: the memory that a run takes grows with them, and others get a turn in between. */

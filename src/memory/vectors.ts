@@ -5,7 +5,8 @@
  * the rows. Vectors that cost something to make are saved in lots, not at every step: what a crash
  * loses is made again with the next request.
  */
-import type { Store, VectorIndex } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 import type { AgentRows, Arrival } from "./rows.ts";
 import { dot } from "./unit-vector.ts";
 

@@ -1,5 +1,5 @@
 /** asked.ts -- whom goald asked, and the form of a failure to answer. */
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import type { Quote } from "#util/quote.ts";
 
 export type Failure = Extract<ModelAnswer, { kind: "failed" }>;

@@ -6,7 +6,7 @@
  * body or nothing: each is a failure with its own code, never an empty reply.
  */
 import type { Usage } from "#core/event.ts";
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import { type Asked, type Failure, failed } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
 import { StatusError } from "./openai-client.ts";

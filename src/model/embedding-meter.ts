@@ -5,7 +5,7 @@
  * then what the server says that it took is counted. The day's count outlives the process as far as its file does.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 
 export interface EmbeddingMeter {
   /** Throws GOALD_LIMIT when that many more are too many now. */

@@ -4,7 +4,8 @@
  * Agents are served in the order in which they ask, and each asks once at a time: so their turns are fair. A server
  * that says "too many" closes the door for all of them until the time that it named.
  */
-import type { Clock, LanguageModel, ModelAnswer } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createSlots } from "#util/slots.ts";
 
 export interface GateLimits {

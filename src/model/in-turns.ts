@@ -4,7 +4,7 @@
  * Neighbours of one role become one message. The rules stay in front; an assistant that would speak first follows a
  * line that says where the conversation stands.
  */
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 
 const EARLIER = "(Earlier messages are left out.)";
 

@@ -8,7 +8,8 @@
  * will not grow them, and the caller then falls back to an embedder on this machine.
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import type { Clock, Embedder } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { type Asked, failed } from "./asked.ts";
 import type { EmbeddingMeter } from "./embedding-meter.ts";

@@ -6,7 +6,8 @@
  * is learned (terms.ts), and the failure then says that the next request will be another one.
  */
 import type { OutputMode } from "#core/event.ts";
-import type { Clock, LanguageModel, ModelRequest } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import { quoteWithout } from "#util/quote.ts";
 import type { Asked, Failure } from "./asked.ts";

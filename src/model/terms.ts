@@ -5,7 +5,7 @@
  * week: servers are mended. It is never needed: forgotten, it costs the same refusals once more.
  */
 import type { OutputMode } from "#core/event.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import { type Refusal, type Sent, stepDown } from "./step-down.ts";
 
 export type Part = "stream" | "stream_options" | "temperature";

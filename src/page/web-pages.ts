@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Page, Passage, WebPages } from "#core/services.ts";
 import { kindOf, readContentType, typeNameOf } from "./content-type.ts";
 import { passagesOf } from "./passages.ts";

@@ -13,7 +13,8 @@
  * each message of the window are rendered once.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { PromptMessage, Recall } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type Fitted, fitPrompt } from "./fit.ts";
 import { minimalMessage } from "./messages.ts";

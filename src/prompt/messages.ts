@@ -5,7 +5,7 @@
  * words that says where the text came from, and the text in a delimiter that it cannot
  * close. No text from outside reaches the system message, and none keeps control characters.
  */
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 import type { Message } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";

@@ -6,7 +6,8 @@
  * equal share, so that ten always find room below 1,500 together with the words around them; in a small context window they
  * take 15 % of it at most.
  */
-import type { Recall, Trust } from "#core/ports.ts";
+import type { Trust } from "#core/ports/memory-row.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimit } from "./delimit.ts";

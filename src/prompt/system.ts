@@ -6,7 +6,7 @@
  * once per agent. Whatever a person (or an agent that starts another) wrote as a name, role or goal
  * stays inside its own line or item and cannot pass for a section.
  */
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { fill, type Words } from "./template.ts";

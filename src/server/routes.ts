@@ -5,7 +5,7 @@
  * `Control` but HTTP; the two that answer otherwise than with what one call returned stand at the end.
  */
 import type { AgentSettings } from "#core/event.ts";
-import type { MemoryChange } from "#core/ports.ts";
+import type { MemoryChange } from "#core/ports/memory-row.ts";
 import type { Answer, Control, NewAgent } from "#daemon/control.ts";
 import { type Route, type RouteDescription, route } from "./route.ts";
 import * as words from "./schemas.ts";

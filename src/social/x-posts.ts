@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
 import { causes } from "#util/causes.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";

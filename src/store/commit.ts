@@ -8,7 +8,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Commit, Lease, StagedWrite } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { type CommitRows, digestOf, inOrder, prepareFileInsert, type RowValues } from "./commit-rows.ts";

@@ -8,7 +8,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { canonicalJson, chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { keyOf } from "./keys.ts";

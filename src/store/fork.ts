@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Fork } from "#core/ports.ts";
+import type { Fork } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
 import { chainStart } from "./chain.ts";
 import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";

@@ -10,7 +10,7 @@
  * busy with writes, the calling thread would hold up the start.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { closedError } from "./failure.ts";
 import { openStoreWith, type SqliteStoreOptions } from "./sqlite-store.ts";
 import { WriterThread } from "./writer-thread.ts";

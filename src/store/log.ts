@@ -9,7 +9,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import { EVENT_VERSION } from "#core/event.ts";
-import type { AgentSpec } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson, chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";

@@ -4,7 +4,7 @@
  * Its table is made with the first of them. What is forgotten or removed takes its vector along.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { prepare } from "./connection.ts";
 import { keyOf, keysOf } from "./keys.ts";
 import { openMemoryNames } from "./memory-names.ts";

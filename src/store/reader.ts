@@ -8,7 +8,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, FileVersion, InboxRow, Loaded, MemoryRow, StoreReader, VerifyReport } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { InboxRow } from "#core/ports/inbox.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import { blobTable } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { filesAfter } from "./commit-rows.ts";

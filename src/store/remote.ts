@@ -5,7 +5,7 @@
  * Its table is made with the first row: a home that keeps its memory to itself has none.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { RemoteRow } from "#core/ports.ts";
+import type { RemoteRow } from "#core/ports/memory-row.ts";
 import { prepare } from "./connection.ts";
 
 const TABLE = `

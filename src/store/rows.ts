@@ -7,7 +7,10 @@
 import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow, FileVersion, InboxRow, MemoryRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { InboxRow } from "#core/ports/inbox.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { upcast } from "#core/upcast.ts";
 import { requireFolder } from "./seal.ts";
 

@@ -5,7 +5,7 @@
  * a hash of them lies beside them.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { sha256 } from "./chain.ts";
 import { folderOf } from "./slug.ts";
 

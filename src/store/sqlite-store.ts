@@ -7,19 +7,11 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type {
-  AgentRow,
-  AgentSpec,
-  Commit,
-  Fork,
-  InboxMessage,
-  Lease,
-  MemoryChange,
-  MemoryChanged,
-  RemoteRow,
-  Store,
-  StoreReader,
-} from "#core/ports.ts";
+import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
+import type { Commit } from "#core/ports/commit.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { MemoryChange, MemoryChanged, RemoteRow } from "#core/ports/memory-row.ts";
+import type { Store, StoreReader } from "#core/ports/store.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { guarded } from "./failure.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";

@@ -11,7 +11,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type { VerifyReport } from "#core/ports.ts";
+import type { VerifyReport } from "#core/ports/store.ts";
 import { ALL_BLOBS, blobTable } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";

@@ -5,17 +5,11 @@
  * a transaction, and in the writer thread, many to one.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type {
-  AgentRow,
-  AgentSpec,
-  Commit,
-  Fork,
-  InboxMessage,
-  Lease,
-  MemoryChange,
-  MemoryChanged,
-  Store,
-} from "#core/ports.ts";
+import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
+import type { Commit } from "#core/ports/commit.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";
 import { prepare, transactions } from "./connection.ts";

@@ -4,7 +4,7 @@
  * The only reader of real time outside the edges' own logging; everything else is
  * handed a Clock, so that a recorded run can be played again exactly.
  */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 
 /** Node fires a longer timer at once; longer sleeps are made of several. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -4,7 +4,7 @@
 import type { Client } from "#client/client.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentSpec } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
 import { clean } from "#util/clean.ts";

@@ -6,7 +6,7 @@
 import { findHost } from "#client/auto-start.ts";
 import { openHome } from "#config/open-home.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { MemoryChange, MemoryChanged } from "#core/ports.ts";
+import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";

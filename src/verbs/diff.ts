@@ -1,6 +1,6 @@
 /** diff.ts -- `goald diff`: what changed in an agent's files between two steps; by default in the last step that changed any. */
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { FileVersion } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { clean } from "#util/clean.ts";
 import { type DiffRange, diffFiles, type FileDiff, lastChangingStep } from "#views/file-diff.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";

@@ -4,7 +4,8 @@
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { findAgent } from "#views/load-agent.ts";
 import type { House } from "./house.ts";
 

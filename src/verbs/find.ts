@@ -3,7 +3,8 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
 import { findAgent } from "#views/load-agent.ts";
 import type { House } from "./house.ts";

@@ -6,7 +6,7 @@
 import { validateAgent } from "#config/agent-spec.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { EXIT } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { ForkedAgent } from "#daemon/control.ts";
 import { forkAgent } from "#daemon/fork-agent.ts";
 import { holdHostLock, isHostHeld } from "#store/host-lock.ts";

@@ -3,7 +3,7 @@
  */
 import type { Recorder } from "#cassette/recorder.ts";
 import { EXIT } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";

@@ -6,7 +6,7 @@
  */
 import { resolve, sep } from "node:path";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import type { MemoryRow } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
 import { openPages } from "../main-shared.ts";

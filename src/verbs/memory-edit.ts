@@ -6,7 +6,7 @@
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
-import type { MemoryChange, MemoryChanged, MemoryKind, MemoryRow } from "#core/ports.ts";
+import type { MemoryChange, MemoryChanged, MemoryKind, MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { changeMemory, openChanger } from "./change-memory.ts";
 import { type House, openHouse } from "./house.ts";

@@ -8,7 +8,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
-import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { identityOf } from "#views/memory-view.ts";
 import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";

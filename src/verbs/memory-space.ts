@@ -1,7 +1,9 @@
 /** memory-space.ts -- which memory a person means, and which row of it. */
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
-import type { AgentRow, MemoryRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { findMemory } from "#views/find-memory.ts";
 import { findAgent } from "#views/load-agent.ts";
 import type { GlobalOptions } from "./house.ts";

@@ -1,7 +1,8 @@
 /** memory.ts -- the verbs that look into memory: list, show, search, why. They need no lock and change nothing. */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isLive, SHARED_MEMORY } from "#core/memory.ts";
-import type { MemoryRow, StoreReader } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { headOf } from "#core/text.ts";
 import { renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";

@@ -1,7 +1,7 @@
 /**
  * past.ts -- the part of an agent's log that stands above what is followed live.
  */
-import type { StoreReader } from "#core/ports.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import type { House } from "./house.ts";
 import { readStore } from "./reading.ts";
 import type { Show } from "./result.ts";

@@ -2,7 +2,7 @@
  * read.ts -- verbs that only look at one agent: events, files, verify. They need no host lock and change nothing.
  */
 import { EXIT } from "#core/errors.ts";
-import type { FileVersion } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { oneLine } from "#core/text.ts";
 import { createEventLines, type EventLine } from "#terminal/event-line.ts";
 import { renderTable } from "#terminal/table.ts";

@@ -10,7 +10,7 @@ import { continueRecordingFile, createRecordingFile } from "#cassette/recording-
 import { type Settings, valueAt } from "#config/settings.ts";
 import { SETTINGS } from "#config/settings-table.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { sha256 } from "#store/chain.ts";
 import { clean } from "#util/clean.ts";

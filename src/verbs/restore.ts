@@ -9,7 +9,11 @@
  */
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
-import type { AgentRow, Commit, FileChange, FileVersion, Store, Workspace } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Commit } from "#core/ports/commit.ts";
+import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
 import { sha256 } from "#store/chain.ts";

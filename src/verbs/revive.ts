@@ -1,7 +1,7 @@
 /** revive.ts -- the daemon of a home, started again when it died and agents of its own are not done. */
 import { hasDied } from "#client/wanted.ts";
 import type { Home } from "#config/home.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { stateOf } from "#views/load-agent.ts";

@@ -9,7 +9,7 @@ import type { Recorder } from "#cassette/recorder.ts";
 import { spawnDaemon } from "#client/spawn-daemon.ts";
 import { socketPathOf } from "#config/socket-path.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";

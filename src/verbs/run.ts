@@ -8,7 +8,7 @@
 import { readAgentFile } from "#config/agent-file.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentSpec } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
 import { isFinished } from "#core/state.ts";
 import { setUpAgent } from "#terminal/set-up.ts";
 import { systemClock } from "#util/clock.ts";

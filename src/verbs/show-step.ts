@@ -2,7 +2,9 @@
  * show-step.ts -- `goald show --step N`: prompt, recalls, raw reply, the command as it was checked, result and files of one step.
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow, MemoryRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { clean } from "#util/clean.ts";
 import { findMemory } from "#views/find-memory.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";

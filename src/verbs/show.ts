@@ -1,7 +1,8 @@
 /** show.ts -- `goald show`: one agent in full: goals, where it stands and why, what it cost and may still cost, its files. */
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
-import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import type { AgentView } from "#daemon/control.ts";
 import { shortSpan } from "#terminal/span.ts";

@@ -5,7 +5,7 @@
  */
 import type { Client } from "#client/client.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentView, Done } from "#daemon/control.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";

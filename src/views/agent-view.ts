@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
 import { isIdle } from "#core/loops.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, activeFrame, initialState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import type { AgentView } from "#daemon/control.ts";

@@ -2,7 +2,8 @@
  * file-diff.ts -- what changed in an agent's files between the ends of two steps, as unified diffs. From the history alone.
  */
 import { createTwoFilesPatch } from "diff";
-import type { FileVersion, StoreReader } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
 
 export interface FileDiff {

@@ -7,7 +7,7 @@
 
 import type { CommandCall, RecordedEvent } from "#core/event.ts";
 import { namespaceOf } from "#core/memory.ts";
-import type { FileVersion } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 import { isByPerson } from "./restore-version.ts";
 import { createSourceReader, type Source } from "./sources.ts";

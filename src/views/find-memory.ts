@@ -2,7 +2,8 @@
 
 import { isGoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
-import type { MemoryRow, StoreReader } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 
 /** Undefined for one that is not there, or whose agent is not there any more. */
 export async function findMemory(reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> {

@@ -1,5 +1,6 @@
 /** gather-report.ts -- the facts of a report, from a store: its log read once, in pages. */
-import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { createReportFacts, type ReportFacts } from "./report-facts.ts";
 
 /** Small enough that nobody waits long for the next breath. */

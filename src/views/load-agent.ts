@@ -1,7 +1,8 @@
 /** load-agent.ts -- an agent found by what a person calls it, and its state as the log has it. */
 import { GoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentRow, StoreReader } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 
 /** By id, else by name; the newest of that name, those that no agent started first. Throws GOALD_NOT_FOUND, naming those that are there. */

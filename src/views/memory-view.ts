@@ -1,6 +1,7 @@
 /** memory-view.ts -- memory rows as people and programs read them. Vectors are left out. */
 import { hash } from "node:crypto";
-import type { MemoryRow, Recall } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
 
 export type MemoryView = Omit<MemoryRow, "vector">;

@@ -7,7 +7,8 @@
  */
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import type { MemoryRow, PromptMessage } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";

@@ -6,7 +6,8 @@
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { AgentRow, FileVersion } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, activeFrame, initialState } from "#core/state.ts";
 import { standingOf } from "./agent-view.ts";
 import { type LimitLeft, limitsLeft } from "./limits-left.ts";

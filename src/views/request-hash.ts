@@ -1,6 +1,6 @@
 /** request-hash.ts -- what the log keeps of a request, so that it can be told from another one. */
 import { hash } from "node:crypto";
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 
 /** SHA-256 of the JSON of model and messages, in hex. What a message costs is paid once: most stand in the next request too. */
 export function hashRequest(model: string, messages: readonly PromptMessage[]): string {

@@ -3,7 +3,9 @@
  *
  * Only files that the history knows are touched; others, and goald's own, stay as they are.
  */
-import type { FileVersion, StoreReader, Workspace } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
 
 export interface PlannedFile {

@@ -1,10 +1,11 @@
 /**
- * restore-version.ts -- what lay at a path after a change, made from the history alone (see `FileChange` in ports.ts).
+ * restore-version.ts -- what lay at a path after a change, made from the history alone (see `FileChange` in ports/file-version.ts).
  *
  * Only the pieces since the last whole version are read, each once.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { FileVersion, StoreReader } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 
 /** `found`, `write` and a first append are the whole file; a later append hangs on what was there before. */
 export type Piece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;

@@ -1,5 +1,5 @@
 /** step-text.ts -- one step as a person reads it, from what was asked to what came of it. Pure. */
-import type { MemoryRow } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { dollars } from "./limits-left.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";

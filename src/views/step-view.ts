@@ -6,7 +6,8 @@
  */
 import type { CommandCall, EventOf, Observation, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { FileVersion, StoreReader } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
 

@@ -4,7 +4,7 @@
  * A page that asks whether one is human looks much like a page without results. Only what says that nothing was found is
  * taken for that; every page that is not understood is a refusal.
  */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
 import { createPace } from "./pace.ts";
 import { failureOfStatus, PROVIDER_LIMITS, type ProviderAnswer, type SearchProvider } from "./search-provider.ts";

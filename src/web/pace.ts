@@ -4,7 +4,7 @@
  * Whoever comes gets the next free second, so that many agents together are no faster than one.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 
 export interface Pace {
   /** Resolves when it is the caller's turn. Throws GOALD_WEB when that is too far away, and the signal's reason. */

@@ -5,7 +5,7 @@
  * request like the first one, so all of that holds for every host on the way; how an address is guarded is the door's.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Http, HttpLimits } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type PublicInit } from "#http/redirect.ts";
 import { retryAfterMs } from "#util/retry-after.ts";

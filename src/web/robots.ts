@@ -4,7 +4,7 @@
  * A robots.txt that is there counts for a day; none (4xx) allows everything, one that cannot be had (5xx) nothing, for some
  * minutes. A hostile one is cut at the 500 KiB that the RFC asks for, and of other programs' rules nothing is kept.
  */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 
 export interface RobotsRules {
   isAllowed(url: URL): boolean;

@@ -5,7 +5,7 @@
  * "nothing found". Who asks to be left alone is. Answers are kept for a day.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { SearchAnswer, WebSearch } from "#core/services.ts";
 import type { SearchProvider } from "./search-provider.ts";
 import { reasonOf } from "./trouble.ts";

@@ -1,5 +1,5 @@
 /** set-up.ts -- what the settings make of the web: polite reading, search and downloads. Loaded with the first of these. */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { Downloads, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 import { createDownloads } from "./downloads.ts";

@@ -7,7 +7,7 @@
  */
 import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
-import type { FileStat } from "#core/ports.ts";
+import type { FileStat } from "#core/ports/workspace.ts";
 import { codeOf } from "./file-errors.ts";
 import { isNameable } from "./path-rules.ts";
 import { type Anchor, type Folder, openFolder } from "./resolve-path.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { MemoryRow } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";

@@ -1,6 +1,6 @@
 /** embedder.ts -- what every Embedder holds to, on this machine or on a server. */
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 
 export function embedderContract(name: string, make: () => Embedder): void {
   const live = () => new AbortController().signal;

@@ -1,6 +1,6 @@
 /** language-model.ts -- what every LanguageModel holds to, whatever is behind it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { LanguageModel, PromptMessage } from "#core/ports.ts";
+import type { LanguageModel, PromptMessage } from "#core/ports/model.ts";
 
 /** What the model behind the port does at one request, in order. */
 export type Behaviour = { readonly says: string } | { readonly refusesWith: 401 | 429 } | "hangs";

@@ -1,7 +1,12 @@
 /** Builders for tests of stores: events as the journal stamps them, commits, changes of files. */
 import { createHash } from "node:crypto";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
-import type { AgentSpec, Commit, FileChange, InboxMessage, NewMemory, Store } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
+import type { Commit } from "#core/ports/commit.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { NewMemory } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 
 export const SPEC: AgentSpec = { name: "Foo", role: "a tester", goals: ["One"], approve: "never", stepLimit: 9 };

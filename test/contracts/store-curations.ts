@@ -1,7 +1,8 @@
 /** The part of the store contract that is about what people change in memory. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { MemoryChange, MemoryRow, Store } from "#core/ports.ts";
+import type { MemoryChange, MemoryRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { later, memoryOf, NOTHING, picture, SPEC, said, stamped } from "./store-builders.ts";
 

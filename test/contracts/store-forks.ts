@@ -1,7 +1,8 @@
 /** The part of the store contract that is about an agent with another's past. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Fork, Lease, Store } from "#core/ports.ts";
+import type { Fork, Lease } from "#core/ports/agent.ts";
+import type { Store } from "#core/ports/store.ts";
 import { AT, asked, finished } from "../helpers/events.ts";
 import { later, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "./store-builders.ts";
 

@@ -1,6 +1,6 @@
 /** The part of the store contract that is about memory rows and their vectors. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { AT, finished } from "../helpers/events.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
 

@@ -1,6 +1,6 @@
 /** The part of the store contract that is about the journal of what lies in remote indexes. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { SPEC } from "./store-builders.ts";
 

@@ -5,7 +5,7 @@
  * all rows, which is the hardest for a graph.
  */
 import { describe, expect, it } from "@jest/globals";
-import type { VectorIndex } from "#core/ports.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 import { plainIndex } from "../helpers/plain-index.ts";
 import { clusteredVectors, randomNumbers } from "../helpers/random-vectors.ts";
 

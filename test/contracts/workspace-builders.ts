@@ -1,6 +1,7 @@
 /** workspace-builders.ts -- the workspace that a contract is held to, and how the parts of the contract look into it. */
 import { createHash } from "node:crypto";
-import type { FileChange, LastVersion, Workspace } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 
 export interface WorkspaceUnderTest {
   /** Each call opens the same folder. */

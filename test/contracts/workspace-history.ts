@@ -1,6 +1,7 @@
 /** The part of the workspace contract that is about the file history: what is told, and what is kept before it is lost. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, FileVersion, LastVersion, Workspace } from "#core/ports.ts";
+import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
+import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
 type Told = readonly [operation: string, path: string, bytes: number, content: string | null];

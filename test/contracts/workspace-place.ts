@@ -2,7 +2,8 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, Workspace } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { namesIn, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
 export function placeContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {

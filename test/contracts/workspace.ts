@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { FileChange, Workspace } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { namesIn, sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 import { historyContract } from "./workspace-history.ts";
 import { placeContract } from "./workspace-place.ts";

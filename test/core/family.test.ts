@@ -7,7 +7,7 @@ import type { FamilyMessage, Origin, Spending } from "#core/family-event.ts";
 import { receive } from "#core/inbox.ts";
 import { sentWith } from "#core/kin.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
-import type { InboxMessage } from "#core/ports.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame, initialState } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
 

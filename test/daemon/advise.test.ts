@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings, EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
-import type { ModelAnswer, ModelRequest } from "#core/ports.ts";
+import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import type { Prepare } from "#daemon/perform.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import type { CommandCall, EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
-import type { AgentSpec } from "#core/ports.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { familyModel, messageAgent, startAgent } from "../helpers/family-model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ModelRequest } from "#core/ports.ts";
+import type { ModelRequest } from "#core/ports/model.ts";
 import { makeWorld, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";

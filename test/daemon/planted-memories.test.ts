@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { LongTermMemory, Recall, Trust } from "#core/ports.ts";
+import type { Trust } from "#core/ports/memory-row.ts";
+import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 const ORDERS = [

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { ModelRequest, Store } from "#core/ports.ts";
+import type { ModelRequest } from "#core/ports/model.ts";
+import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";

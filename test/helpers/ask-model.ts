@@ -1,5 +1,5 @@
 /** ask-model.ts -- one question to the OpenAI model, over real HTTP to a server that answers as the test says. */
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { type Answer, type OpenAIServer, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";

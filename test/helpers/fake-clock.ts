@@ -5,7 +5,7 @@
  * before time goes on. With `auto`, a sleep passes at once and moves the time itself:
  * for code that is driven to its end rather than step by step.
  */
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 
 export interface FakeClock extends Clock {
   /** Lets `ms` pass. */

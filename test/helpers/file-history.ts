@@ -1,6 +1,6 @@
 /** file-history.ts -- the history of files as the store would have it, from what was done to them in which step. */
 import { createHash } from "node:crypto";
-import type { FileVersion } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { AT } from "./events.ts";
 
 export type Change = readonly [

@@ -4,7 +4,7 @@
  * A text is a bag of its words, each on an axis of its own in the order of first appearance,
  * so that two texts are as near as the share of words they have in common.
  */
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 
 type Answer = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
 

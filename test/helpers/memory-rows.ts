@@ -3,7 +3,8 @@
  *
  * Counts what is asked of it, and fails on demand.
  */
-import type { MemoryRow, NewMemory, Store } from "#core/ports.ts";
+import type { MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
 
 export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */

@@ -9,25 +9,12 @@
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
-import type {
-  AgentRow,
-  AgentSpec,
-  Commit,
-  FileVersion,
-  Fork,
-  InboxMessage,
-  InboxRow,
-  Lease,
-  Loaded,
-  MemoryChange,
-  MemoryChanged,
-  MemoryRow,
-  NewMemory,
-  RemoteRow,
-  StagedWrite,
-  Store,
-  VerifyReport,
-} from "#core/ports.ts";
+import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
+import type { Commit, StagedWrite } from "#core/ports/commit.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
+import type { MemoryChange, MemoryChanged, MemoryRow, NewMemory, RemoteRow } from "#core/ports/memory-row.ts";
+import type { Loaded, Store, VerifyReport } from "#core/ports/store.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
 import { placeOf, requireRight } from "#store/commit.ts";

@@ -8,7 +8,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FileChange, FileStat, LastVersion, Workspace } from "#core/ports.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { normalizePath, refuseOwn } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;

@@ -1,5 +1,5 @@
 /** plain-index.ts -- the shortest VectorIndex there is: compare with all, sort, cut. What the others are measured by. */
-import type { VectorIndex } from "#core/ports.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 
 export function plainIndex(dimensions: number): VectorIndex {
   const rows = new Map<number, Float32Array>();

@@ -1,5 +1,5 @@
 /** power-cut.ts -- the power goes at a chosen moment of a loop's life: nothing after it happened, and the next life begins. */
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import type { Prepare } from "#daemon/perform.ts";
 import type { MemoryStore } from "./memory-store.ts";
 

@@ -1,5 +1,6 @@
-/** What lay at a path after a change, made from the history alone: as `FileChange` in ports.ts says. */
-import type { FileVersion, Store } from "#core/ports.ts";
+/** What lay at a path after a change, made from the history alone: as `FileChange` in ports/file-version.ts says. */
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { Store } from "#core/ports/store.ts";
 
 /** `versions`: of one path, oldest first, up to the wanted one. Null for no file. Throws when the history does not hold it. */
 export async function restoreFile(

@@ -1,5 +1,5 @@
 /** scripted-model.ts -- a language model that says what a test tells it to, and remembers what it was asked. */
-import type { LanguageModel, ModelAnswer, ModelRequest } from "#core/ports.ts";
+import type { LanguageModel, ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 
 /** The model never answers; only the signal ends the wait. */
 export const HANG = Symbol("never answers");

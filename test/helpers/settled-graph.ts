@@ -1,6 +1,6 @@
 /** settled-graph.ts -- an HNSW index whose searches wait until its graph has every row, unless `waits` is false. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { VectorIndex } from "#core/ports.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { GraphKeeper, type GraphKeeperOptions } from "#memory/index/graph-keeper.ts";
 import { HnswIndex } from "#memory/index/hnsw-index.ts";

@@ -7,7 +7,8 @@
  */
 import { flushCompileCache } from "node:module";
 import { isLive } from "#core/memory.ts";
-import type { Embedder, Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
 import { openChangedEmbedder } from "#memory/changed-embedder.ts";
 import { ExactIndex } from "#memory/exact-index.ts";

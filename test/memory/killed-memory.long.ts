@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
-import type { Embedder } from "#core/ports.ts";
+import type { Embedder } from "#core/ports/vectors.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

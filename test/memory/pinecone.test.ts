@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { VectorIndex } from "#core/ports.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { openPinecone, type PineconeMemory } from "#memory/pinecone.ts";

@@ -1,6 +1,7 @@
 /** What people decide about memories, and what agents share, as recall honours it. */
 import { describe, expect, it } from "@jest/globals";
-import type { MemoryRow, RecallQuery } from "#core/ports.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory } from "#memory/recall.ts";
 import { fixedEmbedder } from "../helpers/fixed-embedder.ts";

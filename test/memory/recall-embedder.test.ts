@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { OpenIndex } from "#core/ports.ts";
+import type { OpenIndex } from "#core/ports/vectors.ts";
 import { fallbackEmbedder } from "#memory/choose-embedder.ts";
 import { openLongTermMemory } from "#memory/recall.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../helpers/fixed-embedder.ts";

@@ -3,7 +3,7 @@
  * with now, while eight other messages stand around the question.
  */
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import type { LongTermMemory } from "#core/ports.ts";
+import type { LongTermMemory } from "#core/ports/recall.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory } from "#memory/recall.ts";
 import { type MemoryRows, memoryRows } from "../helpers/memory-rows.ts";

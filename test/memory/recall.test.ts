@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { RecallQuery } from "#core/ports.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
 import { openHashEmbedder } from "#memory/hash-embedder.ts";
 import { openLongTermMemory } from "#memory/recall.ts";
 import { type MemoryRows, memoryRows } from "../helpers/memory-rows.ts";

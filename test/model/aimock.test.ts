@@ -1,7 +1,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
-import type { LanguageModel } from "#core/ports.ts";
+import type { LanguageModel } from "#core/ports/model.ts";
 import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";

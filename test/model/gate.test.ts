@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { LanguageModel, ModelAnswer } from "#core/ports.ts";
+import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createModelGate } from "#model/gate.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 

@@ -1,4 +1,4 @@
-import type { PromptMessage } from "#core/ports.ts";
+import type { PromptMessage } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { type Behaviour, languageModelContract } from "../contracts/language-model.ts";

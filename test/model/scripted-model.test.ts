@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import { type Behaviour, languageModelContract } from "../contracts/language-model.ts";
 import { HANG, type ScriptedReply, scriptedModel } from "../helpers/scripted-model.ts";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ModelAnswer } from "#core/ports.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";

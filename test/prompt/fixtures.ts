@@ -1,7 +1,7 @@
 /** fixtures.ts -- states, messages and recalls as prompts are built from. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Recall } from "#core/ports.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";

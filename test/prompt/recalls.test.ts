@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Recall } from "#core/ports.ts";
+import type { Recall } from "#core/ports/recall.ts";
 import { recallsBlock, renderRows } from "#prompt/recalls.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { recalls, shippedWords } from "./fixtures.ts";

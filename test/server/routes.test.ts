@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { AgentSettings } from "#core/event.ts";
-import type { MemoryChange } from "#core/ports.ts";
+import type { MemoryChange } from "#core/ports/memory-row.ts";
 import type { AgentView, Answer, Control, DaemonStatus, Done, EventPage, NewAgent } from "#daemon/control.ts";
 import { buildOpenApi } from "#server/openapi.ts";
 import { ALL_ROUTES } from "#server/routes.ts";

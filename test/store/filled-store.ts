@@ -1,6 +1,6 @@
 /** filled-store.ts -- a store with something of everything in it, as agents and a person leave it. */
 import { replay } from "#core/evolve.ts";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

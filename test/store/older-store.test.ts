@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { StoreReader } from "#core/ports.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store, StoreReader } from "#core/ports.ts";
+import type { Store, StoreReader } from "#core/ports/store.ts";
 import { openForReading, openForWriting } from "#store/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";

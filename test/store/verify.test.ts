@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store } from "#core/ports.ts";
+import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Clock } from "#core/ports.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import { systemClock } from "#util/clock.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 

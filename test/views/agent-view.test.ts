@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentRow } from "#core/ports.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import { isOver, stallLimitMs, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { AT, asked, created, log, modelFailed, replied, requested, wholeStep } from "../helpers/events.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { MemoryChange } from "#core/ports.ts";
+import type { MemoryChange } from "#core/ports/memory-row.ts";
 import { type KnownPiece, piecesOf, planSource, type Source } from "#views/ingest-plan.ts";
 
 const source = (text: string, name = "/docs/a.md"): Source => ({ name, text, format: "markdown", trust: "file" });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { FileVersion } from "#core/ports.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
 import { namedIn } from "#views/named-files.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";

@@ -16,7 +16,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Workspace } from "#core/ports.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Anchor, openFile, openFolder, openPlace } from "#workspace/resolve-path.ts";
 import { namesIn } from "../contracts/workspace-builders.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OpenWorkspace } from "#core/ports.ts";
+import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Anchor } from "#workspace/resolve-path.ts";
 import { workspaceContract } from "../contracts/workspace.ts";

@@ -8,7 +8,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Command, CommandContext } from "#core/command.ts";
-import type { FileChange, LastVersion, Lease, OpenWorkspace, Store } from "#core/ports.ts";
+import type { Lease } from "#core/ports/agent.ts";
+import type { FileChange } from "#core/ports/file-version.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { LastVersion, OpenWorkspace } from "#core/ports/workspace.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import appendToFile from "../../commands/append_to_file.ts";
@@ -69,7 +72,7 @@ class Life {
 
   async take({ kind, path, text, crash }: Step): Promise<void> {
     if (kind === "person deletes") this.#house.put(path, null);
-    // Of a size that no version has: an edit of the same size before an append is not noticed, as ports.ts says.
+    // Of a size that no version has: an edit of the same size before an append is not noticed, as `FileChange` says.
     else if (kind === "person writes") this.#house.put(path, `${++this.#edits} `.padEnd(this.#edits * 10_000, "."));
     else await this.#call(COMMANDS[kind] as unknown as Command, { file: path, text: text.toWellFormed() }, crash);
   }

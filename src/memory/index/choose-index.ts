@@ -4,7 +4,7 @@
  * `local` looks at every vector while they are few, and asks a graph in a process of its own when they are many;
  * it changes over while it is running, and nobody waits for it.
  */
-import type { OpenIndex } from "#core/ports.ts";
+import type { OpenIndex } from "#core/ports/vectors.ts";
 import { ExactIndex, exactIndexes } from "../exact-index.ts";
 import { openScanMemory, type ScanMemory } from "../int8-scan.ts";
 import { GraphKeeper } from "./graph-keeper.ts";

@@ -9,7 +9,7 @@
  * Changes are only noted, and sent in lots while nothing else waits; a slot that changes twice is sent once, so what
  * waits is bounded by the number of rows.
  */
-import type { VectorIndex } from "#core/ports.ts";
+import type { VectorIndex } from "#core/ports/vectors.ts";
 import type { ExactIndex } from "../exact-index.ts";
 import { dot, toUnit } from "../unit-vector.ts";
 import type { GraphKeeper } from "./graph-keeper.ts";

@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import type { IndexedRows, IndexScope } from "#core/ports.ts";
+import type { IndexedRows, IndexScope } from "#core/ports/vectors.ts";
 import { chooseIndex } from "#memory/index/choose-index.ts";
 import { HnswIndex } from "#memory/index/hnsw-index.ts";
 import { indexFolder, removeIndexes, removeStrayIndexes } from "#memory/index/index-folders.ts";

@@ -1,0 +1,7 @@
+/** clock.ts -- what time it is, and waiting. */
+
+export interface Clock {
+  now(): Date;
+  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
