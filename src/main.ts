@@ -78,19 +78,12 @@ export async function openHost(
   const services = options.services ?? serviceStates(settings);
   const catalogue = await loadCatalogue(home, services);
   const startedAt = systemClock.now().toISOString();
-  const { role, socket } = options;
+  const { role, socket, throughHttp = (http) => http } = options;
   const shown = { pid: process.pid, version: readVersion(), startedAt, role, ...(socket ? { socket } : {}) };
   const lock: HostLock = holdHostLock(home.lock, shown);
   try {
     const store = await openGroupStore(home.database);
-    return hostOf(
-      home,
-      settings,
-      log,
-      { catalogue, services, throughHttp: options.throughHttp ?? ((http) => http) },
-      store,
-      lock,
-    );
+    return hostOf(home, settings, log, { catalogue, services, throughHttp }, store, lock);
   } catch (error) {
     lock.release();
     throw error;
