@@ -1,30 +1,28 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExchangeLine } from "#cassette/format.ts";
 import { playHttp } from "#cassette/play-http.ts";
 import { recordHttp } from "#cassette/record-http.ts";
 import { createHttp, type Http } from "#http/http.ts";
+import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
 
 const SECRET = "planted-4fK2mQ9x";
 const redact = (text: string): string => text.replaceAll(SECRET, "[redacted]");
 const at = { step: 2, attempt: 1 };
 
-const server = createServer((request, response) => {
-  if (request.url?.startsWith("/from")) response.writeHead(302, { location: `/to?key=${SECRET}` }).end();
-  else if (request.url === "/long") response.end(Buffer.alloc(300_000, "x"));
-  else
-    response.writeHead(200, { "content-type": "text/plain", etag: '"1"', "set-cookie": SECRET }).end(`hello ${SECRET}`);
-});
+let site: Loopback;
 let origin: string;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  site = await listenOnLoopback((request, response) => {
+    if (request.url?.startsWith("/from")) response.writeHead(302, { location: `/to?key=${SECRET}` }).end();
+    else if (request.url === "/long") response.end(Buffer.alloc(300_000, "x"));
+    else {
+      const headers = { "content-type": "text/plain", etag: '"1"', "set-cookie": SECRET };
+      response.writeHead(200, headers).end(`hello ${SECRET}`);
+    }
+  });
+  origin = site.origin;
 });
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(() => site.close());
 
 /** What `act` asks for, written down and as a seam that plays it. */
 async function record(act: (http: Http) => Promise<unknown>, within?: string) {

@@ -1,7 +1,6 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 import { append, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 
 type Json = Record<string, unknown>;
@@ -11,7 +10,7 @@ const think = numberedModel([append("line 1\n")]);
 /** A server as anybody writes one: it takes what it knows, and answers in one piece. `refuses`: status and words. */
 async function foreign(refuses: (body: Json) => readonly [number, string] | undefined) {
   let requests = 0;
-  const server = createServer(async (incoming, outgoing) => {
+  const { origin, close } = await listenOnLoopback(async (incoming, outgoing) => {
     const body = JSON.parse(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString()) as Json;
     requests++;
     const [status, words] = refuses(body) ?? [200, ""];
@@ -19,11 +18,7 @@ async function foreign(refuses: (body: Json) => readonly [number, string] | unde
     outgoing.writeHead(status, { "content-type": "application/json" });
     outgoing.end(status === 200 ? JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }) : words);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const goald = await makeGoald({
-    OPENAI_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    GOALD_EMBEDDER: "offline",
-  });
+  const goald = await makeGoald({ OPENAI_BASE_URL: `${origin}/v1`, GOALD_EMBEDDER: "offline" });
   return {
     goald,
     /** Requests since the last time. */
@@ -34,10 +29,7 @@ async function foreign(refuses: (body: Json) => readonly [number, string] | unde
     },
     [Symbol.asyncDispose]: async () => {
       await goald[Symbol.asyncDispose]();
-      await new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      });
+      await close();
     },
   };
 }

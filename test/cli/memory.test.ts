@@ -1,6 +1,4 @@
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
@@ -8,6 +6,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 import { numberedModel, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -243,28 +242,23 @@ describe("goald ingest", () => {
 
   it("takes in a page, which is trusted as the web, and says so when it cannot be had", async () => {
     let hours = "nine";
-    const site = createServer((_request, response) => {
+    await using site = await listenOnLoopback((_request, response) => {
       response.setHeader("content-type", "text/html");
       response.end(`<title>B</title><article><h1>Hours</h1><p>The bakery opens at ${hours} on Sundays.</p></article>`);
     });
-    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
-    const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+    const address = `${site.origin}/`;
     const from = async (allow: string) =>
       goald.ask(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
-    try {
-      expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
-      hours = "ten";
-      expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
-      expect((await rowsOf("shared")).find(({ source }) => source === address)).toMatchObject({
-        ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
-      });
-      expect(JSON.parse(endedWith(1, await from("")).stdout)).toMatchObject({
-        sources: 0,
-        skipped: [{ path: address }],
-      });
-    } finally {
-      site.close();
-    }
+    expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
+    hours = "ten";
+    expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
+    expect((await rowsOf("shared")).find(({ source }) => source === address)).toMatchObject({
+      ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
+    });
+    expect(JSON.parse(endedWith(1, await from("")).stdout)).toMatchObject({
+      sources: 0,
+      skipped: [{ path: address }],
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 /** git-server.ts -- git's own http-backend on loopback, with what a hostile or a slow server adds to it. */
 import { spawn } from "node:child_process";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { listArrivals, listenOnLoopback } from "./loopback.ts";
 
 export interface GitServerOptions {
   /** Folder with the repositories. */
@@ -22,13 +22,10 @@ export interface GitServer extends AsyncDisposable {
 }
 
 export async function startGitServer({ root, authorization, instead }: GitServerOptions): Promise<GitServer> {
-  const requests: GitServer["requests"][number][] = [];
-  let connections = 0;
-  let wake = (): void => undefined;
-  const server = createServer((incoming, outgoing) => {
+  const requests = listArrivals<GitServer["requests"][number]>();
+  const listening = await listenOnLoopback((incoming, outgoing) => {
     outgoing.on("error", () => undefined);
-    requests.push({ path: incoming.url ?? "", authorization: incoming.headers.authorization });
-    wake();
+    requests.add({ path: incoming.url ?? "", authorization: incoming.headers.authorization });
     if (instead?.(incoming, outgoing)) return;
     if (authorization !== undefined && incoming.headers.authorization !== authorization) {
       outgoing.writeHead(401, { "www-authenticate": 'Basic realm="test"' }).end("who are you?");
@@ -36,28 +33,16 @@ export async function startGitServer({ root, authorization, instead }: GitServer
     }
     runBackend(root, incoming, outgoing);
   });
-  server.on("connection", () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${port}`,
-    port,
-    requests,
+    origin: listening.origin,
+    port: listening.port,
+    requests: requests.all,
     get connections() {
-      return connections;
+      return listening.connections;
     },
-    asked: async (count) => {
-      while (requests.length < count)
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-    },
-    dropConnections: () => server.closeAllConnections(),
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    asked: requests.reach,
+    dropConnections: () => listening.server.closeAllConnections(),
+    [Symbol.asyncDispose]: listening.close,
   };
 }
 

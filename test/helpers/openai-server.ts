@@ -5,9 +5,9 @@
  * not know is answered with 400 and noted in `violations`, so that a misspelt parameter cannot
  * pass unseen. A reply function sees the request: a test's model then knows only what the prompt shows.
  */
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { listenOnLoopback } from "./loopback.ts";
 import {
   type Answer,
   type ChatRequest,
@@ -58,7 +58,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   const chats: ChatRequest[] = [];
   const violations: string[] = [];
   let embeddingCount = 0;
-  const server = createServer((incoming, outgoing) => {
+  const { port, origin, close } = await listenOnLoopback((incoming, outgoing) => {
     outgoing.on("error", () => undefined);
     answer(incoming).then(
       ([given, chat]) => give(given, outgoing, chat),
@@ -68,14 +68,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
       },
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const baseUrl = `${origin}/v1`;
   return { baseUrl, port, requests, chats, violations, close, [Symbol.asyncDispose]: close };
 
   async function answer(incoming: IncomingMessage): Promise<readonly [Answer, ChatRequest?]> {

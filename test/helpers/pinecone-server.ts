@@ -5,9 +5,9 @@
  * and noted in `violations`. Writes show after `visibleAfterMs`, as there: each gets a number of its namespace, and a query says
  * up to which number it has seen. It computes real cosines, so that a wrong neighbour is a wrong answer.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { listenOnLoopback } from "./loopback.ts";
 
 interface StoredRecord {
   readonly id: string;
@@ -69,17 +69,13 @@ export async function startPineconeServer(options: PineconeServerOptions = {}): 
   const requests: { path: string; body: unknown }[] = [];
   const violations: string[] = [];
   const namespaces = new Map<string, Namespace>();
-  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+  const { port, origin, close } = await listenOnLoopback(
+    (incoming, outgoing) => void answer(incoming, outgoing),
+    options.port,
+  );
 
   const pinecone: PineconeServer = {
-    url: `http://127.0.0.1:${port}`,
+    url: origin,
     port,
     requests,
     violations,

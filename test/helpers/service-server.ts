@@ -1,6 +1,6 @@
 /** service-server.ts -- a web service on loopback for tests: it keeps what was asked, and answers as the test says. */
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
+import { listArrivals, listenOnLoopback } from "./loopback.ts";
 import { type Answer, give } from "./openai-answers.ts";
 
 export interface ServiceRequest {
@@ -23,36 +23,22 @@ export interface ServiceServer extends AsyncDisposable {
 export async function startServiceServer(
   reply: (request: ServiceRequest, index: number) => Answer | Promise<Answer>,
 ): Promise<ServiceServer> {
-  const requests: ServiceRequest[] = [];
-  let connections = 0;
-  let wake = (): void => undefined;
-  const server = createServer(async (incoming, outgoing) => {
+  const requests = listArrivals<ServiceRequest>();
+  const listening = await listenOnLoopback(async (incoming, outgoing) => {
     outgoing.on("error", () => undefined);
     const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming).catch(() => []));
     const { method = "", url: path = "", headers } = incoming;
     const request = { method, path, headers, body };
-    const index = requests.push(request) - 1;
-    wake();
+    const index = requests.add(request);
     give(await reply(request, index), outgoing);
   });
-  server.on("connection", () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
+    origin: listening.origin,
+    requests: requests.all,
     get connections() {
-      return connections;
+      return listening.connections;
     },
-    asked: async (count) => {
-      while (requests.length < count)
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-    },
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    asked: requests.reach,
+    [Symbol.asyncDispose]: listening.close,
   };
 }

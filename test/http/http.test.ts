@@ -1,24 +1,20 @@
 import { execFile } from "node:child_process";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
+import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
 
-const servers: Server[] = [];
+const servers: Loopback[] = [];
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = await listenOnLoopback(listener);
+  servers.push(listening);
+  return listening.origin;
 }
 afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
+  for (const { close } of servers.splice(0)) void close();
 });
 
 const refusal = (promise: Promise<unknown>): Promise<unknown> =>
@@ -226,7 +222,7 @@ describe("a proxy of the environment", () => {
   it("is not used at the public door, where nobody could tell then which address is connected to", async () => {
     let asked = 0;
     const proxy = await serve((_request, response) => response.end());
-    servers.at(-1)?.on("connect", (_request, socket) => {
+    servers.at(-1)?.server.on("connect", (_request, socket) => {
       asked += 1;
       socket.end("HTTP/1.1 502 No\r\n\r\n");
     });

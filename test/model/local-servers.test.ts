@@ -1,8 +1,8 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
 import { findLocalServers, USUAL_PORTS } from "#model/local-servers.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const open: (() => Promise<void>)[] = [];
@@ -15,13 +15,9 @@ async function openai(models: readonly string[] | null): Promise<OpenAIServer> {
   return server;
 }
 async function other(listener: RequestListener): Promise<number> {
-  const server: Server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  open.push(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listenOnLoopback(listener);
+  open.push(close);
+  return port;
 }
 const sending = (body: string, type = "application/json") =>
   other((_request, response) => response.setHeader("content-type", type).end(body));
