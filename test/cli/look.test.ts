@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { problemsOfEvent, problemsOfResult } from "../helpers/event-line-schema.ts";
-import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { type Ended, endedWith, type Goald, jsonOf, linesOf, makeGoald } from "../helpers/goald.ts";
 import { append, highestTask, ledger, numberedModel, replyWith, write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
-const jsonOf = (ended: Ended): unknown => JSON.parse(endedWith(0, ended).stdout);
 const run = (name: string): readonly string[] => ["run", "--name", name, "--role", "r", "--goal", "g", "--continuous"];
 
 describe("a home without agents", () => {

@@ -5,26 +5,21 @@ import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { write } from "../helpers/numbered-model.ts";
+import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
 
-const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
 type Listed = Omit<MemoryRow, "vector">;
 
+let home: WorkedHome;
 let goald: Goald;
-let server: OpenAIServer;
 beforeAll(async () => {
   const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
-  server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-  endedWith(0, await goald.run(["run", "--name", "Foo", "--role", "r", "-g", "Work", "--continuous"]));
+  home = await makeWorkedHome("Foo", calls);
+  goald = home.goald;
 });
-afterAll(async () => {
-  await server.close();
-  await goald[Symbol.asyncDispose]();
-});
+afterAll(async () => home[Symbol.asyncDispose]());
 
 const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...args]);
 /** What is alive in a memory, the newest first, read from the store: the verbs that list are tried once each. */

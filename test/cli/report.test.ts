@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { writeLongLog } from "../helpers/long-log.ts";
 import { replyWith, write } from "../helpers/numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -12,7 +12,6 @@ interface Step {
   readonly recalls: readonly { readonly id: string }[];
   readonly reply: { readonly text: string } | null;
 }
-const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
 /** Over 32 KB: put aside as a blob. */
 const LONG = "A long line of words that fills the file. ".repeat(1_000);
 

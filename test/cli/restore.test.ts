@@ -2,16 +2,16 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { append, numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
+import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
 
-const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
 
+let home: WorkedHome;
 let goald: Goald;
-let server: OpenAIServer;
 beforeAll(async () => {
   const calls = [
     write("notes/a.md", "one\ntwo\n"),
@@ -19,14 +19,10 @@ beforeAll(async () => {
     append("b\n", "b.txt"),
     append("2\n", "notes/a.md"),
   ];
-  server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-  endedWith(0, await goald.run(["run", "--name", "Foo Bar", "--role", "r", "-g", "Work", "--continuous"]));
+  home = await makeWorkedHome("Foo Bar", calls);
+  goald = home.goald;
 });
-afterAll(async () => {
-  await server.close();
-  await goald[Symbol.asyncDispose]();
-});
+afterAll(async () => home[Symbol.asyncDispose]());
 
 describe("goald restore", () => {
   const text = (path: string) => goald.read(join("workspace/foo-bar", path));

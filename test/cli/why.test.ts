@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
-import { append, numberedModel, write } from "../helpers/numbered-model.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { endedWith, errorOf, type Goald, jsonOf } from "../helpers/goald.ts";
+import { append, write } from "../helpers/numbered-model.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
+import { makeWorkedHome, type WorkedHome } from "../helpers/worked-home.ts";
 
-const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
 interface Why {
   readonly agent: string;
   readonly path: string;
@@ -16,8 +15,8 @@ interface Why {
   }[];
 }
 
+let home: WorkedHome;
 let goald: Goald;
-let server: OpenAIServer;
 beforeAll(async () => {
   const calls = [
     write("notes/a.md", "one\ntwo\n"),
@@ -25,14 +24,10 @@ beforeAll(async () => {
     append("b\n", "b.txt"),
     write("notes/a.md", "one\n2\n"),
   ];
-  server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
-  goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
-  endedWith(0, await goald.run(["run", "--name", "Foo Bar", "--role", "r", "-g", "Work", "--continuous"]));
+  home = await makeWorkedHome("Foo Bar", calls);
+  goald = home.goald;
 });
-afterAll(async () => {
-  await server.close();
-  await goald[Symbol.asyncDispose]();
-});
+afterAll(async () => home[Symbol.asyncDispose]());
 
 describe("goald why", () => {
   it.each<[string, (home: string) => readonly string[]]>([

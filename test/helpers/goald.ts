@@ -188,6 +188,9 @@ export function endedWith(code: number, ended: Ended): Ended {
   throw new Error(`Expected it to end with ${code}, it ended ${end}:\n${ended.stderr}\n${ended.stdout.slice(-2_000)}`);
 }
 
+/** Its standard output as JSON; throws unless it ended with 0. */
+export const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
+
 /** What `goald events` and `goald verify` read, without the price of two more processes. No agent: no events. */
 export async function lookInto(
   { home }: Pick<Goald, "home">,
