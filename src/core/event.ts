@@ -55,6 +55,13 @@ export interface Usage {
   readonly estimated: boolean;
 }
 
+/** Dollars are null when no price is known. */
+export interface ModelSpending {
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+  readonly modelCalls: number;
+}
+
 /** When a command runs by itself and when a person is asked first. */
 export type ApprovalMode = "always" | "risky" | "never";
 
@@ -191,13 +198,19 @@ export type EventBody =
   | ({ readonly type: "call-interrupted"; readonly epoch: number } & OfCall)
   /** The model asked for the same command with the same arguments so many times in a row. */
   | ({ readonly type: "repetition-noticed"; readonly count: number } & OfCall)
-  | ({ readonly type: "command-waiting"; readonly waitFor: WaitFor; readonly until: string | null } & OfCall)
+  | ({
+      readonly type: "command-waiting";
+      readonly waitFor: WaitFor;
+      readonly until: string | null;
+      /** What the call has spent before it began to wait, as in `command-finished`; nothing of what was reserved is left. */
+      readonly spent?: ModelSpending;
+    } & OfCall)
   | ({
       readonly type: "command-finished";
       readonly observation: Observation;
       readonly durationMs: number;
-      /** What the call spent on models of any kind; dollars are null when no price is known. */
-      readonly spent?: { readonly usage: Usage; readonly costUsd: number | null; readonly modelCalls: number };
+      /** What the call spent on models of any kind. */
+      readonly spent?: ModelSpending;
       /** True when a crash had cut the call off and its effect was found done. */
       readonly reconciled?: boolean;
       /** Set by task_complete: the model says that the goals are reached. */

@@ -9,7 +9,7 @@ import { agentEnded, agentReported, agentStarted, agentTold, bornOf, taskReceive
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import { type At, closeCall, inPhase, putCall, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
-import { loseReserved, spend } from "./spending.ts";
+import { loseReserved, spend, spendAll } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import { headOf } from "./text.ts";
 
@@ -62,8 +62,13 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "repetition-noticed":
       return repetitionNoticed(state, event);
     case "command-waiting": {
-      const { callId, waitFor, until } = event;
-      return inPhase(state, event, { kind: "waiting", callId, waitFor, until });
+      const { callId, waitFor, until, spent } = event;
+      return inPhase(spent ? spendAll(state, callId, spent) : state, event, {
+        kind: "waiting",
+        callId,
+        waitFor,
+        until,
+      });
     }
     case "command-finished":
       return commandFinished(state, event);

@@ -1,10 +1,9 @@
 /** spending.ts -- the fold of what was spent: by replies, by calls that asked models, and by what ended unseen. Pure. */
-import type { EventOf } from "./event.ts";
+import type { ModelSpending } from "./event.ts";
+import { putCall } from "./fold.ts";
 import { type AgentState, openCommand } from "./state.ts";
 
-type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
-
-export function spend(state: AgentState, { usage, costUsd, modelCalls }: Spent): AgentState {
+export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
   return {
     ...state,
     usage: {
@@ -24,4 +23,12 @@ export function loseReserved(state: AgentState, callId: string): AgentState {
   if (!reserved) return state;
   const { tokens, usd } = state.lost;
   return { ...state, lost: { tokens: tokens + reserved.tokens, usd: usd + (reserved.usd ?? 0) } };
+}
+
+/** Of a call that goes on without spending any more: what was set aside for it is free again. */
+export function spendAll(state: AgentState, callId: string, spent: ModelSpending): AgentState {
+  const open = openCommand(state, callId);
+  if (!open?.intent) return spend(state, spent);
+  const { reserved: _, ...intent } = open.intent;
+  return spend(putCall(state, { ...open, intent }), spent);
 }

@@ -6,7 +6,7 @@
  * never sleeps longer than a command may: a server that names a later time is a failure that the model reads.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Usage } from "#core/event.ts";
+import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
@@ -17,7 +17,7 @@ import { fill, type PromptFile, type Words } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
-import { type Allowance, leftOf, type Spent, tooDear, within } from "./allowance.ts";
+import { type Allowance, leftOf, tooDear, within } from "./allowance.ts";
 import { type AskParts, estimatedUsage } from "./ask-model.ts";
 
 export type AdviceParts = Pick<
@@ -31,7 +31,7 @@ export type AdviceParts = Pick<
 export interface Advice {
   readonly advisor: Advisor;
   /** undefined when no request was sent. */
-  spent(): Spent | undefined;
+  spent(): ModelSpending | undefined;
 }
 
 /** A question and one more in which the problem is told. */
@@ -130,7 +130,7 @@ function createTally() {
     get usage() {
       return usage;
     },
-    spent: (): Spent | undefined => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
+    spent: (): ModelSpending | undefined => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
     add,
     check,
   };

@@ -1,6 +1,6 @@
 /** allowance.ts -- what one call of a command may spend on models, and what several spendings of it come to. Pure. */
 import { GoaldError } from "#core/errors.ts";
-import type { EventOf } from "#core/event.ts";
+import type { ModelSpending } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentState } from "#core/state.ts";
 
@@ -9,7 +9,6 @@ export interface Allowance {
   readonly tokens: number;
   readonly usd: number | null;
 }
-export type Spent = NonNullable<EventOf<"command-finished">["spent"]>;
 
 /** What the agent's limits leave, infinite where there is none, when so much is set aside beside. */
 export interface Left {
@@ -38,7 +37,7 @@ export const bothAllowed = (one: Allowance, other: Allowance): Allowance => ({
   usd: sumOfKnown(one.usd, other.usd),
 });
 
-export function bothSpent(one: Spent | undefined, other: Spent | undefined): Spent | undefined {
+export function bothSpent(one: ModelSpending | undefined, other: ModelSpending | undefined): ModelSpending | undefined {
   if (!one || !other) return one ?? other;
   return {
     usage: {

@@ -6,11 +6,11 @@
  * by the picture or the minute is told no tokens: then nothing is counted where no price is known, and the most where
  * one is. Set aside is one request: a command that makes several loses sight of the others when its process dies.
  */
-import type { Usage } from "#core/event.ts";
+import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { Services, UseListener } from "#core/services.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { type Allowance, bothAllowed, bothSpent, type Left, NOTHING, type Spent, tooDear } from "./allowance.ts";
+import { type Allowance, bothAllowed, bothSpent, type Left, NOTHING, tooDear } from "./allowance.ts";
 
 export type PaidService = "images" | "speech";
 export const PAID_SERVICES: readonly PaidService[] = ["images", "speech"];
@@ -24,7 +24,7 @@ export interface MediaParts {
 export interface Media {
   readonly services: Partial<Pick<Services, PaidService>>;
   /** undefined when nothing was asked for. */
-  spent(): Spent | undefined;
+  spent(): ModelSpending | undefined;
 }
 
 interface Most {
@@ -123,7 +123,7 @@ function takenBy(purchase: Purchase): Allowance {
   return { tokens: usage.inputTokens + usage.outputTokens, usd: costUsd };
 }
 
-function spentOn({ end, usage: told, most, price }: Purchase): Spent | undefined {
+function spentOn({ end, usage: told, most, price }: Purchase): ModelSpending | undefined {
   if (end === "not sent" || end === "refused") return undefined;
   const isMost = !isFree(price) && (end === "unseen" || price !== null);
   const usage = told ?? toUsage(isMost ? most : { inputTokens: 0, outputTokens: 0 });

@@ -1,8 +1,9 @@
 /** purchases.ts -- all that one call of a command buys on the agent's account: advice, pictures, speech. */
+import type { ModelSpending } from "#core/event.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
-import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, type Spent, within } from "./allowance.ts";
+import { type Allowance, bothAllowed, bothSpent, leftOf, NOTHING, within } from "./allowance.ts";
 import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./media.ts";
 
 export type PurchaseParts = AdviceParts & MediaParts;
@@ -13,7 +14,7 @@ export interface Purchases {
   /** In place of those of the host. */
   readonly services: Partial<Services>;
   /** undefined when no request was sent. */
-  spent(): Spent | undefined;
+  spent(): ModelSpending | undefined;
 }
 
 /** For a command that needs these; undefined when it can buy nothing. */

@@ -89,11 +89,11 @@ async function act(
   const durationMs = parts.clock.now().getTime() - startedAt.getTime();
   const { result } = execution;
   const spent = purchases?.spent();
-  const ended = { ...of, durationMs, ...(spent ? { spent } : {}) };
+  const paid = spent ? { spent } : {};
   const files = execution.files.map((file) => ({ ...file, ...of }));
   const finished = (observation: Observation, more: Partial<Outcome> = {}): Outcome => {
     const closesTurn = call.command.closesTurn === true && observation === result ? { closesTurn: true } : {};
-    const event: NewEvent = { type: "command-finished", ...ended, observation, ...closesTurn };
+    const event: NewEvent = { type: "command-finished", ...of, durationMs, ...paid, observation, ...closesTurn };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };
   const granted = await grant(execution.staged, journal.state, of, parts.family);
@@ -106,7 +106,7 @@ async function act(
   }
   if (result.status !== "waiting") return finished(result, { events, staged });
   const { waitFor, until } = result;
-  return { events: [...events, { type: "command-waiting", ...of, waitFor, until }], files, staged };
+  return { events: [...events, { type: "command-waiting", ...of, waitFor, until, ...paid }], files, staged };
 }
 
 async function unknownReceivers(

@@ -102,10 +102,9 @@ export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent
     sources.add(event);
     troubles.add(event);
     work.add(event, state.turn);
-    if (event.type === "command-finished") {
-      spent.commandMs += event.durationMs;
-      if (event.spent?.costUsd === null) spent.unpricedCalls += event.spent.modelCalls;
-    }
+    if (event.type === "command-finished") spent.commandMs += event.durationMs;
+    if ((event.type === "command-finished" || event.type === "command-waiting") && event.spent?.costUsd === null)
+      spent.unpricedCalls += event.spent.modelCalls;
     if (event.type !== "model-replied") return;
     spent.modelMs += event.durationMs;
     if (typeof event.costUsd !== "number") spent.unpricedCalls += 1;

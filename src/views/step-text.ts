@@ -1,4 +1,6 @@
 /** step-text.ts -- one step as a person reads it, from what was asked to what came of it. Pure. */
+
+import type { ModelSpending } from "#core/event.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { dollars } from "./limits-left.ts";
@@ -58,15 +60,18 @@ function recallLines({ recalls, recallIds }: WholeStep): readonly string[] {
 
 function replyLines({ reply, problems }: WholeStep): readonly string[] {
   if (!reply) return ["Reply: none yet"];
-  const { inputTokens, outputTokens, cachedTokens, estimated } = reply.usage;
-  const about = estimated ? "about " : "";
-  const cost = reply.costUsd === null ? "no known price" : dollars(reply.costUsd);
-  const tokens = `${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out`;
   return [
-    `Reply (${reply.finishReason}), ${reply.durationMs} ms, ${tokens}, ${cost}`,
+    `Reply (${reply.finishReason}), ${reply.durationMs} ms, ${costLine(reply)}`,
     wholeText(reply.text),
     ...problems.map((problem) => `Not usable: ${problem}`),
   ];
+}
+
+function costLine({ usage, costUsd }: Pick<ModelSpending, "usage" | "costUsd">): string {
+  const { inputTokens, outputTokens, cachedTokens, estimated } = usage;
+  const about = estimated ? "about " : "";
+  const cost = costUsd === null ? "no known price" : dollars(costUsd);
+  return `${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out, ${cost}`;
 }
 
 function thoughtLines({ thoughts, thought }: WholeStep): readonly string[] {
@@ -89,7 +94,7 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
   ];
 }
 
-function resultLines({ result }: WholeStep): readonly string[] {
+function resultLines({ result, spent }: WholeStep): readonly string[] {
   if (!result) return [];
   const { status, code, source, durationMs, reconciled, text, artifacts } = result;
   const found = reconciled ? ", found done after a crash" : "";
@@ -97,6 +102,7 @@ function resultLines({ result }: WholeStep): readonly string[] {
     `Result: ${status}${code ? `, ${code}` : ""}, from ${source}, ${durationMs} ms${found}`,
     wholeText(text),
     ...(artifacts.length > 0 ? [`Made or changed: ${artifacts.join(", ")}`] : []),
+    ...(spent ? [`Spent on models: ${costLine(spent)}`] : []),
   ];
 }
 

@@ -4,7 +4,7 @@
  * Gathered from the log, event by event, up to where the next step begins. The state before the last question is
  * kept: it is what the prompt was made from. Long texts are references until `openTexts` has read them.
  */
-import type { CommandCall, EventOf, Observation, RecordedEvent } from "#core/event.ts";
+import type { CommandCall, EventOf, ModelSpending, Observation, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -49,6 +49,8 @@ export interface StepView {
     | (Pick<Observation, "status" | "source" | "artifacts" | "text"> &
         At & { readonly code: string | null; readonly durationMs: number; readonly reconciled: boolean })
     | null;
+  /** By the command, on models of any kind; null for nothing. */
+  readonly spent: ModelSpending | null;
   readonly files: readonly FileVersion[];
 }
 
@@ -85,7 +87,16 @@ export async function findStep(
 
 const emptyView = (step: number): Gathered["view"] => ({
   ...{ step, turn: 1, startedAt: "", endedAt: "", goals: [], attempts: [], recallIds: [], reply: null, problems: [] },
-  ...{ command: null, thought: "", repaired: false, starts: [], interruptions: 0, result: null, files: [] },
+  ...{
+    command: null,
+    thought: "",
+    repaired: false,
+    starts: [],
+    interruptions: 0,
+    result: null,
+    spent: null,
+    files: [],
+  },
   approval: { asked: null, verdict: null, by: null, reason: null },
 });
 
@@ -143,7 +154,11 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
     case "call-interrupted":
       view.interruptions += 1;
       break;
+    case "command-waiting":
+      view.spent = event.spent ?? view.spent;
+      break;
     case "command-finished": {
+      view.spent = event.spent ?? view.spent;
       const { status, text, source, artifacts, code = null } = event.observation;
       const { durationMs, reconciled = false } = event;
       view.result = { at, seq, status, code, source, artifacts, text, durationMs, reconciled };

@@ -56,6 +56,9 @@ describe("pictures that the real program pays for", () => {
       });
       expect(await shown(goald)).toMatchObject({ state: "paused: budget", costUsd: expect.closeTo(2 * COST, 6) });
       expect(endedWith(0, await goald.run(["ps", "-a"])).stdout).toContain("$0.50");
+      expect(endedWith(0, await goald.run(["show", "t", "--step", "1"])).stdout).toContain(
+        "Spent on models: 4 tokens in (0 cached), 6240 out, $0.25\n",
+      );
       const { stdout } = endedWith(0, await goald.run(["resume", "t", "--budget", "5"]));
       expect(stdout).toMatch(/ tokens in and \d+ out, \$0\.75\.\n/);
       expect(media.images).toHaveLength(3);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { decide, type Rules } from "#core/decide.ts";
-import type { AgentSettings, NewEvent } from "#core/event.ts";
+import type { AgentSettings, EventOf, NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } from "#core/limits.ts";
 import type { AgentState } from "#core/state.ts";
@@ -34,6 +34,10 @@ const bought = (costUsd: number | null = 0.25): NewEvent => ({
     modelCalls: 1,
   },
 });
+const waiting = (): NewEvent => {
+  const { step, callId, spent } = bought() as EventOf<"command-finished">;
+  return { type: "command-waiting", step, callId, waitFor: "person", until: null, ...(spent ? { spent } : {}) };
+};
 const cutOff: NewEvent = { ...finished(), reconciled: true };
 const stateOf = (...events: NewEvent[]): AgentState => replay(log(...events));
 const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW);
@@ -61,6 +65,13 @@ describe("what an agent has spent", () => {
       0.3,
     ],
     ["and of each attempt that a crash hid", [requested(), approved(), buying(), buying(2, 2), bought()], 110, 0.55],
+    [
+      "is what it bought before it began to wait, and nothing more",
+      [requested(), approved(), buying(), waiting()],
+      50,
+      0.25,
+    ],
+    ["and is counted once when the answer comes", [requested(), approved(), buying(), waiting(), finished()], 50, 0.25],
     ["and in logs from before there were prices", [asked(), replied(), asked(2), modelFailed(2)], 115, 0],
   ])("%s", (_title, events, tokens, usd) => {
     const spent = spentOf(stateOf(created(), ...events));

@@ -212,3 +212,33 @@ describe("a command that makes several pictures", () => {
     expect(state.costUsd).toBeCloseTo(2 * COST, 9);
   });
 });
+
+describe("a command that buys a picture and then waits", () => {
+  const show = defineCommand({
+    name: "show_picture",
+    label: "Show picture",
+    summary: "makes a picture and lets it dry.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+    needs: ["images"],
+    async run(_args, { use, signal }) {
+      await use("images").generate("a ball", "1024x1024", signal);
+      return { status: "waiting", waitFor: "time", until: "2999-01-01T00:00:00.000Z" };
+    },
+  });
+
+  it("has paid for it when the wait begins, once", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await makeLoop({
+      script: [reply("show_picture"), done()],
+      commands: [show],
+      priceOf: () => FREE,
+      servicePriceOf: () => PAINTER,
+      serving: servicesOf(server),
+    });
+    const state = await loop.run();
+    expect((await loop.events()).map(({ type }) => type)).toContain("command-waiting");
+    expect(server.images).toHaveLength(1);
+    expect(spentOf(state).usd).toBeCloseTo(COST, 9);
+  });
+});

@@ -114,6 +114,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "repetition-noticed": { required: { step: positive, callId: ofCall.callId, count: positive }, optional: { call } },
   "command-waiting": {
     required: { ...ofCall, waitFor: { enum: ["time", "approval", "person", "agent"] }, until: timeOrNull },
+    optional: { spent: closed({ usage, costUsd: usdOrNull, modelCalls: positive }) },
   },
   "command-finished": {
     required: { ...ofCall, observation, durationMs: count },

@@ -106,6 +106,7 @@ const SCHEMAS = {
         ...{ text: string, durationMs: count, reconciled: bool },
       }),
     ),
+    spent: orNull(closed({ usage: closed(usage), costUsd: orNull(number), modelCalls: positive })),
     files: list(fileVersion),
   }),
   report: closed({
