@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { rounds } from "../helpers/rounds.ts";
+import { listenTo, type Telling } from "../helpers/told-lines.ts";
 
 const programOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
 const MANY = programOf("many-committing.child.ts");
@@ -25,33 +26,18 @@ describe("the store for many agents, with real processes", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  interface Process {
-    readonly child: ChildProcess;
-    readonly lines: string[];
-    readonly ended: Promise<readonly unknown[]>;
-  }
-  function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Process {
+  function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Telling {
     const compileCache = { NODE_COMPILE_CACHE: join(folder, "compile-cache") };
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, ...compileCache, ...env },
     });
     children.add(child);
-    const lines: string[] = [];
-    let rest = "";
-    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
-      const parts = (rest + chunk).split("\n");
-      rest = parts.pop() ?? "";
-      lines.push(...parts);
-    });
-    const ended = once(child, "close").then((how) => {
-      children.delete(child);
-      return how;
-    });
-    return { child, lines, ended };
+    child.on("close", () => children.delete(child));
+    return listenTo(child);
   }
-  const start = (...args: readonly string[]): Process => watch(process.execPath, args);
-  const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Process =>
+  const start = (...args: readonly string[]): Telling => watch(process.execPath, args);
+  const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Telling =>
     watch(process.execPath, ["--import", programOf(preload), MANY, ...args], env);
 
   /** The highest head of each agent that the process told as committed. */
@@ -77,8 +63,8 @@ describe("the store for many agents, with real processes", () => {
     return lost;
   }
 
-  async function killAtSomeMoment({ child, lines, ended }: Process): Promise<void> {
-    while (lines.length === 0 && child.exitCode === null && child.stdout) await once(child.stdout, "data");
+  async function killAtSomeMoment({ child, lines, ended, told }: Telling): Promise<void> {
+    await told(1);
     await sleep(Math.random() * 40);
     child.kill("SIGKILL");
     await ended;

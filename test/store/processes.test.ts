@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,32 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, stamped } from "../contracts/store-builders.ts";
 import { rounds } from "../helpers/rounds.ts";
+import { listenTo, type Telling } from "../helpers/told-lines.ts";
 
 const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
 
-interface Writer {
-  readonly child: ChildProcess;
-  readonly lines: string[];
-  readonly ended: Promise<unknown>;
-}
-function watch(child: ChildProcess): Writer {
-  const lines: string[] = [];
-  let rest = "";
-  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
-    const parts = (rest + chunk).split("\n");
-    rest = parts.pop() ?? "";
-    lines.push(...parts);
-  });
-  return { child, lines, ended: once(child, "close") };
-}
-const startWriter = (path: string, ...mode: string[]): Writer =>
-  watch(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
-
-/** Until the writer has told `count` lines. */
-async function told({ child, lines }: Writer, count: number): Promise<void> {
-  while (lines.length < count && child.exitCode === null && child.stdout) await once(child.stdout, "data");
-  expect(lines.length).toBeGreaterThanOrEqual(count);
-}
+const startWriter = (path: string, ...mode: string[]): Telling =>
+  listenTo(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
 
 describe("the embedded store, with real processes", () => {
   let folder: string;
@@ -50,7 +29,7 @@ describe("the embedded store, with real processes", () => {
       let known = 0;
       for (let kill = 0; kill < rounds(4); kill++) {
         const writer = startWriter(path);
-        await told(writer, 1);
+        await writer.told(1);
         await sleep(Math.random() * 40);
         writer.child.kill("SIGKILL");
         await writer.ended;
@@ -83,7 +62,7 @@ describe("the embedded store, with real processes", () => {
   it("lets another process read while one writes, and keeps everything in private files", async () => {
     const path = join(folder, "read", "goald.db");
     const writer = startWriter(path);
-    await told(writer, 1);
+    await writer.told(1);
     const reader = await openSqliteReader(path);
     let after = 0;
     while (after < 60) {
@@ -106,7 +85,7 @@ describe("the embedded store, with real processes", () => {
     // Files may grow to 1 or 2 MB, by the shell's unit; node ignores the signal and gets EFBIG.
     const script = 'ulimit -f 2048; exec "$@"';
     const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
-    const writer = watch(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
+    const writer = listenTo(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
     await writer.ended;
     const [first, ...rest] = writer.lines;
     const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
