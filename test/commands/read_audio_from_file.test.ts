@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import read_audio_from_file from "../../commands/read_audio_from_file.ts";
 import { MEDIA_KEY, type MediaServer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, failure } from "../helpers/openai-answers.ts";
+import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -17,10 +17,12 @@ interface Way {
   readonly apiKey?: string;
   readonly language?: string;
   readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
 }
-const hear = (server: MediaServer, file = "memo.mp3", { apiKey = MEDIA_KEY, language, signal }: Way = {}) => {
+const hear = (server: MediaServer, file = "memo.mp3", way: Way = {}) => {
+  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = patienceMs(undefined) } = way;
   const { baseUrl } = server;
-  const speech = createOpenAISpeech({ baseUrl, apiKey, model: "whisper-1", http: createHttp(), timeoutMs: 500 });
+  const speech = createOpenAISpeech({ baseUrl, apiKey, model: "whisper-1", http: createHttp(), timeoutMs });
   const context = { ...contextOf(desk.workspace, { speech }), ...(signal ? { signal } : {}) };
   return call(read_audio_from_file, { file, ...(language ? { language } : {}) }, context);
 };
@@ -80,7 +82,7 @@ describe("read_audio_from_file", () => {
     ["a broken connection", { fault: "close" }, /./],
   ])("says what is wrong after %s", async (_title, answer, message) => {
     await using server = await answering(answer);
-    const error = await hear(server).then(
+    const error = await hear(server, "memo.mp3", { timeoutMs: patienceMs(answer) }).then(
       () => "it was heard",
       (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
     );

@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createXPosts } from "#social/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import send_tweet from "../../commands/send_tweet.ts";
-import type { Answer } from "../helpers/openai-answers.ts";
+import { type Answer, patienceMs } from "../helpers/openai-answers.ts";
 import { problemAnswer, startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";
 
@@ -17,9 +17,11 @@ interface Way {
   readonly baseUrl?: string;
   readonly keys?: typeof X_KEYS;
   readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
 }
-const tweet = (server: XServer, text: string, { baseUrl = server.origin, keys = X_KEYS, signal }: Way = {}) => {
-  const posts = createXPosts({ baseUrl, keys, http: createHttp(), clock: systemClock, timeoutMs: 300 });
+const tweet = (server: XServer, text: string, way: Way = {}) => {
+  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = patienceMs(undefined) } = way;
+  const posts = createXPosts({ baseUrl, keys, http: createHttp(), clock: systemClock, timeoutMs });
   return call(send_tweet, { text }, { ...contextOf(desk.workspace, { posts }), ...(signal ? { signal } : {}) });
 };
 const answering = (reply?: Answer): Promise<XServer> => startXServer(() => reply);
@@ -96,7 +98,7 @@ describe("send_tweet", () => {
   it.each<[title: string, answer: Answer, reason: RegExp]>([
     ["a fault of X", problemAnswer(503, "Service Unavailable", "Over capacity"), /503.*Over capacity/],
     ["an answer that gave up", { status: 408, body: "" }, /408/],
-    ["silence", { fault: "stall" }, /300 ms/],
+    ["silence", { fault: "stall" }, /500 ms/],
     ["half an answer", { fault: "stall-body" }, /./],
     ["a connection that broke", { fault: "close" }, /./],
     ["a web page", { status: 200, body: "<html><b>Log in</b></html>" }, /200.*Log in/],
@@ -107,7 +109,7 @@ describe("send_tweet", () => {
     ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, /redirect/],
   ])("knows no end after %s, sends nothing again and says to look", async (_title, answer, reason) => {
     await using server = await answering(answer);
-    const observation = await tweet(server, "a");
+    const observation = await tweet(server, "a", { timeoutMs: patienceMs(answer) });
     expect(observation).toMatchObject({ status: "unknown", code: "outcome-unknown" });
     expect(observation.text).toMatch(reason);
     expect(observation.text).toContain("before you repeat it");

@@ -10,7 +10,7 @@ import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, failure } from "../helpers/openai-answers.ts";
+import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
 
 /** In the loop's own questions nothing costs anything, so that every dollar is a picture's. */
 const FREE: Price = { input: 0, cachedInput: 0, output: 0 };
@@ -31,15 +31,17 @@ interface Way {
   readonly settings?: Partial<AgentSettings>;
   readonly price?: Price | null;
   readonly script?: readonly string[];
+  /** What the server of the pictures will answer, where it may be silence. */
+  readonly answer?: Answer;
 }
-function servicesOf({ baseUrl }: MediaServer): Partial<Services> {
-  const given = { baseUrl, apiKey: MEDIA_KEY, http: createHttp(), timeoutMs: 500 };
+function servicesOf({ baseUrl }: MediaServer, timeoutMs = patienceMs(undefined)): Partial<Services> {
+  const given = { baseUrl, apiKey: MEDIA_KEY, http: createHttp(), timeoutMs };
   return {
     images: createOpenAIImages({ ...given, model: "gpt-image-1" }),
     speech: createOpenAISpeech({ ...given, model: "gpt-4o-mini-transcribe" }),
   };
 }
-const painting = (server: MediaServer, { settings = {}, price = PAINTER, script = paints("a") }: Way = {}) =>
+const painting = (server: MediaServer, { settings = {}, price = PAINTER, script = paints("a"), answer }: Way = {}) =>
   makeLoop({
     script: [...script, done()].map((text) => ({
       ...{ kind: "replied", text, finishReason: "stop" },
@@ -49,7 +51,7 @@ const painting = (server: MediaServer, { settings = {}, price = PAINTER, script 
     priceOf: () => FREE,
     servicePriceOf: () => price,
     services: { images: { ready: true }, speech: { ready: true } },
-    serving: servicesOf(server),
+    serving: servicesOf(server, patienceMs(answer)),
   });
 async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
   const found = (await loop.events()).find((event) => event.type === "command-finished");
@@ -120,7 +122,7 @@ describe("what a picture costs", () => {
     ["not said on a server of one's own: nothing", picture(), FREE, 0, 0],
   ])("after an answer like this: %s", async (_title, answer, price, tokens, usd) => {
     await using server = await answeringWith(answer);
-    const loop = await painting(server, { price });
+    const loop = await painting(server, { price, answer });
     const state = await loop.run();
     expect(server.images).toHaveLength(1);
     expect(spentOf(state).tokens).toBe(tokens + 220);

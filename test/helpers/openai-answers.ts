@@ -44,6 +44,10 @@ interface Fault {
 }
 export type Answer = string | Completion | RawAnswer | Fault;
 
+/** How long to wait for an answer like this: not long for silence, and longer than a busy machine takes for anything else. */
+export const patienceMs = (answer: Answer | undefined): number =>
+  typeof answer === "object" && "fault" in answer && answer.fault.startsWith("stall") ? 500 : 30_000;
+
 export const failure = (status: number, message: string, code: string | null = null): RawAnswer => ({
   status,
   body: { error: { message, type: "invalid_request_error", param: null, code } },
