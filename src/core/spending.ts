@@ -1,5 +1,5 @@
 /** spending.ts -- the fold of what was spent: by replies, by calls that asked models, and by what ended unseen. Pure. */
-import type { ModelSpending } from "./event.ts";
+import type { ModelSpending, Usage } from "./event.ts";
 import { putCall } from "./fold.ts";
 import { type AgentState, openCommand } from "./state.ts";
 
@@ -8,14 +8,18 @@ export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSp
     ...state,
     usage: {
       modelCalls: state.usage.modelCalls + modelCalls,
-      inputTokens: state.usage.inputTokens + usage.inputTokens,
-      outputTokens: state.usage.outputTokens + usage.outputTokens,
-      cachedTokens: state.usage.cachedTokens + usage.cachedTokens,
-      estimated: state.usage.estimated || usage.estimated,
+      ...bothUsed(state.usage, usage),
     },
     costUsd: state.costUsd + (costUsd ?? 0),
   };
 }
+
+export const bothUsed = (one: Usage, other: Usage): Usage => ({
+  inputTokens: one.inputTokens + other.inputTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+  cachedTokens: one.cachedTokens + other.cachedTokens,
+  estimated: one.estimated || other.estimated,
+});
 
 /** What was reserved for the running attempt of a command, and whose end nobody saw, may have been charged. */
 export function loseReserved(state: AgentState, callId: string): AgentState {

@@ -10,6 +10,7 @@ import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
+import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimit } from "#prompt/delimit.ts";
 import { nameLine } from "#prompt/messages.ts";
@@ -17,7 +18,7 @@ import { fill, type PromptFile, type Words } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
-import { type Allowance, leftOf, tooDear, within } from "./allowance.ts";
+import { type Allowance, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import { type AskParts, estimatedUsage } from "./ask-model.ts";
 
 export type AdviceParts = Pick<
@@ -142,12 +143,7 @@ function createTally() {
         ? (answer.usage ?? estimatedUsage(inputTokens, answer.text))
         : estimatedUsage(inputTokens, "");
     modelCalls++;
-    usage = {
-      inputTokens: usage.inputTokens + counted.inputTokens,
-      outputTokens: usage.outputTokens + counted.outputTokens,
-      cachedTokens: usage.cachedTokens + counted.cachedTokens,
-      estimated: usage.estimated || counted.estimated,
-    };
+    usage = bothUsed(usage, counted);
     costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;
   }
 
@@ -156,15 +152,17 @@ function createTally() {
     allowance: Allowance,
     of: { readonly model: string; readonly price: Price | undefined; readonly hasBudget: boolean },
   ): void {
-    const left = allowance.tokens - usage.inputTokens - usage.outputTokens;
-    if (next.tokens > left)
-      throw notAsked(`It may take ${next.tokens} tokens, and ${Math.max(0, left)} are left for it.`);
-    if (!of.hasBudget) return;
-    if (!of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
-    const usd = costOf({ inputTokens: next.input, cachedTokens: 0, outputTokens: next.output }, of.price);
-    const leftUsd = (allowance.usd ?? 0) - (costUsd ?? 0);
-    if (usd > leftUsd)
-      throw notAsked(`It may cost ${usd.toFixed(4)} USD, and ${Math.max(0, leftUsd).toFixed(4)} are left for it.`);
+    const most = { inputTokens: next.input, cachedTokens: 0, outputTokens: next.output };
+    const usd = of.hasBudget && of.price ? costOf(most, of.price) : null;
+    const lack = lackOf(
+      { tokens: next.tokens, usd },
+      {
+        tokens: allowance.tokens - usage.inputTokens - usage.outputTokens,
+        usd: (allowance.usd ?? 0) - (costUsd ?? 0),
+      },
+    );
+    if (lack) throw notAsked(lack);
+    if (of.hasBudget && !of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
   }
 }
 

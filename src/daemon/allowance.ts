@@ -2,6 +2,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
+import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 
 /** The most that something may cost; null dollars where no price is known. */
@@ -40,12 +41,7 @@ export const bothAllowed = (one: Allowance, other: Allowance): Allowance => ({
 export function bothSpent(one: ModelSpending | undefined, other: ModelSpending | undefined): ModelSpending | undefined {
   if (!one || !other) return one ?? other;
   return {
-    usage: {
-      inputTokens: one.usage.inputTokens + other.usage.inputTokens,
-      outputTokens: one.usage.outputTokens + other.usage.outputTokens,
-      cachedTokens: one.usage.cachedTokens + other.usage.cachedTokens,
-      estimated: one.usage.estimated || other.usage.estimated,
-    },
+    usage: bothUsed(one.usage, other.usage),
     costUsd: sumOfKnown(one.costUsd, other.costUsd),
     modelCalls: one.modelCalls + other.modelCalls,
   };
@@ -54,6 +50,15 @@ export function bothSpent(one: ModelSpending | undefined, other: ModelSpending |
 /** What is known counts, beside what is not. */
 const sumOfKnown = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : one + other;
+
+/** Why there is no room for `next`, in words; undefined where there is. */
+export function lackOf(next: Allowance, left: Left): string | undefined {
+  if (next.tokens > left.tokens)
+    return `It may take ${next.tokens} tokens, and ${Math.max(0, left.tokens)} are left for it.`;
+  if (next.usd !== null && next.usd > left.usd)
+    return `It may cost ${next.usd.toFixed(4)} USD, and ${Math.max(0, left.usd).toFixed(4)} are left for it.`;
+  return undefined;
+}
 
 /** `what` did not happen, such as `The question was not asked`. */
 export const tooDear = (what: string, why: string, hint: string): GoaldError =>

@@ -10,7 +10,7 @@ import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { Services, UseListener } from "#core/services.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { type Allowance, bothAllowed, bothSpent, type Left, NOTHING, tooDear } from "./allowance.ts";
+import { type Allowance, bothAllowed, bothSpent, type Left, lackOf, NOTHING, tooDear } from "./allowance.ts";
 
 export type PaidService = "images" | "speech";
 export const PAID_SERVICES: readonly PaidService[] = ["images", "speech"];
@@ -93,11 +93,11 @@ export function openMedia(names: readonly PaidService[], left: Left, parts: Medi
 
   function requireRoom(next: Allowance): void {
     const taken = purchases.map(takenBy).reduce(bothAllowed, NOTHING);
-    const tokens = Math.max(0, left.tokens - taken.tokens);
-    const usd = Math.max(0, left.usd - (taken.usd ?? 0));
-    if (next.tokens > tokens) throw notSent(`It may take ${next.tokens} tokens, and ${tokens} are left for it.`);
-    if (next.usd !== null && next.usd > usd)
-      throw notSent(`It may cost ${next.usd.toFixed(4)} USD, and ${usd.toFixed(4)} are left for it.`);
+    const lack = lackOf(next, {
+      tokens: Math.max(0, left.tokens - taken.tokens),
+      usd: Math.max(0, left.usd - (taken.usd ?? 0)),
+    });
+    if (lack) throw notSent(lack);
   }
 }
 
@@ -116,11 +116,8 @@ const listenerOf = (purchase: Purchase): UseListener => ({
 /** While it is under way, the most that it may take. */
 function takenBy(purchase: Purchase): Allowance {
   if (purchase.end === "not sent") return worthOf(purchase.most, purchase.price);
-  const { usage, costUsd } = spentOn(purchase) ?? {
-    usage: toUsage({ inputTokens: 0, outputTokens: 0 }),
-    costUsd: null,
-  };
-  return { tokens: usage.inputTokens + usage.outputTokens, usd: costUsd };
+  const spent = spentOn(purchase);
+  return spent ? { tokens: spent.usage.inputTokens + spent.usage.outputTokens, usd: spent.costUsd } : NOTHING;
 }
 
 function spentOn({ end, usage: told, most, price }: Purchase): ModelSpending | undefined {

@@ -44,10 +44,8 @@ type Words = Pick<QueryPart, "words" | "numbers">;
 function knownWordsOf(text: string): Words {
   const known = wordsOfText.get(text);
   if (known) return known;
-  for (const [oldest] of wordsOfText) {
-    if (wordsOfText.size < MAX_KNOWN_TEXTS) break;
-    wordsOfText.delete(oldest);
-  }
+  const [oldest] = wordsOfText.keys();
+  if (wordsOfText.size >= MAX_KNOWN_TEXTS && oldest !== undefined) wordsOfText.delete(oldest);
   const words = [...new Set(wordsOf(text))];
   const made = { words, numbers: new Set(numbersOf(words)) };
   wordsOfText.set(text, made);

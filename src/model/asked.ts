@@ -13,6 +13,8 @@ export interface Asked {
   readonly quote: Quote;
 }
 
+export type AskedModel = Required<Asked>;
+
 /** As it stands behind the server in a sentence. */
 export const forModel = ({ model }: Asked): string => (model === undefined ? "" : ` for model ${model}`);
 

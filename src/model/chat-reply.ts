@@ -7,12 +7,12 @@
  */
 import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import { type Asked, type Failure, failed } from "./asked.ts";
+import { type AskedModel, type Failure, failed } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
 import { StatusError } from "./openai-client.ts";
 
 /** Throws a StatusError for an error that came in the place of a reply. */
-export function readChatReply(received: unknown, asked: Asked): ModelAnswer {
+export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
   const body = typeof received === "string" ? jsonOf(received) : received;
   if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
   if (!Array.isArray(body.choices)) {
@@ -72,10 +72,10 @@ function cachedTokensOf(usage: Json): number {
   return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
 }
 
-const refused = (words: string, { server, model }: Asked): Failure =>
+const refused = (words: string, { server, model }: AskedModel): Failure =>
   failed("refused", `The model ${model} at ${server} refused to answer: “${words}”.`, null);
 
-function unusable(code: string, what: string, body: unknown, { server, model, quote }: Asked): Failure {
+function unusable(code: string, what: string, body: unknown, { server, model, quote }: AskedModel): Failure {
   const begins = quote(body);
   const shown = begins ? `It begins: “${begins}”.` : "It was empty.";
   return failed(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
@@ -84,7 +84,7 @@ function unusable(code: string, what: string, body: unknown, { server, model, qu
 type Json = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const isCount = (value: unknown): value is number =>
+export const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 
 /** Some servers send JSON under another content type, which the client then hands on as a string. */

@@ -4,6 +4,7 @@
  * Some models are billed by the picture or the minute, and say no tokens; none are made up for them.
  */
 import type { Usage } from "#core/event.ts";
+import { isCount } from "./chat-reply.ts";
 
 export function usageIn(answer: unknown): Usage | null {
   const { usage } = recordOf(answer);
@@ -16,5 +17,3 @@ export function usageIn(answer: unknown): Usage | null {
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-const isCount = (value: unknown): value is number =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;

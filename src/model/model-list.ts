@@ -1,8 +1,9 @@
 /** model-list.ts -- the names that `GET <base>/models` offers: for a person who must choose one, never needed for work. */
 import { baseUrlOf, type ConfiguredHttp } from "./openai-client.ts";
 
-const MAX_BYTES = 2 * 1024 * 1024;
+export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_NAME_CHARS = 200;
+const OFFERED_NAMES = 10;
 
 interface Listed {
   /** Says of itself that it is an OpenAI list; cloud servers often leave that out. */
@@ -19,7 +20,7 @@ export async function listModels(
   try {
     const url = baseUrlOf(server.baseUrl);
     url.pathname = `${url.pathname.replace(/\/$/, "")}/models`;
-    const send = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_BYTES });
+    const send = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_LIST_BYTES });
     const headers = server.apiKey ? { authorization: `Bearer ${server.apiKey}` } : {};
     const response = await send(url, { headers, ...(signal ? { signal } : {}) });
     const body: unknown = await response.json();
@@ -41,3 +42,10 @@ export function readModelList(body: unknown): Listed | undefined {
 
 const isName = (name: unknown): name is string =>
   typeof name === "string" && name !== "" && name.length <= MAX_NAME_CHARS;
+
+/** The first of them, for a sentence. */
+export function namesOf(names: readonly string[]): string {
+  if (names.length === 0) return "(none yet)";
+  const more = names.length > OFFERED_NAMES ? ` and ${names.length - OFFERED_NAMES} more` : "";
+  return names.slice(0, OFFERED_NAMES).join(", ") + more;
+}

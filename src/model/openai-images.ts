@@ -4,14 +4,13 @@
  * What comes back is a picture only if its bytes say so. A server may answer with an address in place of the
  * bytes: its own is asked without the key, any other by the door to the public web.
  */
-import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { mayHaveBeenCharged } from "#core/limits.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { GeneratedImage, Images } from "#core/services.ts";
 import { readImageFacts } from "#util/image-format.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
-import { explainFailure } from "./failure.ts";
+import { mediaError } from "./media-failure.ts";
 import { usageIn } from "./media-usage.ts";
-import { baseUrlOf, type ConfiguredHttp, lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
+import { baseUrlOf, type ConfiguredHttp, lazyClient, type ModelServer } from "./openai-client.ts";
 
 type Ask = (url: URL, init: { readonly signal: AbortSignal }) => Promise<Response>;
 
@@ -46,11 +45,7 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
         return checked(bytes, revisedPrompt === null ? null : quote(revisedPrompt, 2_000));
       } catch (error) {
         signal.throwIfAborted();
-        if (isGoaldError(error, "GOALD_MEDIA")) throw error;
-        const asked = { server: shownUrl(settings.baseUrl), model: quote(model), quote };
-        const { code, message } = explainFailure(error, asked);
-        if (!mayHaveBeenCharged(code)) listener?.refused();
-        throw new GoaldError("GOALD_MEDIA", `No picture was made. ${message}`, { cause: error });
+        throw mediaError(error, "No picture was made.", settings, listener);
       }
     },
   };

@@ -10,11 +10,11 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import { quoteWithout } from "#util/quote.ts";
-import type { Asked, Failure } from "./asked.ts";
+import type { Asked, AskedModel, Failure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, statusErrorIn } from "./failure.ts";
 import { inTurns } from "./in-turns.ts";
-import { listModels } from "./model-list.ts";
+import { listModels, namesOf } from "./model-list.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { Sent } from "./step-down.ts";
@@ -32,7 +32,6 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly clock?: Clock;
 }
 
-const OFFERED_NAMES = 10;
 /** Of JSON that is mostly names and brackets. */
 const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
@@ -76,7 +75,7 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
     async complete(request, signal, onText) {
       signal.throwIfAborted();
       const { model } = request;
-      const asked: Asked = { server, model: quote(model), quote };
+      const asked: AskedModel = { server, model: quote(model), quote };
       let sent: Sent | undefined;
       try {
         const openai = await client();
@@ -152,10 +151,4 @@ async function withOfferedNames(
     ? `Set SMART_LLM to a model that it offers: ${quote(namesOf(listed.names), 1_000)}.`
     : `It lists no models either: does OPENAI_BASE_URL end in /v1? Else set SMART_LLM to a model that it has.`;
   return { ...failure, message: `${failure.message} ${advice}` };
-}
-
-function namesOf(names: readonly string[]): string {
-  if (names.length === 0) return "(none yet)";
-  const more = names.length > OFFERED_NAMES ? ` and ${names.length - OFFERED_NAMES} more` : "";
-  return names.slice(0, OFFERED_NAMES).join(", ") + more;
 }

@@ -4,15 +4,14 @@
  * Only what its own bytes say to be a recording leaves the machine, and under a name that tells the format and
  * nothing else. What was heard is text from outside, and cleaned as such.
  */
-import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { mayHaveBeenCharged } from "#core/limits.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { Speech } from "#core/services.ts";
 import { readAudioFormat } from "#util/audio-format.ts";
 import { clean } from "#util/clean.ts";
 import { quoteWithout } from "#util/quote.ts";
-import { explainFailure } from "./failure.ts";
+import { mediaError } from "./media-failure.ts";
 import { usageIn } from "./media-usage.ts";
-import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
+import { lazyClient, type ModelServer } from "./openai-client.ts";
 
 export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
   readonly model: string;
@@ -44,11 +43,7 @@ export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
         return textIn(answer, quote(answer));
       } catch (error) {
         signal.throwIfAborted();
-        if (isGoaldError(error, "GOALD_MEDIA")) throw error;
-        const asked = { server: shownUrl(settings.baseUrl), model: quote(model), quote };
-        const { code, message } = explainFailure(error, asked);
-        if (!mayHaveBeenCharged(code)) listener?.refused();
-        throw new GoaldError("GOALD_MEDIA", `${file} was not read. ${message}`, { cause: error });
+        throw mediaError(error, `${file} was not read.`, settings, listener);
       }
     },
   };

@@ -12,7 +12,6 @@ import { type Finding, fine, problem, warning } from "./doctor-home.ts";
 import { counted } from "./house.ts";
 
 const TIMEOUT_MS = 10_000;
-const SHOWN_NAMES = 10;
 
 /** Nothing where settings cannot be read, or there is nobody to ask: other checks say that. */
 export async function checkOnline(home: Home): Promise<readonly Finding[]> {
@@ -31,25 +30,23 @@ export async function checkOnline(home: Home): Promise<readonly Finding[]> {
         "Does OPENAI_BASE_URL end in /v1? Some servers have none to list.",
       ),
     ];
-  return checkNames(server, check.names, loaded);
+  return checkNames(server, check, loaded);
 }
 
 function checkNames(
   server: string,
-  names: readonly string[],
+  { names, offer }: { readonly names: readonly string[]; readonly offer: string },
   { settings, originOf }: LoadedSettings,
 ): readonly Finding[] {
   const offered = counted(names.length, "model");
   const missing = settingsOfModels(settings).filter(([, model]) => !isOffered(model, names));
   if (missing.length === 0)
     return [fine("online", `${server} answers and has the models that are set, among ${offered}`)];
-  const choice = names.length === 0 ? "none yet" : names.slice(0, SHOWN_NAMES).join(", ");
-  const more = names.length > SHOWN_NAMES ? ` and ${names.length - SHOWN_NAMES} more` : "";
   return missing.map(([setting, model]) =>
     warning(
       "online",
       `${server} answers, but ${model} (${originOf(setting).name}) is not among its ${offered}`,
-      `It offers: ${choice}${more}.`,
+      `It offers: ${offer}.`,
     ),
   );
 }
