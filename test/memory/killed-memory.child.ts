@@ -2,15 +2,18 @@
  * killed-memory.child.ts -- a process that remembers, forgets and embeds until it is killed.
  *
  * `outbox FILE URL`: commits rows, forgets every fifth, recalls, and so sends to Pinecone; `finish FILE URL` sends what is left.
- * `change FILE NAME`: the embedder is now called NAME; recalls until every vector is of it. What is durable is told in lines;
- * what is to be forgotten is told before, too.
+ * `change FILE NAME [WHERE STEP TIME]`: the embedder is now called NAME; recalls until every vector is of it, or until it dies:
+ * `before`, `during` or `after` the TIMEth `save` of new vectors, or their `adopt`ion. What is durable is told in lines; what is
+ * to be forgotten is told before, too.
  */
+import { spawn } from "node:child_process";
 import { flushCompileCache } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isLive } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
-import { openChangedEmbedder } from "#memory/changed-embedder.ts";
+import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/changed-embedder.ts";
 import { ExactIndex } from "#memory/exact-index.ts";
 import { openPinecone } from "#memory/pinecone.ts";
 import { openPineconeClient } from "#memory/pinecone-client.ts";
@@ -30,7 +33,7 @@ const store = await openSqliteStore(path);
 const report = (problem: string): void => console.log(`said ${problem}`);
 const query = (text: string) => ({ agent: "foo", texts: [text], count: 3, excludeSteps: new Set<number>() });
 
-if (mode === "change") await change(store, namedEmbedder(target));
+if (mode === "change") await change(store, dying(store, process.argv.slice(5)), namedEmbedder(target));
 else await remember(store, mode === "finish");
 await store.close();
 
@@ -67,10 +70,36 @@ async function remember(store: Store, isLast: boolean): Promise<void> {
   }
 }
 
-async function change(store: Store, embedder: Embedder): Promise<void> {
+/** The store as the change of embedders sees it, but that the process does not outlive the moment that is asked for. */
+function dying(store: Store, [where, step, time = "1"]: readonly string[]): ChangedEmbedderParts["store"] {
+  let times = 0;
+  const around = async (name: string, work: () => Promise<void>): Promise<void> => {
+    if (name !== step || ++times !== Number(time)) return await work();
+    if (where === "before") await die();
+    // From outside, at once: the work is under way, or just done.
+    if (where === "during") spawn("kill", ["-KILL", String(process.pid)], { stdio: "ignore" });
+    await work();
+    await (where === "during" ? sleep(60_000) : die());
+  };
+  return {
+    memories: (...all) => store.memories(...all),
+    vectorCounts: (agent) => store.vectorCounts(agent),
+    nextVectorIds: (...all) => store.nextVectorIds(...all),
+    saveNextVectors: (...all) => around("save", () => store.saveNextVectors(...all)),
+    adoptNextVectors: (...all) => around("adopt", () => store.adoptNextVectors(...all)),
+  };
+}
+
+async function die(): Promise<never> {
+  process.kill(process.pid, "SIGKILL");
+  await sleep(60_000);
+  throw new Error("This process should be dead.");
+}
+
+async function change(store: Store, changing: ChangedEmbedderParts["store"], embedder: Embedder): Promise<void> {
   const open = (by: Embedder) => openLongTermMemory({ store, embedder: by, report });
   const memory = openChangedEmbedder({
-    store,
+    store: changing,
     embedder,
     current: open(embedder),
     openEarlier: (id) => open(namedEmbedder(id.slice(0, id.indexOf("@")))),
@@ -82,7 +111,7 @@ async function change(store: Store, embedder: Embedder): Promise<void> {
   for (let count = 0; count < rows; count = (await store.vectorCounts("foo")).get(embedder.id) ?? 0) {
     const found = await memory.recall(query("fact 30 about thing"), live);
     if (found.length === 0) console.log("said nothing was found");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
   }
   await memory.close();
   console.log("finished");

@@ -18,10 +18,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;
 /** Even. */
 const ROUNDS = 2 * rounds(10);
+const WHERE = ["before", "during", "after"];
 const live = new AbortController().signal;
 const next = randomNumbers(3);
 
-/** What it told until it ended, or was killed so long after its first line. */
+/** What it told until it ended, or was killed so long after its first line, and the signal that ended it. */
 function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
   const child = spawn(process.execPath, [CHILD, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -30,7 +31,14 @@ function run(args: readonly string[], killAfterMs?: number): Promise<readonly st
     if (told === "" && killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
     told += text;
   });
-  return new Promise((resolve) => child.once("close", () => resolve(told.split("\n").slice(0, -1))));
+  return new Promise((resolve) =>
+    child.once("close", (_, signal) => resolve([...told.split("\n").slice(0, -1), ...(signal ? [signal] : [])])),
+  );
+}
+
+/** It says that it began, and nothing more: it is dead when the moment came that `args` name. */
+async function runAndDie(args: readonly string[]): Promise<void> {
+  expect(await run(args)).toEqual(["kept nothing", "SIGKILL"]);
 }
 
 /** So many rows of one agent, each with its vector. */
@@ -113,18 +121,24 @@ describe("memory that is killed while it works", () => {
     "has every vector whole and by the embedder that it names, at whatever point a change of embedders was killed",
     async () => {
       const path = join(folder, "change.db");
-      await fill(path, namedEmbedder("one"), 600);
-      const names = ["two", "three"];
-      const seen = new Set<string>();
-      for (let round = 0; round < ROUNDS; round++) {
-        if (round === ROUNDS / 2) expect((await run(["change", path, "two"])).at(-1)).toBe("finished");
-        const name = names[Math.floor((2 * round) / ROUNDS)] as string;
-        await run(["change", path, name], next() * 200);
-        for (const by of await checkVectors(path)) seen.add(by);
+      // More lots of 32 than are kept in all rounds of one change.
+      await fill(path, namedEmbedder("one"), 32 * (3 * (ROUNDS / 2) + 1));
+      let before = "one";
+      for (const name of ["two", "three"]) {
+        for (let round = 0; round < ROUNDS / 2; round++) {
+          const where = WHERE[round % WHERE.length] as string;
+          const time = String(1 + Math.floor(next() * 3));
+          await runAndDie(["change", path, name, where, "save", time]);
+          expect(await checkVectors(path)).toEqual([before]);
+        }
+        await runAndDie(["change", path, name, "before", "adopt"]);
+        expect(await checkVectors(path)).toEqual([before]);
+        await runAndDie(["change", path, name, name === "two" ? "during" : "after", "adopt"]);
+        expect([[before], [name]]).toContainEqual(await checkVectors(path));
+        expect((await run(["change", path, name])).at(-1)).toBe("finished");
+        expect(await checkVectors(path)).toEqual([name]);
+        before = name;
       }
-      expect((await run(["change", path, "three"])).at(-1)).toBe("finished");
-      expect(await checkVectors(path)).toEqual(["three"]);
-      expect([...seen]).toEqual(expect.arrayContaining(["one", "two"]));
     },
     30_000 + ROUNDS * 10_000,
   );
