@@ -86,13 +86,12 @@ describe("goald up", () => {
   it("does not wait for ever for one that says nothing", async () => {
     await using goald = await makeGoald();
     const program = join(goald.cwd, "mute.mjs");
-    await writeFile(program, 'import { writeFileSync } from "node:fs"; setTimeout(() => {}, 3_000);');
-    const start = performance.now();
-    await expect(ensureDaemon(await homeOf(goald), { program, readyMs: 300 })).rejects.toMatchObject({
-      code: "GOALD_DAEMON",
-      message: expect.stringContaining("did not become ready within 0.3 s (pid "),
-    });
-    expect(performance.now() - start).toBeLessThan(2_500);
+    await writeFile(program, "setTimeout(() => {}, 60_000);");
+    const error = (await ensureDaemon(await homeOf(goald), { program, readyMs: 300 }).catch((each) => each)) as Error;
+    expect(error).toMatchObject({ code: "GOALD_DAEMON" });
+    const pid = Number(/did not become ready within 0\.3 s \(pid (\d+)\)/.exec(error.message)?.[1]);
+    // It is told while that process still lives.
+    process.kill(pid, "SIGKILL");
   });
 
   it("runs the daemon in front for a service manager, which ends it with SIGTERM (exit 0)", async () => {

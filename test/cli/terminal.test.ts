@@ -291,10 +291,9 @@ describe("Ctrl-C", () => {
     const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
     await running.see('"model-asked"');
     running.kill("SIGTERM");
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await running.see("Finishing this step.", "stderr");
     home.release();
     const ended = endedWith(130, await running.ended);
-    expect(ended.stderr).toContain("Finishing this step.");
     expect(JSON.parse(ended.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
       type: "result",
       outcome: "person",

@@ -95,9 +95,8 @@ describe("whether there is a host", () => {
     expect(performance.now() - start).toBeGreaterThan(290);
     daemon.release();
     using _run = host.hold();
-    const later = performance.now();
-    expect(await meetHost(host.home)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
-    expect(performance.now() - later).toBeLessThan(2_000);
+    // Longer than a test may take.
+    expect(await meetHost(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
     await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
   });
 

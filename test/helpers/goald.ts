@@ -44,8 +44,8 @@ export interface Ended {
 export interface Running {
   readonly stdout: string;
   readonly ended: Promise<Ended>;
-  /** Resolves when `text` stands in standard output. */
-  see(text: string): Promise<void>;
+  /** Resolves when `text` stands in standard output, or the other. */
+  see(text: string, on?: "stdout" | "stderr"): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -118,7 +118,7 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
         return output.text.stdout;
       },
       ended: output.ended,
-      see: (text) => output.until(() => output.text.stdout.includes(text), text),
+      see: (text, on = "stdout") => output.until(() => output.text[on].includes(text), text),
       kill: (signal) => output.child.kill(signal),
     };
   }

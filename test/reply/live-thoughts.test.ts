@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveThoughts } from "#reply/live-thoughts.ts";
 import { NO_THOUGHTS, thoughtsOf } from "#reply/thoughts.ts";
+import { growthOverEightfold } from "../helpers/growth.ts";
 
 function see(pieces: readonly string[]): {
   readonly thoughts: Record<string, string>;
@@ -76,11 +77,11 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see(byChar('{"thoughts": {"text": "a"}, "command": {"text": "b"}}')).thoughts).toEqual({ text: "a" });
   });
 
-  it("cost no more in many pieces than in one", () => {
-    const reply = JSON.stringify({ thoughts: { text: "word ".repeat(200_000) } });
-    const pieces = reply.match(/.{1,4}/g) ?? [];
-    const start = performance.now();
-    expect(see(pieces).thoughts.text).toHaveLength(1_000_000);
-    expect(performance.now() - start).toBeLessThan(2_000);
+  it("cost in proportion to their length, in however many pieces they come", async () => {
+    const growth = await growthOverEightfold(1_000_000, (length) => {
+      const reply = JSON.stringify({ thoughts: { text: "word ".repeat(length / 5) } });
+      expect(see(reply.match(/.{1,4}/g) ?? []).thoughts.text).toHaveLength(length);
+    });
+    expect(growth).toBeLessThan(30);
   });
 });
