@@ -73,13 +73,18 @@ async function killInTheMiddle(files: number): Promise<Chain> {
 
 async function killAtRandom(many: number, lines: number): Promise<Chain> {
   const think = numberedModel(ledger(lines));
+  // However fast the machine is, no process that is to be killed comes to the end.
+  const stepsALife = Math.floor(lines / many) - 1;
+  let steps = 0;
   await using server = await startOpenAIServer({
-    reply: (request) => ({ text: think(request), delayMs: 10 * Math.random() }),
+    reply: (request) =>
+      steps++ < stepsALife ? { text: think(request), delayMs: 10 * Math.random() } : { fault: "stall" },
   });
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
   const problems: string[] = [];
   let kills = 0;
   for (; kills < many; kills++) {
+    steps = 0;
     const running = goald.start((await lookInto(goald)).log.length === 0 ? RUN : ["resume", "t", "--json"]);
     // Every other one while it starts, the rest at work.
     if (kills % 2 === 0) await running.see('"model-asked"');
@@ -88,6 +93,7 @@ async function killAtRandom(many: number, lines: number): Promise<Chain> {
     await running.ended;
     problems.push(...(await lookInto(goald)).problems);
   }
+  steps = Number.NEGATIVE_INFINITY;
   endedWith(0, await goald.run(["resume", "t", "--json"]));
   endedWith(0, await goald.run(["verify"]));
   const texts = [await goald.read("workspace/t/ledger.txt")];

@@ -318,14 +318,14 @@ describe("a store that is damaged", () => {
 });
 
 describe("a reader that has seen enough", () => {
-  const FIRST_LINE = '{ "$@"; echo "exit $?" >&2; } | head -n 1';
+  const FIRST_LINE = '{ "$@"; echo "exit $?" >&2; } | { head -n 1';
 
   it.concurrent("ends every verb that looks, quietly", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(30)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.run(RUN));
     for (const args of [["events", "t"], ["events", "t", "--json"], ["ps"]]) {
-      const ended = await goald.run(args, { shell: FIRST_LINE });
+      const ended = await goald.run(args, { shell: `${FIRST_LINE}; }` });
       expect(ended.stderr).toBe("exit 0\n");
       expect(ended.stdout.split("\n")).toHaveLength(2);
     }
@@ -333,12 +333,20 @@ describe("a reader that has seen enough", () => {
 
   it.concurrent.each([[["--json"]], [[]]])("ends a run %j after its step, and a resume goes on", async (json) => {
     const think = numberedModel(ledger(3));
+    const left = Promise.withResolvers<void>();
     await using server = await startOpenAIServer({
-      reply: (request) => ({ text: think(request), delayMs: 100 }),
+      reply: async (request) => {
+        await left.promise;
+        return think(request);
+      },
       embeddings: null,
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    const ended = await goald.run([...RUN, ...json], { shell: FIRST_LINE });
+    // The reader says when it has closed the pipe; only then does the model answer.
+    const running = goald.start([...RUN, ...json], { shell: `${FIRST_LINE}; exec <&-; echo left >&2; }` });
+    await running.see("left\n", "stderr");
+    left.resolve();
+    const ended = await running.ended;
     expect(ended.stderr).toContain("exit 0\n");
     expect(ended.stderr).not.toMatch(/^\s+at |EPIPE/m);
     expect(server.chats).toHaveLength(1);

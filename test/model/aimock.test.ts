@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => mock.stop());
 
-const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 2_000 });
+const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 20_000 });
 
 async function runWith(model: LanguageModel) {
   const loop = await makeLoop({ script: [], model, maxModelFailures: 8 });
