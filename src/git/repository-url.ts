@@ -20,6 +20,11 @@ export interface RepositoryUrl {
 const MAX_CHARS = 2_000;
 /** Also percent-encoded, since git decodes: a line break would end a line of a protocol or a header. */
 const CONTROL = /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\ufeff"'`\\<>^{|}]|%(?:[01][0-9a-f]|7f)/iu;
+/**
+ * Of a name, as the parser wrote it. Other signs mean something to what holds git to an address: behind a "-" or "+" curl
+ * takes a known address back or forgets it in time, and would ask for the name again.
+ */
+const PLAIN_NAME = /^[a-z0-9_][a-z0-9_.-]*$/;
 const EXAMPLE = "Such as https://github.com/owner/name.git";
 
 /** `allowed`: origins. Throws GOALD_GIT. */
@@ -31,6 +36,7 @@ export function readRepositoryUrl(text: string, allowed: ReadonlySet<string>): R
   if (!url) throw refused("cannot be read as an address");
   if (url.username !== "" || url.password !== "")
     throw refused("has a name or password in it", "Leave them out: goald has its own key for its own server.");
+  if (!PLAIN_NAME.test(url.hostname) && !url.hostname.startsWith("[")) throw refused("names no server that can be");
   const isAllowed = allowed.has(url.origin);
   if (url.protocol !== "https:" && !isAllowed) throw refused("is no https address");
   if (url.port !== "" && !isAllowed) throw refused(`names the port ${url.port}; only 443 is allowed`);

@@ -360,6 +360,21 @@ describe("what leads into a private network", () => {
     }
   });
 
+  it.each(["-rebinding.test", "+rebinding.test", "*.test", "*", "a,b.test", "a=b.test", ".a.test", "(a).test"])(
+    "is not asked for by a name that nobody can be held to: %s",
+    async (host) => {
+      // curl reads a sign in front of a name as its own: the address that was judged would not be the one it goes to.
+      const asked: string[] = [];
+      const resolve = async (name: string) => {
+        asked.push(name);
+        return ["192.0.2.1"];
+      };
+      const url = `https://${host}/owner/name.git`;
+      expect(await messageOf(clone(url, { isPublic: () => true, resolve }))).toMatch(/names no server that can be/);
+      expect(asked).toEqual([]);
+    },
+  );
+
   it("is refused when one of several addresses does", async () => {
     const resolve = async () => ["192.0.2.1", "10.0.0.1"];
     const isPublic = (address: string) => address === "192.0.2.1";
