@@ -17,13 +17,28 @@ const AGENTS_FOLDER = "agents";
 const MAX_NAME_BYTES = 255;
 /** In UTF-8, for the whole relative path: the smallest limit for absolute ones in use is 1,024, and the folder needs room. */
 const MAX_PATH_BYTES = 900;
+/** As it was written, with the absolute path of the folder and all detours: more is not even taken apart. */
+const MAX_WRITTEN_CHARS = 16_384;
 
 /** C0, DEL and C1; line and paragraph separators; marks that turn the direction of text and so disguise a name. */
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
 /** Device names of Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
 /** A temporary file of an unfinished write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
+/** As addresses write them, also in the overlong forms that some decoders take. */
+const ENCODED = /%(?:25|2e|2f|5c|c0%ae|c0%af|c1%9c)/gi;
+const DECODED: Readonly<Record<string, string>> = {
+  "%25": "%",
+  "%2e": ".",
+  "%2f": "/",
+  "%5c": "\\",
+  "%c0%ae": ".",
+  "%c0%af": "/",
+  "%c1%9c": "\\",
+};
+/** Slashes, and what only looks like one. */
+const SLASH = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/u;
 const HOME = /^~[\w.-]*(?:\/|$)/;
 
 const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.md.";
@@ -98,6 +113,24 @@ export function refuseOwn(path: string): void {
     );
 }
 
+/** Of marks without width and blanks alone. */
+const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && folded(name).trim() === "";
+
+/**
+ * Whether a name would be a step out of its folder, or a path from the root, as soon as a server decodes it, a file
+ * system folds it, or a person reads it: `%2e%2e`, `..%2fx`, `．．`, `..∕x`.
+ */
+function isStepInDisguise(name: string): boolean {
+  if (!/[%\u0080-\uffff]/.test(name)) return false;
+  let plain = folded(name);
+  for (let coded = ""; coded !== plain; ) {
+    coded = plain;
+    plain = coded.replace(ENCODED, (code) => DECODED[code] ?? code);
+  }
+  const [first, ...more] = plain.split(SLASH);
+  return (first === "" && more.length > 0) || [first, ...more].some((step) => step === "." || step === "..");
+}
+
 export function refused(path: string, problem: string, hint: string): GoaldError {
   return new GoaldError("GOALD_PATH_REFUSED", `The path ${quoted(path)} ${problem}.`, { hint });
 }
@@ -112,6 +145,7 @@ export function quoted(path: string): string {
 }
 
 function refuseStrangeText(path: string): void {
+  if (path.length > MAX_WRITTEN_CHARS) throw refused(path, "is too long", "Use a shorter path.");
   if (path.includes("\0")) throw refused(path, "contains a NUL character", RELATIVE);
   if (!path.isWellFormed() || CONTROL.test(path))
     throw refused(path, "contains control characters", "Use letters, digits, dots, dashes and underscores.");
@@ -127,6 +161,8 @@ function problemOfName(name: string): { readonly text: string; readonly hint: st
   if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
   if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
   if (DEVICE.test(name)) return { text: "has a name that Windows keeps for a device", hint };
+  if (isUnseen(name)) return { text: "has a name that nobody can see", hint };
+  if (isStepInDisguise(name)) return { text: "has a name that other programs take for a path", hint: RELATIVE };
   if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };
   return undefined;
 }

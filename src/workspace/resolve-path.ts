@@ -147,7 +147,7 @@ async function enterChild(
   }
   if (found.isSymbolicLink()) throw isLink(path);
   if (!found.isDirectory())
-    throw fileError(`On the way to ${quoted(path)}, "${name}" is a file, not a folder.`, "Choose another path.");
+    throw fileError(`On the way to ${quoted(path)}, ${quoted(name)} is a file, not a folder.`, "Choose another path.");
   await parent.verify();
   const child = enter(at, anchor, flags.O_NOFOLLOW ?? 0);
   if (anchor === "real-path" && dirname(child.self) !== parent.self) {

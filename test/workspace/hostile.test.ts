@@ -107,7 +107,17 @@ describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
   });
 
   it("does not list names that no path can say", async () => {
-    for (const name of ["a\u001b[31m", "b\nc", "d\\e", "f.", "g:h", ".goald-0123456789abcdef.tmp", "fine"])
+    for (const name of [
+      "a\u001b[31m",
+      "b\nc",
+      "d\\e",
+      "f.",
+      "g:h",
+      "%2e%2e",
+      "．．",
+      ".goald-0123456789abcdef.tmp",
+      "fine",
+    ])
       await writeFile(at(name), "");
     const workspace = openLocalWorkspace(folder, undefined, { anchor });
     expect(await namesIn(workspace)).toEqual(["fine"]);
