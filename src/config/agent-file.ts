@@ -4,7 +4,7 @@
  * The file may come from anywhere, so it is small, plain data: aliases (which can unfold into gigabytes),
  * tags and a second document are refused. Every complaint names the line.
  */
-import type { Document, Node } from "yaml";
+import type { Document, Node, YAMLError } from "yaml";
 import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { type AgentDraft, MAX_GOALS } from "./agent-spec.ts";
@@ -33,7 +33,7 @@ export async function readAgentFile(path: string): Promise<AgentFile> {
   };
   const document = parseOrRefuse(() => parseDocument(text, { lineCounter: lines, prettyErrors: false }), refuse);
   const [wrong] = [...document.errors, ...document.warnings];
-  if (wrong) throw refuse(`this is not the YAML of an agent: ${wrong.message}.`, wrong.pos[0]);
+  if (wrong) throw refuse(`this is not the YAML of an agent: ${wordsOf(wrong)}.`, wrong.pos[0]);
   visit(document, {
     Alias: (_key, node) => {
       throw refuse(`aliases (*${node.source}) are not allowed here; write the text out.`, node.range?.[0]);
@@ -63,6 +63,10 @@ function parseOrRefuse<T>(parse: () => T, refuse: Refuse): T {
     throw refuse(`this cannot be read as YAML: ${toError(thrown).message}.`);
   }
 }
+
+/** The parser's own words on a second document are for those who program with it. */
+const wordsOf = ({ code, message }: YAMLError): string =>
+  code === "MULTIPLE_DOCS" ? "a second document begins here, and a file holds one agent" : message;
 
 // ---------------------------------------------------------------- the three values
 
@@ -117,7 +121,7 @@ function goalsOf(
 
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
-  if (typeof value === "string") return "an empty text";
+  if (typeof value === "string") return value.trim() === "" ? "an empty text" : "one text";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "names and values" : `the ${typeof value} ${String(value)}; put it in quotes`;
 }
@@ -132,5 +136,5 @@ function insteadOf(name: string, given: readonly string[]): string {
 
 const noteOn = (name: string): string =>
   name === "api_budget"
-    ? "api_budget is ignored: goald does not count money yet. Limit the steps instead."
+    ? "api_budget is ignored. To limit what the agent may spend, say so when it is run: --budget USD."
     : `${clean(JSON.stringify(name.slice(0, 80)))} is not part of an agent and is ignored.`;
