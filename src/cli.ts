@@ -29,12 +29,20 @@ export async function main(args: readonly string[]): Promise<number> {
       code = await verb(command.args, command.optsWithGlobals());
     };
   });
-  for (const verb of allVerbs(program)) verb.configureOutput({ outputError: describeUsage(verb, json) });
+  const halfSaid: Command[] = [];
+  for (const verb of allVerbs(program))
+    verb.configureOutput({
+      outputError: describeUsage(verb, json),
+      // What the parser itself writes there is help, on a verb that wants another one after it.
+      ...(json ? { writeErr: () => void halfSaid.push(verb) } : {}),
+    });
   try {
     await program.parseAsync(withVerb(withMemory(program, withHelp(program, args))), { from: "user" });
     return code;
   } catch (error) {
     const thrown = toError(error);
+    const [half] = halfSaid;
+    if (half) describeUsage(half, json)(`missing verb after '${half.name()}'`);
     if (isCommanderError(thrown)) return thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return reportError(thrown, json, program.opts<{ home?: string }>().home);
   }
@@ -89,13 +97,13 @@ function buildProgram(bind: Bind): Command {
 /** What the parser says about a call that it does not understand, in the form of all errors. */
 const describeUsage =
   (verb: Command, json: boolean) =>
-  (text: string, write: (text: string) => void): void => {
+  (text: string): void => {
     const [message = "", ...more] = clean(text)
       .replace(/^error: /, "")
       .trim()
       .split("\n");
     const suggestion = more.join(" ").replace(/^\((.*)\)$/, "$1");
-    write(describeError("GOALD_USAGE", message, adviceOn(verb, message, suggestion), json));
+    process.stderr.write(describeError("GOALD_USAGE", message, adviceOn(verb, message, suggestion), json));
   };
 
 const isCommanderError = (error: Error): error is CommanderError =>

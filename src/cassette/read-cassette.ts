@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import { CASSETTE_VERSION, type Cassette, type EndLine, type Header, type Line, type SessionLine } from "./format.ts";
 
-/** Throws GOALD_FILE_MISSING and GOALD_REPLAY. A line that was cut off by a crash at the end of the file is left out. */
+/** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. A line that was cut off by a crash at the end of the file is left out. */
 export function readCassette(path: string): Cassette {
   const text = textOf(path);
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
@@ -30,10 +30,11 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new GoaldError("GOALD_FILE_MISSING", `The recording ${path} cannot be read: ${(cause as Error).message}.`, {
-      hint: "Make one with: goald run --record FILE",
-      cause,
-    });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const hint = "Make one with: goald run --record FILE";
+    if (code === "ENOENT")
+      throw new GoaldError("GOALD_FILE_MISSING", `There is no recording ${path}.`, { hint, cause });
+    throw new GoaldError("GOALD_FILE", `The recording ${path} cannot be read: ${message}.`, { hint, cause });
   }
 }
 

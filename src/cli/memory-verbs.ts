@@ -4,6 +4,7 @@
  * A memory is named before what is done with it: `goald memory foo list`. The parser wants it behind; `withMemory` puts it there.
  */
 import { type Command, Option } from "commander";
+import { nearestName } from "#config/nearest.ts";
 import { type Bind, positiveInteger } from "./bind.ts";
 import { HELP_STYLE } from "./help.ts";
 
@@ -144,7 +145,10 @@ export function withMemory(program: Command, args: readonly string[]): readonly 
   const names = program.commands.find((each) => each.name() === "memory")?.commands.map((each) => each.name()) ?? [];
   const isVerb = (at: number): boolean => names.includes(args[at] ?? "");
   const swapped = [...args];
-  if (isVerb(second)) [swapped[first], swapped[second]] = [args[second] as string, args[first] as string];
+  // A misspelt verb is complained of, and not the agent's name.
+  const isMeant = (at: number): boolean => nearestName(args[at] ?? "", names) !== undefined;
+  if (isVerb(second) || (second !== -1 && !isVerb(first) && (isMeant(second) || !isMeant(first))))
+    [swapped[first], swapped[second]] = [args[second] as string, args[first] as string];
   else if (second === -1 && !isVerb(first) && args[first] !== "help") swapped.splice(first, 0, "list");
   return swapped;
 }

@@ -42,7 +42,7 @@ const EXIT_OF = {
   GOALD_HTTP_REFUSED: EXIT.error,
   GOALD_HTTP_TOO_LARGE: EXIT.error,
   GOALD_PATH_REFUSED: EXIT.error,
-  GOALD_FILE_MISSING: EXIT.error,
+  GOALD_FILE_MISSING: EXIT.notFound,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
   /** What a command asked of a service could not be had; the model reads why. */

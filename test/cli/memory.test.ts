@@ -212,7 +212,7 @@ describe("goald ingest", () => {
     await rm(join(docs, "inner"), { recursive: true });
     expect(await ingest("docs")).toMatchObject({ sources: 1, added: 0, changed: 0, removed: 1 });
     expect(JSON.stringify(await rowsOf("foo", "file_chunk"))).not.toContain("Deliveries");
-    const missing = errorOf(endedWith(1, await goald.ask(["ingest", "foo", "inner", "--json"])));
+    const missing = errorOf(endedWith(3, await goald.ask(["ingest", "foo", "inner", "--json"])));
     expect(missing.code).toBe("GOALD_FILE_MISSING");
   });
 

@@ -87,6 +87,7 @@ const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] =
   [["verify"], 0],
   [["doctor"], 1],
   [["config", "list"], 0],
+  [["replay", "nothing.ndjson"], 3],
   [["stop", "--all"], 0],
   [["stop"], 2],
   [["resume"], 3],
@@ -108,6 +109,13 @@ describe("the exit code", () => {
   it.concurrent.each(BAD)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
     const { hint } = errorOf(endedWith(2, await goald.ask([name, "--zzzzzz", "--json"])));
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
+  });
+
+  it.concurrent.each(["config", "memory", "new"])("is 2 for %s without a verb of its own", async (name) => {
+    expect(errorOf(endedWith(2, await goald.ask([name, "--json"])))).toMatchObject({
+      message: `missing verb after '${name}'`,
+      hint: `See how it is called: goald ${name} --help`,
+    });
   });
 
   it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s, and no daemon is started for it", async (...args) => {
@@ -132,6 +140,9 @@ describe("a word of another program", () => {
     [["inspect", "foo"], "Did you mean goald show?"],
     [["help", "tell"], "Did you mean goald say?"],
     [["start", "foo"], "To go on with an agent: goald resume. To set up a new one: goald run"],
+    [["memory", "foo", "lst"], "Did you mean list?"],
+    [["memory", "serach", "foo"], "Did you mean search?"],
+    [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
     [["config", "zzz"], "See how it is called: goald config --help"],
   ])("%j is told what it is here", async (args, advice) => {
     expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
