@@ -24,6 +24,13 @@ export async function openHome(home: Home, uid: number | undefined): Promise<voi
     await attempt(folder, home, () => access(folder, constants.R_OK | constants.W_OK | constants.X_OK));
 }
 
+/** One of its open folders, to write into. Throws as `openHome`. */
+export const openFolder = (folder: string, home: Home): Promise<void> =>
+  attempt(folder, home, async () => {
+    await makeFolders(folder, OPEN_FOLDER_MODE);
+    await access(folder, constants.W_OK | constants.X_OK);
+  });
+
 async function makePrivate(folder: string, home: Home, uid: number | undefined): Promise<void> {
   const found = await attempt(folder, home, () => lstat(folder));
   if (found.isSymbolicLink()) throw unwritable(folder, home, "it is a link, and goald's own folder must be a real one");

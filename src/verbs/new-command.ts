@@ -1,8 +1,9 @@
 /** new-command.ts -- `goald new command NAME`: a command of one's own to begin with, and a test for it. */
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { COMMAND_NAME } from "#commands/validate.ts";
 import { makeFile } from "#config/make-home.ts";
+import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { loadRegistryOf } from "../main-catalogue.ts";
@@ -20,7 +21,7 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
   const { home, talk } = await openHouse({ ...options, revives: false });
   try {
     const isShipped = (await loadRegistryOf(home, {})).fileOf(name) !== undefined;
-    await mkdir(home.commandsFolder, { recursive: true });
+    await openFolder(home.commandsFolder, home);
     const file = join(home.commandsFolder, `${name}.ts`);
     const test = join(home.commandsFolder, `${name}.test.ts`);
     if (!(await makeFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);

@@ -312,10 +312,12 @@ describe("a home that cannot be used", () => {
   it("is told: nothing may be written there", async () => {
     const folder = join(goald.cwd, "read-only");
     await mkdir(folder, { mode: 0o555 });
-    const ended = await goald.run(["--home", folder, ...RUN], { shell: WITHOUT_PRIVILEGES });
-    expectWords(ended);
-    expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(/cannot be used: you have no permission/);
+    for (const call of [RUN, ["new", "command", "count_words"]]) {
+      const ended = await goald.run(["--home", folder, ...call], { shell: WITHOUT_PRIVILEGES });
+      expectWords(ended);
+      expect(ended.code).toBe(1);
+      expect(ended.stderr).toMatch(/cannot be used: you have no permission/);
+    }
   });
 
   it("is told: it cannot be made where it should lie", async () => {
