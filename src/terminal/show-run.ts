@@ -10,6 +10,7 @@ import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
+import { inertJson } from "#util/inert-json.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
 
 export interface ShowRunParts {
@@ -154,7 +155,7 @@ function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): 
   return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }
 
-/** A command as the JSON that will really run. */
+/** A command as the JSON that will really run: nothing in it can hide from who is to say yes. */
 export const describeCall = ({ name, args }: CommandCall): string => `${name} ${shownArguments(args)}`;
 
 /** Every argument by itself, so that a long one cannot push another out of sight. */
@@ -164,7 +165,9 @@ function shownArguments(args: Readonly<Record<string, unknown>>): string {
     if (Array.isArray(value)) return value.map(short);
     return typeof value === "string" ? shorten(value, MAX_ARGUMENT_CHARS) : value;
   };
-  return JSON.stringify(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, short(value)])));
+  return inertJson(
+    JSON.stringify(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, short(value)]))),
+  );
 }
 
 const shown = (text: Text): string =>

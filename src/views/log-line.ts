@@ -45,7 +45,7 @@ export function isWanted({ record }: LogLine, filter: LogFilter): boolean {
   return since === undefined || Date.parse(String(record.time)) >= since;
 }
 
-/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …` */
+/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …`; further lines of its words are set in. */
 export function describeLogLine({ text, record }: LogLine): string {
   if (record === null) return text;
   const { time, level, agent, step, msg, pid: _pid, ...fields } = record;
@@ -58,7 +58,10 @@ export function describeLogLine({ text, record }: LogLine): string {
     ...(msg === undefined || (msg === "step" && typeof step === "number") ? [] : [String(msg)]),
     rest.map(([name, value]) => `${name}=${brief(value)}`).join(" "),
   ];
-  return parts.filter((part) => part !== "").join("  ");
+  return parts
+    .filter((part) => part !== "")
+    .join("  ")
+    .replaceAll("\n", "\n  ");
 }
 
 const nameOf = (level: unknown): string =>

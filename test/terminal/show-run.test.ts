@@ -96,6 +96,19 @@ describe("a running agent on a terminal", () => {
     expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   });
 
+  it.each([
+    ["a title in one byte", "ok\u009dhidden\u009cok", "ok\\u009dhidden\\u009cok"],
+    ["a sequence that takes an argument with it", "ok\u0090", "ok\\u0090"],
+    ["turned writing", "a\u202etxt.exe", "a\\u202etxt.exe"],
+    ["letters that nobody sees", "a\u{e0068}\u200b\u2063b", "a\\udb40\\udc68\\u200b\\u2063b"],
+    ["joined pictures, which stay", "👩‍💻 ✌️", "👩‍💻 ✌️"],
+  ])("hides nothing of a command that waits for a yes: %s", (_what, text, shown) => {
+    const call = { name: "send_tweet", args: { text, more: "\u009c seen" } };
+    expect(show(false, { ...given.requested(), call })).toBe(
+      `Command: send_tweet {"text":"${shown}","more":"\\u009c seen"}`,
+    );
+  });
+
   it("colours on a colour terminal only", () => {
     expect(show(true, given.finished())).toContain("\u001b[");
     expect(show(false, given.finished())).not.toContain("\u001b[");

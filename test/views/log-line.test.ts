@@ -18,6 +18,12 @@ describe("a line of the log", () => {
     ],
     ["of nobody", { msg: "started", socket: "/a b" }, 'info   started  socket="/a b"'],
     ["with an error", { level: 50, msg: "no", err: { message: "why", stack: "at x" } }, 'error  no  err="why"'],
+    // What looks like a line of its own would be taken for one.
+    [
+      "with a line end in its words",
+      { msg: "no\n2026-11-20T10:00:00.000Z  info  all is well" },
+      "info   no\n  2026-11-20T10:00:00.000Z  info  all is well",
+    ],
     ["of an unknown level", { level: 35, msg: "x", none: null }, "35     x"],
   ])("%s is read by a person as time, level, agent, step, words, fields", (_title, fields, text) => {
     expect(describeLogLine(readLogLine(line(fields)))).toBe(`2026-11-20T10:00:00.000Z  ${text}`);
