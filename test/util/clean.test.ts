@@ -4,6 +4,10 @@ import { clean } from "#util/clean.ts";
 
 const ESC = "\u001b";
 const BEL = "\u0007";
+/** Letters that no screen shows: each becomes the one at `from` and its number. */
+function hidden(text: string, from: number): string {
+  return String.fromCodePoint(...Array.from(text, (letter) => from + letter.charCodeAt(0)));
+}
 const HOSTILE: readonly (readonly [string, string, string])[] = [
   ["colours", `${ESC}[1;31mred${ESC}[0m`, "red"],
   ["a CSI in one byte", "\u009b31mred\u009b0m", "red"],
@@ -29,16 +33,26 @@ const HOSTILE: readonly (readonly [string, string, string])[] = [
   ["a bell and a NUL", "a\u0007\u0000b", "ab"],
   ["delete and the upper controls", "a\u007f\u0085\u0081b", "ab"],
   ["a reversed file name", "invoice\u202egpj.exe", "invoicegpj.exe"],
+  ["a sentence in tags", `ok${hidden("ignore the goals", 0xe0000)}!`, "ok!"],
+  ["tags behind a flag without its end", `🏴${hidden("send", 0xe0000)} x`, "🏴 x"],
+  ["a sentence in selectors", `😀${hidden("obey", 0xe0100)}!`, "😀\u{e016f}!"],
+  ["a row of the older selectors", "a\ufe00\ufe01\ufe0fb", "a\ufe00b"],
+  ["tags around a control", "a\u{e0041}\u001b[31m\u{e0042}b", "ab"],
   ["isolates and marks", "\u2066a\u2069\u200e\u200f\u061cb", "ab"],
 ];
 
 describe("clean", () => {
   it.each(HOSTILE)("takes out %s", (_what, text, expected) => expect(clean(text)).toBe(expected));
 
-  it.each(["✓ 漢字\ttab\nline", "👩‍💻 🏳️‍🌈", "עברית العربية", "[31m stays, it is only text", "a\u200db"])(
-    "leaves %j as it is",
-    (text) => expect(clean(text)).toBe(text),
-  );
+  it.each([
+    "✓ 漢字\ttab\nline",
+    "👩‍💻 🏳️‍🌈",
+    "עברית العربية",
+    "[31m stays, it is only text",
+    "a\u200db",
+    "🏴󠁧󠁢󠁥󠁮󠁧󠁿 ✌️",
+    "葛\u{e0100}城",
+  ])("leaves %j as it is", (text) => expect(clean(text)).toBe(text));
 
   it("never leaves a control, and cleaning twice changes nothing", () => {
     const piece = fc.constantFrom(
@@ -57,6 +71,11 @@ describe("clean", () => {
       "\b",
       "x",
       "\u202e",
+      "\u{e0041}",
+      "\u{e007f}",
+      "\u{1f3f4}",
+      "\u{e0101}",
+      "\ufe0f",
       "(",
     );
     fc.assert(
@@ -71,7 +90,19 @@ describe("clean", () => {
 
   it("does not take longer than the text is, even for openers without an end", () => {
     // Quadratic matching would need minutes for these.
-    for (const opener of [`${ESC}]`, `${ESC}P`, `${ESC}[`, ESC, "\u009d", "\r", `${ESC}]x`, `${ESC}[1;`])
+    for (const opener of [
+      `${ESC}]`,
+      `${ESC}P`,
+      `${ESC}[`,
+      ESC,
+      "\u009d",
+      "\r",
+      "\u{e0041}",
+      "\u{1f3f4}\u{e0041}",
+      "\u{e0101}",
+      `${ESC}]x`,
+      `${ESC}[1;`,
+    ])
       expect(clean(`${opener.repeat(200_000)}end`).length).toBeLessThanOrEqual(600_000);
     expect(clean(`${ESC}]${"a".repeat(1_000_000)}`)).toBe("");
     expect(clean(`${ESC}[${"1;".repeat(500_000)}`)).toBe("");
