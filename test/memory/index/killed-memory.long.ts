@@ -21,8 +21,8 @@ interface Life {
   readonly code: number | null;
 }
 
-/** Killed `afterMs` after it has said what it found. */
-async function live(home: string, life: number, acknowledged: number, afterMs: number): Promise<Life> {
+/** Killed `afterMs` after it has said what it found and `lines` more. */
+async function live(home: string, life: number, acknowledged: number, lines: number, afterMs: number): Promise<Life> {
   const program = join(import.meta.dirname, "memory-life.child.ts");
   const child = spawn(process.execPath, [program, home, String(life), String(acknowledged)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -30,14 +30,13 @@ async function live(home: string, life: number, acknowledged: number, afterMs: n
   });
   const ended = once(child, "exit");
   let [opened, lastRow, timesKept]: [Life["opened"], number, number] = [undefined, acknowledged, 0];
+  let left = lines;
   for await (const line of createInterface({ input: child.stdout })) {
     const said = JSON.parse(line);
     if (said.type === "row") lastRow = said.seq;
     if (said.type === "kept") timesKept++;
-    if (said.type === "opened") {
-      opened = said;
-      setTimeout(() => child.kill("SIGKILL"), afterMs);
-    }
+    if (said.type === "opened") opened = said;
+    if (left-- === 0) setTimeout(() => child.kill("SIGKILL"), afterMs);
   }
   const [code] = (await ended) as [number | null];
   return { opened, lastRow, timesKept, code };
@@ -55,7 +54,7 @@ describe("a memory that is killed", () => {
       let timesKept = 0;
       const bad: unknown[] = [];
       for (let number = 0; number < LIVES; number++) {
-        const life = await live(home, number, acknowledged, next() * 120);
+        const life = await live(home, number, acknowledged, Math.floor(next() * 10), next() * 30);
         // Null: it was killed. Anything else, or silence, and it could not open.
         if (life.code !== null || life.opened?.missing !== 0 || !life.opened.same) bad.push({ number, ...life });
         acknowledged = life.lastRow;
