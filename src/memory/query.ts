@@ -8,6 +8,7 @@
  */
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { clip } from "#core/text.ts";
+import { keepNewest } from "#util/newest.ts";
 import { wordsOf } from "#util/words.ts";
 import { numbersOf } from "./word-set.ts";
 
@@ -44,11 +45,9 @@ type Words = Pick<QueryPart, "words" | "numbers">;
 function knownWordsOf(text: string): Words {
   const known = wordsOfText.get(text);
   if (known) return known;
-  const [oldest] = wordsOfText.keys();
-  if (wordsOfText.size >= MAX_KNOWN_TEXTS && oldest !== undefined) wordsOfText.delete(oldest);
   const words = [...new Set(wordsOf(text))];
   const made = { words, numbers: new Set(numbersOf(words)) };
-  wordsOfText.set(text, made);
+  keepNewest(wordsOfText, text, made, MAX_KNOWN_TEXTS);
   return made;
 }
 

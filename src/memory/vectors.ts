@@ -7,6 +7,7 @@
  */
 import type { Store } from "#core/ports/store.ts";
 import type { VectorIndex } from "#core/ports/vectors.ts";
+import { keepNewest } from "#util/newest.ts";
 import type { AgentRows, Arrival } from "./rows.ts";
 import { dot } from "./unit-vector.ts";
 
@@ -114,9 +115,7 @@ export class AgentVectors {
   }
 
   learn(text: string, vector: Float32Array): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= MAX_KNOWN_TEXTS && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(text, { vector });
+    keepNewest(this.#known, text, { vector }, MAX_KNOWN_TEXTS);
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 import type { CommandCall, Observation, RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine } from "#core/text.ts";
+import { keepNewest } from "#util/newest.ts";
 
 export interface Source {
   readonly kind: Observation["source"];
@@ -74,10 +75,7 @@ export function createSourceList(limit: number): {
       count += 1;
       const key = `${source.command} ${source.what}`;
       const times = (kept.get(key)?.times ?? 0) + 1;
-      kept.delete(key);
-      kept.set(key, { ...source, times });
-      const [oldest] = kept.size > limit ? kept.keys() : [];
-      if (oldest !== undefined) kept.delete(oldest);
+      keepNewest(kept, key, { ...source, times }, limit);
     },
     list: () => [...kept.values()],
     count: () => count,

@@ -5,6 +5,7 @@
  * minutes. A hostile one is cut at the 500 KiB that the RFC asks for, and of other programs' rules nothing is kept.
  */
 import type { Clock } from "#core/ports/clock.ts";
+import { keepNewest } from "#util/newest.ts";
 
 export interface RobotsRules {
   isAllowed(url: URL): boolean;
@@ -47,10 +48,8 @@ export function createRobots(fetchRobots: FetchRobots, product: string, clock: C
       const { status, text } = await fetchRobots(new URL("/robots.txt", url), MAX_BYTES, signal);
       const isThere = status >= 200 && status < 300;
       const rules = isThere ? await readRobots(url.origin, text, product) : status >= 500 ? NOTHING : ALL;
-      known.delete(url.origin);
-      known.set(url.origin, { rules, until: now + (status >= 500 ? UNREACHABLE_MS : DAY_MS) });
-      const [oldest] = known.keys();
-      if (known.size > MAX_ORIGINS && oldest !== undefined) known.delete(oldest);
+      const until = now + (status >= 500 ? UNREACHABLE_MS : DAY_MS);
+      keepNewest(known, url.origin, { rules, until }, MAX_ORIGINS);
       return rules;
     },
   };

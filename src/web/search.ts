@@ -7,6 +7,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { SearchAnswer, WebSearch } from "#core/services.ts";
+import { keepNewest } from "#util/newest.ts";
 import type { SearchProvider } from "./search-provider.ts";
 import { reasonOf } from "./trouble.ts";
 
@@ -23,13 +24,6 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
   const kept = new Map<string, { readonly answer: SearchAnswer; readonly until: number }>();
   const restUntil = new Map<string, number>();
   const now = (): number => clock.now().getTime();
-
-  function keep(key: string, answer: SearchAnswer): void {
-    kept.delete(key);
-    kept.set(key, { answer, until: now() + KEPT_MS });
-    const [oldest] = kept.keys();
-    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-  }
 
   return {
     async search(query, count, signal) {
@@ -50,7 +44,7 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
         });
         if ("results" in given) {
           const answer = { provider, results: given.results, failed, isCached: false };
-          if (given.results.length > 0) keep(key, answer);
+          if (given.results.length > 0) keepNewest(kept, key, { answer, until: now() + KEPT_MS }, MAX_KEPT);
           return answer;
         }
         failed.push({ provider, reason: given.failed });

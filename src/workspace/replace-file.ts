@@ -9,6 +9,7 @@
 import { randomBytes } from "node:crypto";
 import { constants as flags, renameSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
+import { keepNewest } from "#util/newest.ts";
 import { OpenFile } from "./open-file.ts";
 import { isTemporary, temporaryName } from "./path-rules.ts";
 import { type Folder, type Place, SAFE_OPEN } from "./resolve-path.ts";
@@ -59,9 +60,7 @@ export function sweepOnce(folder: Folder, key: string): Promise<void> {
   const earlier = swept.get(key);
   if (earlier) return earlier;
   const sweeping = sweep(folder);
-  const [oldest] = swept.keys();
-  if (swept.size >= MAX_SWEPT && oldest !== undefined) swept.delete(oldest);
-  swept.set(key, sweeping);
+  keepNewest(swept, key, sweeping, MAX_SWEPT);
   return sweeping;
 }
 
