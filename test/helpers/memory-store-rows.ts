@@ -1,0 +1,101 @@
+/** memory-store-rows.ts -- rows of memory in the store in memory: added, replaced, pinned, forgotten. */
+import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
+import { wellFormed } from "#core/text.ts";
+import { isSuperseded, wasForgotten } from "#store/curate.ts";
+import { noMemory } from "#store/memory-rows.ts";
+
+const nextChange = (memories: readonly MemoryRow[]): number => 1 + Math.max(0, ...memories.map(({ change }) => change));
+
+export function curateOne(
+  memories: MemoryRow[],
+  namespace: string,
+  head: number,
+  change: MemoryChange,
+  at: string,
+): MemoryChanged {
+  if (change.op === "add") return addOne(memories, namespace, head, change, at);
+  const place = memories.findIndex(({ id }) => id === change.id);
+  const row = memories[place] ?? noMemory(change.id);
+  const put = (changed: Partial<MemoryRow>): MemoryChanged => {
+    memories[place] = { ...row, ...changed, change: nextChange(memories) };
+    return { id: row.id, isNew: true };
+  };
+  if (change.op === "forget") {
+    if (row.forgotten === change.by || row.forgotten === "person") return { id: row.id, isNew: false };
+    return put({ text: "", vector: null, embedder: null, pinned: false, forgotten: change.by });
+  }
+  if (row.forgotten !== null) throw wasForgotten(row.id);
+  const pinned = change.op === "pin";
+  if (row.pinned === pinned) return { id: row.id, isNew: false };
+  if (pinned && row.supersededBy !== null) throw isSuperseded(row.id, row.supersededBy);
+  return put({ pinned });
+}
+
+function addOne(
+  memories: MemoryRow[],
+  namespace: string,
+  seq: number,
+  { op: _op, supersedes, key, source, ...given }: MemoryChange & { readonly op: "add" },
+  at: string,
+): MemoryChanged {
+  const trustOf = (id: string | null) => memories.find((row) => row.id === id)?.trust;
+  const known = memories.find(
+    (row) =>
+      key !== undefined &&
+      row.key === key &&
+      (row.forgotten === "person" ||
+        trustOf(row.supersededBy) === "person" ||
+        (row.forgotten === null && row.supersededBy === null)),
+  );
+  if (known) return { id: known.id, isNew: false };
+  const old =
+    supersedes === undefined ? undefined : (memories.find(({ id }) => id === supersedes) ?? noMemory(supersedes));
+  if (old && old.forgotten !== null) throw wasForgotten(old.id);
+  if (old?.supersededBy) throw isSuperseded(old.id, old.supersededBy);
+  const made = 1 + Math.max(0, ...memories.map(({ id }) => Number(/\/\+(\d+)$/.exec(id)?.[1] ?? 0)));
+  const id = `${namespace}/+${made}`;
+  insertRow(
+    memories,
+    { ...BLANK, ...given, namespace, seq, id, at, text: wellFormed(given.text) },
+    { supersedes, key, source },
+  );
+  return { id, isNew: true };
+}
+
+export const BLANK = {
+  step: null,
+  supersededBy: null,
+  pinned: false,
+  forgotten: null,
+  embedder: null,
+  vector: null,
+} as const;
+
+export function insertRow(
+  memories: MemoryRow[],
+  row: Omit<MemoryRow, "change" | "supersedes" | "key" | "source">,
+  { supersedes, key, source }: Partial<Record<"supersedes" | "key" | "source", string | undefined>>,
+): void {
+  const more = { supersedes: supersedes ?? null, key: key ?? null, source: source ?? null };
+  memories.push({ ...row, ...more, change: nextChange(memories) });
+  const place = memories.findIndex(({ id }) => id === supersedes);
+  const old = memories[place];
+  if (old && old.supersededBy === null && old.forgotten === null)
+    memories[place] = { ...old, supersededBy: row.id, change: nextChange(memories) };
+}
+
+/** Those of the first `head` events, as the copy has them. */
+export function forkMemories(memories: readonly MemoryRow[], source: string, fork: string, head: number): MemoryRow[] {
+  const copied = memories.filter(({ id, seq }) => id.includes("/+") || seq <= head).sort((a, b) => a.change - b.change);
+  const ids = new Map(copied.map(({ id }) => [id, fork + id.slice(source.length)]));
+  const idOf = (id: string | null): string | null => ids.get(id ?? "") ?? null;
+  return copied.map((row, place) => ({
+    ...row,
+    id: idOf(row.id) ?? "",
+    namespace: fork,
+    seq: Math.min(row.seq, head),
+    change: place + 1,
+    supersedes: idOf(row.supersedes),
+    supersededBy: idOf(row.supersededBy),
+  }));
+}
