@@ -15,6 +15,8 @@ export interface PublicRules {
 }
 
 const MAX_URL_CHARS = 2_000;
+/** What the name service can have, as the parser wrote it; resolvers differ about all else, an empty part such as in `localhost..` too. */
+const NAME = /^(?=.{1,254}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*\.?$/;
 
 /** Throws GOALD_HTTP_REFUSED; what it says never holds a name, a password or a query of the address. */
 export function readPublicUrl(given: string | URL, rules: PublicRules): URL {
@@ -40,6 +42,7 @@ function requirePublic(url: URL, { allow, ports }: PublicRules): void {
   const literal = literalOf(host);
   if (isMetadataName(host) || (literal !== undefined && isNeverAllowed(literal))) throw notPublic(origin, "");
   if (allow.has(origin)) return;
+  if (literal === undefined && !NAME.test(host)) throw refused("The address names no server that there can be.");
   if (literal === undefined ? isPrivateName(host) : !isPublicAddress(literal)) throw notPublic(origin);
   if (!ports.has(portOf(url)))
     throw refused(`${origin} is not asked for: of the public web only the ports ${[...ports].join(", ")} are.`);

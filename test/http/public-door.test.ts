@@ -165,6 +165,14 @@ describe("an address that is none of the web", () => {
     ["a port of another service", "http://example.com:6379/", "nothing"],
     ["a web socket", "ws://example.com/", "nothing"],
     ["a blob", "blob:http://example.com/x", "nothing"],
+    ["an empty part in its name", "http://localhost../", "localhost"],
+    ["nothing before the first dot", "https://.com/", "nothing"],
+    ["a name for everybody", "https://*.example.com/", "nothing"],
+    ["a sign in its name", "https://a$(id),b.example.com/", "nothing"],
+    ["a part of a name that is too long", `https://${"a".repeat(64)}.example.com/`, "nothing"],
+    ["a name that is too long", `https://${"a.".repeat(127)}com/`, "nothing"],
+    ["a browser's own scheme", "view-source:http://example.com/", "nothing"],
+    ["a zone", "http://[fe80::1%25eth0]/", "eth0"],
   ])("with %s is refused, and what it may hide is not repeated", async (_title, text, hidden) => {
     const { lookup, asked } = resolver(NAMES);
     expect(await expectRefused(door({ lookup })(text))).not.toContain(hidden);
