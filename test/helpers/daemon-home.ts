@@ -40,7 +40,7 @@ export interface DaemonHomeOptions {
 }
 
 const LOOK_MS = 25;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 45_000;
 
 export async function makeDaemonHome(
   calls: readonly CommandCall[],

@@ -24,7 +24,7 @@ export interface TestDaemon extends AsyncDisposable {
 }
 
 const PAUSE_MS = 20;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
   const privateFolder = join(home, ".goald");

@@ -16,7 +16,7 @@ import { openVerbProcess, type VerbProcess } from "./verbs.ts";
 
 const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
 /** A program that says nothing new for so long has hung, and is ended. Less than a test's own time limit. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 45_000;
 
 export interface StartOptions {
   /** Added to the clean environment; undefined takes a variable out of it. */

@@ -28,7 +28,7 @@ export interface VerbProcess {
 
 const CHILD = fileURLToPath(new URL("./verbs.child.ts", import.meta.url));
 /** Less than a test's own time limit. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 45_000;
 
 /** It is started at the first call. */
 export function openVerbProcess(): VerbProcess {

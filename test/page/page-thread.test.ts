@@ -15,7 +15,7 @@ describe("the thread that reads pages", () => {
     expect(brief.isRunning).toBe(false);
     await read("<p>one", brief);
     expect(brief.isRunning).toBe(true);
-    for (let waitedMs = 0; brief.isRunning && waitedMs < 4_000; waitedMs += 20) await delay(20);
+    for (let waitedMs = 0; brief.isRunning && waitedMs < 30_000; waitedMs += 20) await delay(20);
     expect(brief.isRunning).toBe(false);
     expect((await read("<p>two", brief)).text).toBe("two");
     await brief.close();

@@ -228,7 +228,7 @@ describe("a hostile page", () => {
     const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
     const stubborn = createPageReader({ program });
     expect((await read("later", "text/html", stubborn)).text).toBe("later");
-    for (let waitedMs = 0; stubborn.isRunning && waitedMs < 10_000; waitedMs += 20) await delay(20);
+    for (let waitedMs = 0; stubborn.isRunning && waitedMs < 30_000; waitedMs += 20) await delay(20);
     expect(stubborn.isRunning).toBe(false);
     expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
     await stubborn.close();
