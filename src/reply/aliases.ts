@@ -45,6 +45,8 @@ function words(written: string): string | null {
     .trim()
     .replace(/^["'`]+|["'`]+$/g, "")
     .replace(/\(\)$/, "")
+    .replaceAll("\\_", "_")
+    .replace(/^functions\./, "")
     .trim();
   if (!/^[A-Za-z_][A-Za-z0-9_\- ()]*$/.test(bare)) return null;
   return bare

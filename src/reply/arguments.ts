@@ -1,7 +1,7 @@
 /**
  * arguments.ts -- arguments brought to the names and types of their schema, where nothing is lost by it.
  *
- * Only four conversions are made: a finite number for a string, a list of one string for
+ * Only four conversions are made: a number for a string where its digits are kept, a list of one string for
  * a string, an integer in digits for an integer, a string for a list. `true` never becomes 1,
  * null never becomes "" or 0 (it leaves out what may be left out), an unknown argument is never dropped: dropping
  * `"mode": "append"` would overwrite a file. Templates copied from the prompt are told apart.
@@ -9,6 +9,7 @@
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
 import { type Aliases, argumentNamed } from "./aliases.ts";
 import { isRecord, isSame, parseJson } from "./json.ts";
+import { parseNested } from "./nested.ts";
 
 export type Arranged =
   | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
@@ -16,16 +17,20 @@ export type Arranged =
   | { readonly kind: "twice"; readonly name: string }
   | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
 
-export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases): Arranged {
+/** `source`: the piece of the reply that `written` came from. */
+export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases, source: string): Arranged {
   const names = Object.keys(schema.properties);
-  const record = asRecord(written, schema, names);
+  const nested = typeof written === "string" ? parseNested(written) : null;
+  if (nested?.kind === "twice") return { kind: "twice", name: nested.key };
+  const record = asRecord(nested ? nested.value : written, schema, names);
   if (record === null) return { kind: "not-an-object" };
   const args: Record<string, unknown> = Object.create(null);
+  const isKept = keptIn(source);
   for (const [key, value] of Object.entries(record)) {
     const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
     const name = argumentNamed(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    const converted = property ? convert(value, property) : value;
+    const converted = property ? convert(value, property, isKept) : value;
     // In a strict schema every argument is required, and this is how one is left out.
     if (value === null && property && !schema.required?.includes(name)) continue;
     if (name in args && !isSame(args[name], converted)) return { kind: "twice", name };
@@ -38,20 +43,15 @@ export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: 
   return { kind: "args", args };
 }
 
-/** The arguments as a record: from JSON in a string, from below a second `args`, or the one argument itself. */
+/** The arguments as a record: from below a second `args`, or the one argument itself. */
 function asRecord(
-  written: unknown,
+  value: unknown,
   schema: ArgsSchema,
   names: readonly string[],
 ): Readonly<Record<string, unknown>> | null {
-  if (written === undefined || written === null || written === "" || (Array.isArray(written) && written.length === 0))
-    return {};
-  let value = written;
-  if (typeof value === "string" && value.trimStart().startsWith("{")) {
-    const parsed = parseJson(value);
-    if (!isRecord(parsed)) return null;
-    value = parsed;
-  }
+  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
+  // What begins like an object and is none is a damaged one, hardly the argument itself.
+  if (typeof value === "string" && /^\s*"?\{/.test(value)) return null;
   const [only] = names;
   if (
     typeof value === "string" &&
@@ -65,18 +65,20 @@ function asRecord(
   return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
 }
 
-function convert(value: unknown, property: PropertySchema): unknown {
+function convert(value: unknown, property: PropertySchema, isKept: (value: number) => boolean): unknown {
   switch (property.type) {
     case "string":
-      if (typeof value === "number" && Number.isFinite(value)) return String(value);
+      if (typeof value === "number") return isKept(value) ? String(value) : value;
       if (Array.isArray(value) && value.length === 1 && typeof value[0] === "string") return value[0].toWellFormed();
       return typeof value === "string" ? value.toWellFormed() : value;
     case "integer":
+      if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value);
       return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
     case "array": {
       if (typeof value !== "string") return value;
-      const parsed = value.trimStart().startsWith("[") ? parseJson(value) : undefined;
-      return Array.isArray(parsed) ? parsed : [value];
+      if (!value.trimStart().startsWith("[")) return [value];
+      const parsed = parseJson(value);
+      return Array.isArray(parsed) ? parsed : value;
     }
     case "number":
     case "boolean":
@@ -84,8 +86,19 @@ function convert(value: unknown, property: PropertySchema): unknown {
   }
 }
 
+/** Whether the reply writes a number in the digits that it is kept in: `1.10` is not, nor what is too long for a number. */
+function keptIn(source: string): (value: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (value) => {
+    const digits = String(value).replace(/[.+]/g, "\\$&");
+    const isKept = known.get(value) ?? new RegExp(`(?<![\\d.eE+-])${digits}(?![\\d.eE])`).test(source);
+    known.set(value, isKept);
+    return isKept;
+  };
+}
+
 /** `<file>`, as the command list and the response format write what is to be filled in; or dots for it. */
 const isPlaceholder = (value: unknown): value is string =>
   typeof value === "string" &&
   value.length <= 40 &&
-  (/^<[a-z_ ]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()));
+  (/^<[a-z_ -]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()));

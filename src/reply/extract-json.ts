@@ -3,9 +3,8 @@
  *
  * One pass over the reply, aware of strings and comments, splits it into plain text and
  * balanced objects. Fences, prose, chat marks and wrappers are simply plain text: no
- * pattern looks for ``` (arguments contain fences). Reasoning tags count in plain text
- * only, so that a tag inside an argument stays part of the argument. Every loop moves
- * forward only: time is linear in the reply.
+ * pattern looks for ``` (arguments contain fences). Every loop moves forward only: time is
+ * linear in the reply.
  */
 
 import { endOfString, MAX_DEPTH } from "./json.ts";
@@ -100,47 +99,4 @@ export function endOfComment(text: string, at: number): number {
   const terminator = isLine ? "\n" : "*/";
   const end = text.indexOf(terminator, at + 2);
   return end === -1 ? text.length : end + terminator.length;
-}
-
-const REASONING = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis";
-const MARK = new RegExp(
-  `(?<open><(?:${REASONING})>|◁think▷|\\|startthink\\||<\\|channel\\|>analysis)` +
-    `|(?<close></(?:${REASONING})>|◁/think▷|\\|endthink\\||<\\|channel\\|>final)`,
-  "gi",
-);
-
-export interface Answer {
-  /** Objects outside the model's reasoning, in order. */
-  readonly objects: readonly Piece[];
-  /** A reasoning block was opened and never closed: what follows is no answer. */
-  readonly unclosed: boolean;
-}
-
-/** Drops the objects inside reasoning blocks; a closing mark without its opening ends what began with the reply. */
-export function dropReasoning(text: string, pieces: readonly Piece[]): Answer {
-  let open = 0;
-  let objects: Piece[] = [];
-  for (const piece of pieces) {
-    if (piece.kind === "object") {
-      if (open === 0) objects.push(piece);
-      continue;
-    }
-    for (const mark of text.slice(piece.start, piece.end).matchAll(MARK)) {
-      if (mark.groups?.open !== undefined) open++;
-      else if (open > 0) open--;
-      else objects = [];
-    }
-  }
-  return { objects, unclosed: open > 0 };
-}
-
-/** First index after a reasoning block that the reply begins with: its braces and quotes need not balance. */
-export function endOfLeadingReasoning(text: string): number {
-  let open = 0;
-  for (const mark of text.matchAll(MARK)) {
-    if (open === 0 && mark.index > 0) return 0;
-    open += mark.groups?.open === undefined ? -1 : 1;
-    if (open <= 0) return mark.index + mark[0].length;
-  }
-  return 0;
 }

@@ -6,6 +6,7 @@
  * object, or at the first character that is not strict JSON: what is not certain is not shown. Nothing acts on this.
  */
 import { wellFormed } from "#core/text.ts";
+import { opensReasoning } from "./reasoning.ts";
 import type { Thoughts } from "./thoughts.ts";
 
 export type ThoughtName = keyof Thoughts;
@@ -16,8 +17,6 @@ export interface LiveThoughts {
 
 const NAMES: ReadonlySet<string> = new Set<ThoughtName>(["text", "reasoning", "plan", "criticism", "speak"]);
 const BEGIN = /\{\s*"thoughts"\s*:\s*\{/;
-const REASONING =
-  /<(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>|◁think▷|\|startthink\||<\|channel\|>analysis/i;
 /** Enough to hold the beginning of a reply with the white space that models put there. */
 const TAIL_CHARS = 200;
 const ESCAPED: Readonly<Record<string, string>> = {
@@ -50,11 +49,11 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
       tail += piece;
       const begin = BEGIN.exec(tail);
       if (!begin) {
-        if (REASONING.test(tail)) place = "over";
+        if (opensReasoning(tail)) place = "over";
         tail = tail.slice(-TAIL_CHARS);
         return;
       }
-      place = REASONING.test(tail.slice(0, begin.index)) ? "over" : "key";
+      place = opensReasoning(tail.slice(0, begin.index)) ? "over" : "key";
       rest = tail.slice(begin.index + begin[0].length);
       tail = "";
     }

@@ -6,20 +6,20 @@
  */
 import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./quotes.ts";
 
-/** The quote that ends a string, by the one that began it. */
+/** The quotes that can end a string, by the one that began it. */
 export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
   "`": "`",
   "“": "”",
-  "„": "”",
+  "„": "“”",
   "”": "”",
   "‘": "’",
   "’": "’",
 };
 
 export interface StringPlace {
-  /** The quote that ends it. */
+  /** The quotes that can end it. */
   readonly ends: string;
   /** Brackets open around it, outermost first. */
   readonly stack: readonly string[];
@@ -59,7 +59,7 @@ export function mendString(source: string, start: number, place: StringPlace): M
       at += escaped.length - 1;
       continue;
     }
-    const verdict = char === place.ends ? judge(source, at, place, quotes.length > 0) : "content";
+    const verdict = place.ends.includes(char) ? judge(source, at, place, quotes.length > 0) : "content";
     if (verdict === "end") break;
     if (verdict === "joined") {
       isGuess = true;
@@ -67,7 +67,7 @@ export function mendString(source: string, start: number, place: StringPlace): M
       continue;
     }
     if (verdict === "conflict") hasConflict = true;
-    if (char === place.ends) quotes.push(content.length);
+    if (place.ends.includes(char)) quotes.push(content.length);
     content.push(escapeCharacter(char));
   }
   const isInList = quotes.length > 0 && place.stack.at(-1) !== "{";
@@ -129,7 +129,7 @@ function escapeAt(source: string, at: number, ends: string): Piece {
   if (next !== "" && '"\\/bfnrt'.includes(next)) return { text: `\\${next}`, length: 2 };
   if (next === "u" && /^[\da-fA-F]{4}$/.test(source.slice(at + 2, at + 6)))
     return { text: source.slice(at, at + 6), length: 6 };
-  if (next === "'" || (next !== "" && next === ends)) return { text: next, length: 2 };
+  if (next === "'" || (next !== "" && ends.includes(next))) return { text: next, length: 2 };
   return BACKSLASH;
 }
 

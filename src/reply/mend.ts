@@ -10,6 +10,7 @@
  */
 import { endOfComment } from "./extract-json.ts";
 import { CLOSING_QUOTE, mendString } from "./mend-string.ts";
+import { isBlank } from "./quotes.ts";
 
 export interface Mended {
   readonly text: string;
@@ -112,8 +113,8 @@ function readToken(pass: Pass): void {
     return;
   }
   if (CLOSING_QUOTE[char] !== undefined && (char === '"' || isTokenPosition(pass))) readString(pass, char);
-  else if (char <= " " || char === "\u00a0" || char === "\ufeff")
-    write(pass, " \n\r\t".includes(char) ? char : " ", "");
+  else if (isBlank(char)) write(pass, " \n\r\t".includes(char) ? char : " ", "");
+  else if (char === "\\" && "nrt".includes(source[at + 1] ?? "-")) write(pass, " ", "", 2);
   else if (char === "{" || char === "[" || (char === "(" && isTokenPosition(pass))) open(pass, char);
   else if (char === "}" || char === "]" || (char === ")" && pass.stack.at(-1) === "(")) close(pass, char);
   else if (char === ",") writeComma(pass);
@@ -189,9 +190,9 @@ function readWord(pass: Pass, word: string): void {
     write(pass, JSON.stringify(word), '"', word.length);
     return;
   }
-  const isPrefix = pass.last === ":" && /^[bruf]{1,2}$/i.test(word) && /["']/.test(source[at + word.length] ?? "");
+  const isPrefix = isTokenPosition(pass) && /^[bruf]{1,2}$/i.test(word) && /["']/.test(source[at + word.length] ?? "");
   if (isPrefix) {
-    pass.isClear = false;
+    if (!/^u$/i.test(word)) pass.isClear = false;
     pass.at += word.length;
     return;
   }

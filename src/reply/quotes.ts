@@ -19,9 +19,9 @@ interface QuoteContext {
 
 const LOOK_AHEAD = 500;
 const QUOTES = "\"'“”„‘’`";
-const KEY_AHEAD = /["'“‘`][^"'“”‘’`\n]{1,200}["'”’`]\s{0,50}[:=：]/y;
+const KEY_AHEAD = /u?["'“„‘`][^"'“”„‘’`\n]{1,200}["'“”’`]\s{0,50}[:=：]/y;
 const BARE_KEY_AHEAD = /[A-Za-z_]\w{0,100}\s{0,50}[:=：]/y;
-const LITERAL_AHEAD = /[-+.\d{[\]"'“‘`,]|(?:true|false|null|True|False|None)\b/y;
+const LITERAL_AHEAD = /[-+.\d{[\]"'“„‘`,]|(?:true|false|null|True|False|None)\b/y;
 
 /** `at` is the index of a quote of the kind that would end the string. */
 export function judgeQuote(source: string, at: number, context: QuoteContext): QuoteVerdict {
@@ -62,13 +62,17 @@ function judgeComma(source: string, from: number, stack: readonly string[]): Quo
   return QUOTES.includes(char) && isKeyAhead(source, skipBlank(source, at + 1)) ? "conflict" : "content";
 }
 
+/** White space, also what JSON does not take for it. */
+export const isBlank = (char: string): boolean =>
+  char <= " " || (char > "~" && /[\s\u0085\u200b-\u200d\u2060\ufeff]/.test(char));
+
 /** Over white space and comments that end within reach. */
 function skipBlank(source: string, from: number): number {
   let at = from;
   const limit = from + LOOK_AHEAD;
   while (at < limit) {
     const char = source[at];
-    if (char !== undefined && char <= " ") at++;
+    if (char !== undefined && isBlank(char)) at++;
     else if (char === "/" && source[at + 1] === "*") at = endWithin(source, "*/", at, limit) ?? limit;
     else if ((char === "/" && source[at + 1] === "/") || char === "#") {
       const end = endWithin(source, "\n", at, limit);
@@ -109,6 +113,10 @@ export function judgeContentQuotes(
   const isEven = unexplained.length % 2 === 0;
   const isAtStart = unexplained[0] === 0;
   const isAtEnd = unexplained.length > 0 && unexplained.at(-1) === content.length - 1;
+  const isBlankPair = (at: number, index: number): boolean =>
+    index > 0 && content.slice((unexplained[index - 1] as number) + 1, at).every((char) => char.trim() === "");
+  // `"a" "b"` is as likely two strings as one.
+  if (delimiter === '"' && unexplained.some(isBlankPair)) return "doubtful";
   if (isAtStart && isAtEnd) return isEven ? "unclear" : "doubtful";
   const isDoubled =
     (isAtStart && unexplained[1] === 1) || (isAtEnd && unexplained.at(-2) === content.length - 2 && content.length > 1);

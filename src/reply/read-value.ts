@@ -6,8 +6,9 @@
  */
 import { Ajv, type ValidateFunction } from "ajv";
 import { conflictingKey } from "./duplicates.ts";
-import { dropReasoning, endOfLeadingReasoning, splitReply } from "./extract-json.ts";
+import { splitReply } from "./extract-json.ts";
 import { isSame } from "./json.ts";
+import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
 import { newRepairBudget, type ParsedObject, parseObject } from "./repair.ts";
 import { unwrapReply } from "./unwrap.ts";
 

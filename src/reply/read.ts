@@ -15,9 +15,10 @@
  */
 import type { CommandCall } from "#core/event.ts";
 import { conflictingKey } from "./duplicates.ts";
-import { dropReasoning, endOfLeadingReasoning, type Piece, splitReply } from "./extract-json.ts";
+import { type Piece, splitReply } from "./extract-json.ts";
 import { isSame } from "./json.ts";
 import * as problem from "./problems.ts";
+import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
 import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./repair.ts";
 import { shapeOf } from "./shape.ts";
 import { clearSpans, isCallClosed } from "./spans.ts";
@@ -161,7 +162,7 @@ function readCommand(search: Search, source: string, parsed: ParsedObject, { cat
   const shape = shapeOf(parsed.value, validator.isName);
   if (shape.kind === "several") search.hasSeveral = true;
   if (shape.kind !== "call") return;
-  const checked = validator.check(shape.call);
+  const checked = validator.check(shape.call, source);
   const hasSideEffect = checked.kind === "valid" && catalogue.hasSideEffect(checked.call.name);
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
@@ -189,10 +190,10 @@ function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEf
 function vouch(search: Search, source: string, call: CommandCall, hasSideEffect: boolean, validator: Validator): void {
   const calls = clearSpans(source).flatMap((value) => {
     const shape = shapeOf({ command: value }, validator.isName);
-    const checked = shape.kind === "call" ? validator.check(shape.call) : null;
+    const checked = shape.kind === "call" ? validator.check(shape.call, source) : null;
     return checked?.kind === "valid" ? [checked.call] : [];
   });
-  if (calls.some((other) => !isSame(other, call))) search.hasSeveral = true;
+  if (calls.some((other) => !isSameCall(other, call))) search.hasSeveral = true;
   else if (calls.length === 0 && (hasSideEffect || looksMisread(call)))
     search.problems.push(problem.damagedCommand(call.name));
   else search.found.push({ call, repaired: true });
@@ -206,13 +207,18 @@ const looksMisread = ({ args }: CommandCall): boolean =>
       (value) =>
         typeof value === "string" &&
         (/"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
+          /^[^“„]*”\s*$/.test(value) ||
           (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0)),
     );
+
+/** The order of the arguments says nothing. */
+const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
+  a.name === b.name && isSame(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 function conclude(search: Search): Reading {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
-  if (search.hasSeveral || (first && others.some(({ call }) => !isSame(call, first.call))))
+  if (search.hasSeveral || (first && others.some(({ call }) => !isSameCall(call, first.call))))
     return refuse(thoughts, problem.severalCommands());
   if (first && search.hasCutCommand) return refuse(thoughts, problem.cutOff());
   if (first)

@@ -144,7 +144,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Texts that the source is an exact encoding of, by the look of its beginning. */
 function* undisguise(source: string): Generator<string> {
-  if (/^[{[]\s{0,20}\\"/.test(source)) {
+  if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
     const body = source.slice(0, source.lastIndexOf("}") + 1);
     const text = parseJson(`"${body.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`);
     if (typeof text === "string") yield text;

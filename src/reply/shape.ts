@@ -7,7 +7,8 @@
  * here, never resolved by position. Keys are compared in lower case; an own `__proto__`
  * is a key like any other and leads nowhere.
  */
-import { isRecord, isSame, parseJson } from "./json.ts";
+import { isRecord, isSame } from "./json.ts";
+import { parseNested } from "./nested.ts";
 
 /** A command as the model wrote it; neither name nor arguments are checked. */
 export interface RawCall {
@@ -32,8 +33,12 @@ export const ARGS_KEYS = [
   "params",
   "command_args",
 ];
+/** May be names of arguments; what holds an object holds them all. */
+const EITHER_KEYS = ["input", "kwargs"];
 /** Keys beside a name that are no arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
+/** What stands below such a key is shown, not sent. */
+const NOT_NOW = /(?:^|[^a-z])(?:examples?|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
 
@@ -43,8 +48,11 @@ const SEVERAL: Shape = { kind: "several" };
 /** `isName` tells whether a string names a command, for the shape `{"<name>": {…args}}`. */
 export function shapeOf(value: unknown, isName: (name: string) => boolean, layer = 0): Shape {
   if (layer > MAX_LAYERS) return NONE;
-  if (typeof value === "string")
-    return value.trimStart().startsWith("{") ? shapeOf(parseJson(value), isName, layer + 1) : NONE;
+  if (typeof value === "string") {
+    const nested = parseNested(value);
+    if (nested?.kind === "twice") return SEVERAL;
+    return nested ? shapeOf(nested.value, isName, layer + 1) : NONE;
+  }
   if (Array.isArray(value)) {
     if (value.length > MAX_LIST) return SEVERAL;
     return same(value.map((item) => shapeOf(item, isName, layer + 1)));
@@ -68,7 +76,15 @@ function nestedCall(record: Keyed, isName: (name: string) => boolean, layer: num
     shapes.push(found);
   }
   const shape = same(shapes);
-  return shape.kind === "none" ? null : shape;
+  return shape.kind === "none" ? null : withArgsBeside(shape, record);
+}
+
+/** `{"command": {"name": …}, "args": {…}}`: the arguments stand beside the command that has none. */
+function withArgsBeside(shape: Shape, record: Keyed): Shape {
+  const [key, ...others] = argsKeysOf(record);
+  if (shape.kind !== "call" || key === undefined || others.length > 0) return shape;
+  const isBare = isRecord(shape.call.args) && Object.keys(shape.call.args).length === 0;
+  return isBare ? { kind: "call", call: { name: shape.call.name, args: record.get(key)?.value } } : shape;
 }
 
 function nameAsKey(value: unknown, isName: (name: string) => boolean): Shape {
@@ -83,7 +99,7 @@ function namedCall(record: Keyed): Shape | null {
   const nameKey = NAME_KEYS.find((key) => typeof record.get(key)?.value === "string");
   if (nameKey === undefined) return null;
   const name = record.get(nameKey)?.value;
-  const argsKeys = ARGS_KEYS.filter((key) => record.has(key));
+  const argsKeys = argsKeysOf(record);
   if (argsKeys.length > 0)
     return same(argsKeys.map((key) => ({ kind: "call", call: { name, args: record.get(key)?.value } })));
   const beside = [...record].filter(([lower]) => lower !== nameKey && !BESIDE.has(lower));
@@ -91,12 +107,18 @@ function namedCall(record: Keyed): Shape | null {
   return { kind: "call", call: { name, args } };
 }
 
+const argsKeysOf = (record: Keyed): readonly string[] => [
+  ...ARGS_KEYS.filter((key) => record.has(key)),
+  ...EITHER_KEYS.filter((key) => isRecord(record.get(key)?.value)),
+];
+
 /** `{"thoughts": {…, "command": …}}`, or the whole reply below one key such as the agent's name. */
 function wrappedCall(record: Keyed, isName: (name: string) => boolean, layer: number): Shape {
   const thoughts = record.get("thoughts")?.value;
   if (isRecord(thoughts) && lowerKeys(thoughts)?.has("command")) return shapeOf(thoughts, isName, layer + 1);
   const [only, ...others] = record.values();
   if (!only || others.length > 0 || only.key === "__proto__" || !isRecord(only.value)) return NONE;
+  if (NOT_NOW.test(only.key)) return NONE;
   return shapeOf(only.value, isName, layer + 1);
 }
 

@@ -28,7 +28,8 @@ type Checked =
 
 export interface Validator {
   isName(written: string): boolean;
-  check(call: RawCall): Checked;
+  /** `source`: the piece of the reply that the call came from. */
+  check(call: RawCall, source: string): Checked;
 }
 
 const AJV_OPTIONS = {
@@ -40,6 +41,7 @@ const AJV_OPTIONS = {
   unicodeRegExp: true,
 } as const;
 const MAX_PROBLEMS = 5;
+const MAX_WORDED_ITEMS = 1_000;
 
 export function createValidator({ schemas, aliases }: Catalogue): Validator {
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
@@ -47,12 +49,12 @@ export function createValidator({ schemas, aliases }: Catalogue): Validator {
   const wording = compiler(schemas, true);
   return {
     isName: (written) => commandNamed(written, names, aliases) !== null,
-    check({ name: written, args }) {
+    check({ name: written, args }, source) {
       if (typeof written !== "string" || written.trim() === "") return invalid(problem.noName());
       const name = commandNamed(written, names, aliases);
       if (name === null) return invalid(problem.unknownCommand(written, names));
       const schema = schemas[name] as ArgsSchema;
-      const arranged = arrangeArguments(args, schema, aliases);
+      const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
           return invalid(problem.argumentsNotAnObject(name, schema));
@@ -62,7 +64,10 @@ export function createValidator({ schemas, aliases }: Catalogue): Validator {
           return invalid(problem.placeholder(name, arranged.name, arranged.value));
         case "args":
           if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
-          return { kind: "invalid", problems: words(wording(name), arranged.args, name, schema) };
+          return {
+            kind: "invalid",
+            problems: words(wording(name), deciding(name).errors, arranged.args, name, schema),
+          };
       }
     },
   };
@@ -83,11 +88,19 @@ function compiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: str
   };
 }
 
-function words(validate: ValidateFunction, args: object, name: string, schema: ArgsSchema): readonly string[] {
+function words(
+  validate: ValidateFunction,
+  deciding: ValidateFunction["errors"],
+  args: Readonly<Record<string, unknown>>,
+  name: string,
+  schema: ArgsSchema,
+): readonly string[] {
   const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
   if (unknown.length > MAX_PROBLEMS) return [problem.manyUnknownArguments(name, unknown.length, schema)];
-  validate(args);
-  const errors: readonly ErrorObject[] = validate.errors ?? [];
+  // An error for each of a million items takes seconds.
+  const isShort = Object.values(args).every((value) => !Array.isArray(value) || value.length <= MAX_WORDED_ITEMS);
+  if (isShort) validate(args);
+  const errors: readonly ErrorObject[] = (isShort ? validate.errors : deciding) ?? [];
   const lines = errors.map((error) => problem.schemaError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }

@@ -14,7 +14,7 @@ export function createNaiveReader(catalogue: Catalogue): (text: string) => Comma
         Array.isArray(value) ? value.filter((item) => typeof item === "object") : value,
         validator.isName,
       );
-      const checked = shape.kind === "call" ? validator.check(shape.call) : null;
+      const checked = shape.kind === "call" ? validator.check(shape.call, text) : null;
       return checked?.kind === "valid" ? checked.call : null;
     } catch {
       return null;

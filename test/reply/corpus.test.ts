@@ -18,7 +18,10 @@ interface Case {
 /** Quotes that nobody can tell from structure (`"if a == "x":"`) or from a stutter (`"""`): the model is asked again. */
 const KNOWN_FALSE_REJECTS = ["str-quote8", "str-quote9", "str-quote10"];
 
-const cases: readonly Case[] = JSON.parse(readFileSync(new URL("../data/replies.json", import.meta.url), "utf8"));
+const FILES = ["replies", "more_replies"];
+const cases: readonly Case[] = FILES.flatMap((file) =>
+  JSON.parse(readFileSync(new URL(`../data/${file}.json`, import.meta.url), "utf8")),
+);
 const read = createReplyReader(seedCatalogue);
 const repeat = ({ unit, times }: Repeated): string => unit.repeat(times);
 

@@ -46,6 +46,19 @@ describe("a hostile reply", () => {
     ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /too large to repair/],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
     ["100,000 unknown arguments", args(100_000, (index) => `k${index}`), /100000 arguments/],
+    [
+      "a list of 900,000 numbers",
+      `{"command":{"name":"improve_code","args":{"code":"x","suggestions":[${"5,".repeat(900_000)}5]}}}`,
+      /more than 100 items/,
+    ],
+    [
+      "one number under 60,000 names",
+      args(
+        60_000,
+        (index) => `${index.toString(2).padStart(16, "0").replaceAll("0", "'").replaceAll("1", "`")}query`,
+      ).replaceAll(":1", ":5.50"),
+      /must be string/,
+    ],
     ["more than 2 MB", `${"lorem ipsum ".repeat(200_000)}${good}`, /at most 2000000/],
   ])("of %s is refused in words", (_title, text, problem) => {
     for (const finishReason of ["stop", "length"]) {
