@@ -62,7 +62,8 @@ function open(store: Store, embedder: FixedEmbedder, old: FixedEmbedder | undefi
 }
 const used = async (store: Store) => Object.fromEntries((await store.vectorCounts("foo")).entries());
 async function until(check: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 3_000 && !(await check()); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let tries = 0; tries < 3_000 && !(await check()); tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 describe("memory with another embedder than before", () => {
