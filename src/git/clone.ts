@@ -64,12 +64,17 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
           signal: watch.signal,
           ...(onOutput ? { onOutput } : {}),
         });
-      return await fill(url, git, limits, quote);
+      return await fill(url, git, { ...limits, stop: watch.stop }, quote);
     },
   };
 }
 
-async function fill(url: RepositoryUrl, git: Git, limits: CloneLimits, quote: Quote): Promise<Cloned> {
+async function fill(
+  url: RepositoryUrl,
+  git: Git,
+  { maxFiles, maxBytes, stop }: CloneLimits & Pick<FolderWatch, "stop">,
+  quote: Quote,
+): Promise<Cloned> {
   const must = async (args: readonly string[], onOutput?: (piece: Buffer) => void): Promise<string> => {
     const end = await git(args, onOutput);
     if (end.code !== 0) throw explainGit(end, url, quote);
@@ -80,9 +85,12 @@ async function fill(url: RepositoryUrl, git: Git, limits: CloneLimits, quote: Qu
   if (head.code !== 0) throw new GoaldError("GOALD_GIT", `${url.href} has no commit yet: there is nothing to clone.`);
   const branch = (await git(["symbolic-ref", "--quiet", "--short", "HEAD"])).output.trim();
   const { tally, add } = createTally();
-  await must(["ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], add);
-  if (tally.files > limits.maxFiles) throw tooMany(tally.files, limits.maxFiles);
-  if (tally.bytes > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  // Trees within trees can stand for more than could ever be counted.
+  await must(["ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD"], (piece) => {
+    add(piece);
+    if (tally.files + tally.submodules > maxFiles) stop(tooMany(maxFiles));
+    else if (tally.bytes > maxBytes) stop(tooLarge(maxBytes));
+  });
   await must(["checkout", "--quiet", "--force"]);
   const { files, bytes } = tally;
   const remarks = remarksOn(tally, tally.attributes > 0 ? await countPointers(git) : 0);
@@ -154,6 +162,8 @@ async function requireVersion({ git, environment }: RepositoriesParts): Promise<
 interface FolderWatch extends Disposable {
   /** Aborted with the caller's, when the time is up, and when the folder has become too large. */
   readonly signal: AbortSignal;
+  /** Ends git, and with it the clone, for that reason. */
+  readonly stop: (reason: GoaldError) => void;
 }
 
 function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer: AbortSignal): FolderWatch {
@@ -171,6 +181,7 @@ function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer
   next = setTimeout(look, WATCH_MS);
   return {
     signal: AbortSignal.any([outer, controller.signal]),
+    stop: (reason) => controller.abort(reason),
     [Symbol.dispose]: () => {
       isOver = true;
       clearTimeout(end);

@@ -61,8 +61,7 @@ export function explainGit({ said, code }: GitEnd, { href }: RepositoryUrl, quot
 
 export const tooLarge = (maxBytes: number): GoaldError =>
   limit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
-export const tooMany = (files: number, maxFiles: number): GoaldError =>
-  limit(`has ${files} files, and ${maxFiles} are allowed`);
+export const tooMany = (maxFiles: number): GoaldError => limit(`has more than ${maxFiles} files`);
 export const tooLong = (timeoutMs: number): GoaldError =>
   limit(`took longer than ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 1000)} s`}`);
 

@@ -31,6 +31,9 @@ export interface Tally {
   attributes: number;
 }
 
+/** Of an entry: git sets no end to a name. */
+const KEPT_BYTES = 64 * 1024;
+
 /** Reads the output of `ls-tree -r -l -z`, piece by piece. */
 export function createTally(): { readonly tally: Tally; add(piece: Buffer): void } {
   const tally: Tally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
@@ -44,7 +47,7 @@ export function createTally(): { readonly tally: Tally; add(piece: Buffer): void
         count(all.toString("latin1", start, end), tally);
         start = end + 1;
       }
-      rest = all.subarray(start);
+      rest = Buffer.from(all.subarray(start, start + KEPT_BYTES));
     },
   };
 }

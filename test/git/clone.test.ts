@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Cloned } from "#core/services.ts";
 import { createRepositories, type RepositoriesParts } from "#git/clone.ts";
 import { findGit } from "#git/find-git.ts";
+import { createTally } from "#git/measure.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
@@ -224,7 +225,34 @@ describe("the limits of a clone", () => {
     expect(await messageOf(from(server, "bomb.git", { limits }))).toMatch(/^GOALD_GIT .*larger than 2 MB/);
     expect(await readdir(folder)).toEqual([".git"]);
     await rm(join(folder, ".git"), { recursive: true });
-    expect(await messageOf(from(server, "many.git", { limits: { maxFiles: 50 } }))).toMatch(/60 files, and 50/);
+    expect(await messageOf(from(server, "many.git", { limits: { maxFiles: 50 } }))).toMatch(/more than 50 files/);
+  });
+
+  it("hold for a tree of a few objects that stands for files without number", async () => {
+    makeRepository(root, "tree-bomb.git", [{ path: "f", text: "x" }]);
+    const run = (args: readonly string[], input = ""): string =>
+      execFileSync(git, args, { cwd: join(root, "tree-bomb.git"), input, encoding: "utf8" }).trim();
+    let tree = run(["rev-parse", "main^{tree}"]);
+    // 16 to the power of 10 files.
+    for (let level = 0; level < 10; level++)
+      tree = run(["mktree"], Array.from({ length: 16 }, (_, at) => `040000 tree ${tree}\td${at}\n`).join(""));
+    const who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    run(["update-ref", "refs/heads/main", run([...who, "commit-tree", "-m", "made", tree])]);
+    await using server = await serve();
+    expect(await messageOf(from(server, "tree-bomb.git", { limits: { maxFiles: 1_000 } }))).toMatch(
+      /^GOALD_GIT .*more than 1000 files/,
+    );
+    expect(await processesIn(folder)).toEqual([]);
+    await rm(join(root, "tree-bomb.git"), { recursive: true });
+  });
+
+  it("hold for a name that has no end", () => {
+    const { tally, add } = createTally();
+    const piece = Buffer.alloc(64 * 1024, "x");
+    add(Buffer.from("100644 blob 0123456789abcdef       7\t"));
+    for (let bytes = 0; bytes < 256 * 1024 * 1024; bytes += piece.length) add(piece);
+    add(Buffer.from("\u0000100644 blob 0123456789abcdef       5\tnext\u0000"));
+    expect(tally).toMatchObject({ files: 2, bytes: 12 });
   });
 
   it("hold for what a server sends without end", async () => {
