@@ -48,6 +48,7 @@ export function readPlainHtml(html: string, base: string): PlainPage {
   let title = "";
   let link: { readonly href: string; readonly from: number } | undefined;
   const findEnd = createTagEnds(html);
+  const findClose = createCloses(html);
   let at = 0;
   while (at < html.length) {
     const open = html.indexOf("<", at);
@@ -58,7 +59,7 @@ export function readPlainHtml(html: string, base: string): PlainPage {
     if (tag.name === "") {
       parts.push(tag.text);
     } else if (tag.isOpening && (SKIPPED.has(tag.name) || tag.name === "title")) {
-      const close = indexOfClose(html, tag.name, tag.end);
+      const close = findClose(tag.name, tag.end);
       if (tag.name === "title") title ||= decodeEntities(html.slice(tag.end, close));
       at = close;
     } else {
@@ -123,14 +124,21 @@ function createTagEnds(html: string): (from: number) => number {
   };
 }
 
-/** The start of the closing tag; where there is none, a title ends with the next tag, and all else with the text. */
-function indexOfClose(html: string, name: string, from: number): number {
-  const close = new RegExp(`</${name}`, "gi");
-  close.lastIndex = from;
-  const index = close.exec(html)?.index;
-  if (index !== undefined) return index;
-  const next = name === "title" ? html.indexOf("<", from) : -1;
-  return next < 0 ? html.length : next;
+/**
+ * Finds the start of the closing tag; where there is none, a title ends with the next tag, and all else with the text.
+ * What is missing behind one place is missing behind all later ones: it is looked for once.
+ */
+function createCloses(html: string): (name: string, from: number) => number {
+  const missing = new Set<string>();
+  return (name, from) => {
+    const close = new RegExp(`</${name}`, "gi");
+    close.lastIndex = from;
+    const index = missing.has(name) ? undefined : close.exec(html)?.index;
+    if (index !== undefined) return index;
+    missing.add(name);
+    const next = name === "title" ? html.indexOf("<", from) : -1;
+    return next < 0 ? html.length : next;
+  };
 }
 
 function markOf({ name, isOpening }: Tag): string {

@@ -173,6 +173,7 @@ describe("a hostile page", () => {
     ["a table of 20,000 rows", `<table>${"<tr><td>1</td><td>2</td></tr>".repeat(20_000)}`, /^\| 1 \| 2/],
     ["300,000 attributes", `<p ${"a='x' ".repeat(300_000)}>words`, /^words$/],
     ["quotes that stay open", `${'<a href="x '.repeat(100_000)}`, /^/],
+    ["150,000 titles that stay open", `${"<title>a".repeat(150_000)}<p>words`, /^words$/],
     ["nothing but angle brackets", "<".repeat(300_000), /^<<</],
     ["100,000 entities", "&amp;".repeat(100_000), /^&&&/],
     [
