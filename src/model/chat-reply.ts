@@ -15,14 +15,15 @@ import { StatusError } from "./openai-client.ts";
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
   const body = typeof received === "string" ? jsonOf(received) : received;
   if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
-  if (!Array.isArray(body.choices)) {
-    const error = body.error ?? (body.object === "error" ? body : undefined);
-    if (error) throw statusErrorOf(error);
+  const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
+  const error = body.error || (body.object === "error" && body) || (isRecord(choice) && choice.error);
+  if (error) throw statusErrorOf(error);
+  if (!Array.isArray(body.choices))
     return unusable("broken-reply", "sent JSON that is no chat completion", body, asked);
-  }
-  const choice: unknown = body.choices[0];
   if (!isRecord(choice)) return unusable("incomplete-reply", "sent a reply without a choice", body, asked);
   const { finish_reason: finishReason } = choice;
+  // A router's word for a server that broke down in the middle, however whole the text looks.
+  if (finishReason === "error") throw statusErrorOf("The reply ended in an error.");
   if (typeof finishReason !== "string" || finishReason === "")
     return unusable("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
 
@@ -53,8 +54,10 @@ function textOf({ content, tool_calls: toolCalls, function_call: functionCall }:
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
   if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
-  // Text that may hold a command of its own is not taken apart here.
-  return text.includes("{") ? text : JSON.stringify({ thoughts: { text }, tool_calls: called });
+  // Text that may hold a command of its own is not taken apart here: both are read, and must say the same.
+  return text.includes("{")
+    ? `${text}\n${JSON.stringify({ tool_calls: called })}`
+    : JSON.stringify({ thoughts: { text }, tool_calls: called });
 }
 
 /** What the server counted; null when it did not, or not in numbers. */

@@ -53,13 +53,12 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     const chunk: unknown = JSON.parse(data);
     if (!isRecord(chunk)) return;
     if (isRecord(chunk.usage)) ({ usage } = chunk);
-    if (!Array.isArray(chunk.choices)) {
-      error ??= chunk.error ?? (chunk.object === "error" || chunk.type === "error" ? chunk : undefined);
-      return;
-    }
+    error ??= chunk.error ?? (chunk.object === "error" || chunk.type === "error" ? chunk : undefined);
+    if (!Array.isArray(chunk.choices)) return;
     const choice: unknown = chunk.choices[0];
     if (!isRecord(choice)) return;
     hasChoice = true;
+    error ??= choice.error ?? undefined;
     if (choice.finish_reason) finishReason = choice.finish_reason;
     const delta = choice.delta ?? choice.message;
     if (isRecord(delta)) takeDelta(delta);

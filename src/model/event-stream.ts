@@ -1,7 +1,7 @@
 /**
  * event-stream.ts -- server-sent events out of text that comes in pieces (WHATWG HTML, 9.2.6): only their data counts.
  *
- * Comments are the pings of a router that waits, and no data. Lines end in LF or CRLF. Some servers leave out the empty
+ * Comments are the pings of a router that waits, and no data. Lines end in LF, CRLF or CR. Some servers leave out the empty
  * line between two events: then each line that is whole JSON stands for itself. Linear in what comes, whatever the pieces.
  */
 export interface EventReader {
@@ -14,8 +14,12 @@ export function createEventReader(onData: (data: string) => void): EventReader {
   /** Pieces of a line without its end. */
   let partial: string[] = [];
   let data: string[] = [];
+  /** A line feed that follows belongs to it. */
+  let endedInReturn = false;
 
-  function push(text: string): void {
+  function push(piece: string): void {
+    const text = (endedInReturn && piece.startsWith("\n") ? piece.slice(1) : piece).replace(/\r\n?/g, "\n");
+    if (piece !== "") endedInReturn = piece.endsWith("\r");
     let from = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
       const rest = text.slice(from, end);
@@ -26,8 +30,7 @@ export function createEventReader(onData: (data: string) => void): EventReader {
     if (from < text.length) partial.push(text.slice(from));
   }
 
-  function takeLine(line: string): void {
-    const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  function takeLine(text: string): void {
     if (text === "") dispatch();
     else if (text.startsWith("data:")) data.push(text.startsWith("data: ") ? text.slice(6) : text.slice(5));
   }

@@ -2,54 +2,69 @@
 
 import { retryAfterMs } from "#util/retry-after.ts";
 import { type Asked, type Failure, failed, forModel } from "./asked.ts";
+import { errorSentence, errorWords, waitIn } from "./error-words.ts";
 import type { StatusError } from "./openai-client.ts";
 
 interface StatusRule {
   readonly code: string;
-  readonly when: (status: number, body: string) => boolean;
+  readonly when: (status: number, words: string) => boolean;
   /** Whether another try may help. */
   readonly again: boolean;
   readonly advice: string;
 }
 
-const NO_QUOTA = /insufficient[_ ](quota|balance|credits?|funds)|exceeded your current quota|billing[_ ]hard/i;
+// In the words of OpenAI, Azure, Anthropic, Google, Mistral, xAI, DeepSeek, Moonshot, Zhipu, DashScope, Groq, GitHub, LiteLLM,
+// OpenRouter, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio. Only what they say is read, never the request they echo.
+const NO_QUOTA =
+  /insufficient[_ ](quota|balance|credits?|funds)|exceeded[_ ](your[_ ])?current[_ ]quota|billing[_ ]hard|credit balance is too low|used all (available )?credits|spending limit|budget[_ ](has been )?exceeded|arrearage|余额不足|欠费/i;
 const TOO_LONG =
-  /context[_ -]?(length|window|size)|maximum (context|prompt)|too many (input )?tokens|\bn_ctx\b|(prompt|input) (is )?too (long|large)|reduce the length/i;
+  /context[_ -]?(length|window|size|limit)|(maximum|max) (context|prompt|model length)|exceed(s|ed)? (the )?(max(imum)? (length|number of (input )?tokens)|model token limit)|too many (input )?tokens|input token count|\bn_ctx\b|(prompt|input) (is )?too (long|large)|string too long|reduce the length|range of input length|`inputs` (tokens|must have less)/i;
+/** More than may be sent in a minute: waiting does not help. */
+const TOO_LARGE = /request too large|reduce your message size/i;
+const REFUSED =
+  /content_filter|content management policy|content_policy|usage polic|data_inspection_failed|content exists risk|\bflagged\b/i;
+const NO_MODEL = /model_not_found|model_decommissioned|invalid[_ ]model\b|not a valid model|model not exist/i;
+const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|invalid[_ ]api[_ ]key/i;
 
 const STATUS_RULES: readonly StatusRule[] = [
   {
     code: "quota-exhausted",
-    when: (status, body) => status === 402 || ([403, 429].includes(status) && NO_QUOTA.test(body)),
+    // A quota of the minute, in the same words, says when to come back.
+    when: (status, words) =>
+      status === 402 || ([400, 403, 429].includes(status) && NO_QUOTA.test(words) && waitIn(words) === null),
     again: false,
     advice: "The account behind the key has no money or quota left: top it up, or use another key.",
   },
   {
     code: "unauthorized",
-    when: (status) => status === 401,
+    when: (status, words) => status === 401 || (status === 400 && BAD_KEY.test(words)),
     again: false,
     advice: "It refused the key: check OPENAI_API_KEY, and that this key belongs to this server.",
   },
   {
     code: "model-not-found",
-    when: (status, body) => status === 404 || (status === 400 && body.includes("model_not_found")),
+    when: (status, words) => status === 404 || (status === 400 && NO_MODEL.test(words)),
     again: false,
     advice: "It does not know this model or this address.",
   },
   {
     code: "context-overflow",
-    when: (status, body) => status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(body)),
+    when: (status, words) =>
+      status === 413 ||
+      ([400, 422, 500].includes(status) && TOO_LONG.test(words)) ||
+      (status === 429 && TOO_LARGE.test(words)),
     again: false,
     advice: "The prompt is longer than the model takes.",
   },
   {
     code: "refused",
-    when: (status, body) => status === 400 && /content_filter|content management policy|content_policy/i.test(body),
+    when: (status, words) => [400, 403].includes(status) && REFUSED.test(words),
     again: false,
     advice: "Its content filter took offence.",
   },
   { code: "forbidden", when: (status) => status === 403, again: false, advice: "This key may not do this here." },
   { code: "timeout", when: (status) => status === 408, again: true, advice: "It gave up waiting." },
-  { code: "conflict", when: (status) => status === 409, again: true, advice: "" },
+  { code: "conflict", when: (status) => status === 409 || status === 425, again: true, advice: "" },
   { code: "rate-limited", when: (status) => status === 429, again: true, advice: "It wants fewer requests." },
   {
     code: "not-implemented",
@@ -70,17 +85,18 @@ export function explainStatus(
   { status, headers, body }: Pick<StatusError, "status" | "headers" | "body">,
   asked: Asked,
 ): Failure {
-  const rule = STATUS_RULES.find(({ when }) => when(status, body));
+  const heard = errorWords(body);
+  const rule = STATUS_RULES.find(({ when }) => when(status, heard));
   if (!rule) throw new Error("The last rule matches every status.");
-  const words = rule.code === "unauthorized" ? "" : asked.quote(saidIn(body));
+  const words = rule.code === "unauthorized" ? "" : asked.quote(errorSentence(body));
   const message = [
     `The model server at ${asked.server} answered ${status}${forModel(asked)}.`,
     rule.advice,
     words && `It said: “${words}”.`,
   ];
-  const retry = rule.again ? { afterMs: retryAfterMs(headers) } : null;
+  const retry = rule.again ? { afterMs: retryAfterMs(headers) ?? waitIn(heard) } : null;
   const failure = failed(rule.code, message.filter(Boolean).join(" "), retry);
-  const limitTokens = rule.code === "context-overflow" ? limitIn(body) : undefined;
+  const limitTokens = rule.code === "context-overflow" ? limitIn(`${heard}\n${body}`) : undefined;
   return limitTokens === undefined ? failure : { ...failure, limitTokens };
 }
 
@@ -95,25 +111,11 @@ function limitIn(body: string): number | undefined {
 }
 
 const LIMITS: readonly RegExp[] = [
-  /maximum context length (?:is|of) (\d{3,8})/i,
+  /(\d{3,8}) maximum context/i,
+  /maximum (?:context|prompt|model) length (?:is|of) (\d{3,8})/i,
   /n_ctx\W{1,6}(\d{3,8})/i,
-  /> (\d{3,8}) maximum/i,
-  /context (?:length|window|size)\D{0,30}?(\d{3,8})/i,
-  /(?:limit|maximum)(?: is| of)? (\d{3,8})/i,
+  /> (\d{3,8})(?: maximum|, decrease)/i,
+  /context (?:length|window|size)(?:(?!exceeds?)[^\d\n]){0,30}?(\d{3,8})/i,
+  /tokens allowed \(?(\d{3,8})/i,
+  /(?:limit|maximum|max size|less than|supports up to|must be <=)(?: is| of|:)? (\d{3,8})/i,
 ];
-
-/** The sentence in an error body, in the shapes that servers use; else the body as it is. */
-function saidIn(body: string): unknown {
-  try {
-    const parsed = JSON.parse(body) as ErrorBody | null;
-    const { error, detail, message } = parsed ?? {};
-    return (typeof error === "string" ? error : error?.message) ?? detail ?? message ?? parsed;
-  } catch {
-    return body;
-  }
-}
-interface ErrorBody {
-  readonly error?: string | { readonly message?: unknown };
-  readonly detail?: unknown;
-  readonly message?: unknown;
-}

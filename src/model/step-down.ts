@@ -5,6 +5,7 @@
  * request that some servers add. Words that name nothing may still mean one of these parts: that is `unnamed`.
  */
 import type { OutputMode } from "#core/event.ts";
+import { errorWords } from "./error-words.ts";
 import type { Terms } from "./terms.ts";
 
 /** What a request had in it that not every server takes. */
@@ -42,7 +43,7 @@ const ORDER: readonly OutputMode[] = ["plain", "json_object", "json_schema"];
 
 export function stepDown(terms: Terms, sent: Sent, { status, body }: Refusal): StepDown {
   if (!REFUSING.has(status)) return { kind: "none" };
-  const words = wordsIn(body);
+  const words = errorWords(body);
   if (!sent.turns && TURNS.test(words)) return change({ ...terms, turns: true });
   if (sent.streamOptions && /stream_options|include_usage/i.test(words))
     return change(lacking(terms, "stream_options"));
@@ -65,29 +66,3 @@ const modeBelow = ({ mode }: Sent, words: string): OutputMode =>
 /** Another agent's request may have learned more meanwhile. */
 const lower = (one: OutputMode, other: OutputMode): OutputMode =>
   ORDER.indexOf(one) < ORDER.indexOf(other) ? one : other;
-
-const MAX_WORDS = 4_000;
-
-/** What the server says, with the names of what it says it of; never the request that it echoes. */
-function wordsIn(body: string): string {
-  const text = body.slice(0, 200_000);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return text.slice(0, MAX_WORDS);
-  }
-  const top = asRecord(parsed);
-  const error = asRecord(top.error);
-  const details = [top.detail, error.detail].flat().flatMap((each) => {
-    const { loc, msg } = asRecord(each);
-    return [each, msg, ...(Array.isArray(loc) ? loc : [])];
-  });
-  return [top.error, error.message, error.param, error.code, error.type, top.message, ...details, parsed]
-    .filter((each) => typeof each === "string")
-    .join("\n")
-    .slice(0, MAX_WORDS);
-}
-
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

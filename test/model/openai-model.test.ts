@@ -84,9 +84,9 @@ describe("a reply", () => {
       { text: JSON.stringify({ thoughts: { text: "words" }, tool_calls: [call] }) },
     ],
     [
-      "of text with JSON in it keeps the text when there are tool calls too",
+      "of text with JSON in it is read with the tool calls: both must say the same",
       { text: "{}", toolCalls: [call] },
-      { text: "{}" },
+      { text: `{}\n${JSON.stringify({ tool_calls: [call] })}` },
     ],
     [
       "of an old function call is read as a tool call",

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
+import { createEventReader } from "#model/event-stream.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import type { Answer } from "../helpers/openai-server.ts";
@@ -50,6 +51,39 @@ describe("a streamed reply", () => {
     });
     expect(told).toBe(streamed === "document" ? "" : TEXT);
     expect(openServers()[0]?.violations).toEqual([]);
+  });
+
+  it.each(["\n", "\r\n", "\r"])("ends its lines in %j, wherever it is cut", (end) => {
+    const stream = [`data: ${chunk("a", null)}`, "", ": ping", "", `data: ${chunk("b")}`, "", "data: [DONE]", ""].join(
+      end,
+    );
+    for (let size = 1; size < 12; size++) {
+      const heard: string[] = [];
+      const events = createEventReader((data) => heard.push(data));
+      for (let at = 0; at < stream.length; at += size) events.push(stream.slice(at, at + size));
+      events.end();
+      expect(heard).toEqual([chunk("a", null), chunk("b"), "[DONE]"]);
+    }
+  });
+
+  it.each<[where: string, last: object, code: string]>([
+    [
+      "beside the choices",
+      { choices: [{ index: 0, delta: {}, finish_reason: "error" }], error: { code: 502 } },
+      "server-error",
+    ],
+    [
+      "in the choice",
+      { choices: [{ index: 0, delta: {}, finish_reason: "error", error: { code: 429 } }] },
+      "rate-limited",
+    ],
+    ["in its finish_reason only", { choices: [{ index: 0, delta: {}, finish_reason: "error" }] }, "server-error"],
+  ])("that ended in an error %s is none, however whole it looks", async (_where, last, code) => {
+    const body = `data: ${chunk(TEXT, null)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
+    expect(await answerTo({ status: 200, headers: SSE, body })).toMatchObject({ kind: "failed", code });
+    const [choice] = (last as { choices: object[] }).choices;
+    const whole = { ...last, choices: [{ ...choice, message: { content: TEXT } }] };
+    expect(await answerTo({ status: 200, body: whole })).toMatchObject({ kind: "failed", code });
   });
 
   it("of tool calls is put together from their pieces", async () => {

@@ -18,6 +18,7 @@ describe("how long a server wants to be left alone", () => {
     [{ "retry-after-ms": "120" }, 120],
     [{ "retry-after-ms": "0.4", "retry-after": "9" }, 1],
     [{ "retry-after-ms": "x", "retry-after": "9" }, 9_000],
+    [{ "retry-after-ms": "", "retry-after": "9" }, 9_000],
   ])("is in %j", (headers, expected) => {
     expect(retryAfterMs(new Headers(headers))).toBe(expected);
   });
