@@ -20,8 +20,11 @@ const MAX_PATH_BYTES = 900;
 /** As it was written, with the absolute path of the folder and all detours: more is not even taken apart. */
 const MAX_WRITTEN_CHARS = 16_384;
 
-/** C0, DEL and C1; line and paragraph separators; marks that turn the direction of text and so disguise a name. */
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+/**
+ * C0, DEL and C1; line and paragraph separators; marks that turn the direction of text and so disguise a name; and what
+ * stands for a character that could not be kept, such as the NUL of a reply.
+ */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/u;
 /** Device names of Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
 /** A temporary file of an unfinished write. */

@@ -31,7 +31,7 @@ const DISGUISED = [
     "a/%2e",
   ],
   ...["．．/x", "．．／x", "..／x", "..＼x", "..∕x", "..⁄x", "‥/x", "․․/x", "﹒﹒/x", "／etc／passwd"],
-  ...["..\u200b/x", ".\u200d./x", "..\u00ad", "\u200b", "\u3164/x", "a/\u00a0\u2060", "a\u061cb"],
+  ...["..\u200b/x", ".\u200d./x", "..\u00ad", "\u200b", "\u3164/x", "a/\u00a0\u2060", "a\u061cb", "a\ufffd../x"],
   ...["C:x", "//?/C:/x", "file:///etc/passwd", "a.txt::$DATA", "COM¹", "lpt².log", "CONIN$", "nul.tar.gz", "con .txt"],
 ];
 /** What is close to those, and names a file. */
