@@ -3,13 +3,14 @@
  *
  * JSON leaves DEL, the C1 controls, the marks that turn the direction of writing and the characters that nobody sees as
  * they are; a terminal obeys the first ones, and with `clean` all that stands between two of them goes. Outside
- * strings they cannot stand, so each is written as its escape: every program reads the same value. Joiners and the
- * selectors of emoji stay.
+ * strings they cannot stand, so each is written as its escape: every program reads the same value.
  */
-export const inertJson = (json: string): string =>
-  json.replace(
-    /[\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\u034f/gu,
-    (character) => Array.from({ length: character.length }, (_, at) => escapeOf(character.charCodeAt(at))).join(""),
-  );
+import { UNSEEN } from "./visible.ts";
 
+export const inertJson = (json: string): string => json.replace(UNSEEN, escaped);
+
+const escaped = (character: string): string =>
+  character.length === 1
+    ? escapeOf(character.charCodeAt(0))
+    : escapeOf(character.charCodeAt(0)) + escapeOf(character.charCodeAt(1));
 const escapeOf = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;

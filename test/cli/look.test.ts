@@ -386,6 +386,13 @@ describe("text of a model that would take over the terminal", () => {
     },
   );
 
+  it("is shown whole by a difference: nothing that was written can hide between two controls", async () => {
+    const { stdout } = endedWith(0, await goald.ask(["diff", "t"]));
+    expect(stdout).toContain(
+      "\n+a\\u{1b}[2Jb\\u{1b}]0;title\\u{7}c\\u{9b}31md\\u{7}e\\u{8}f\\u{d}g\\u{202e}h\\u{1b}Pq#0\\u{1b}\\i\\u{7f}j\n",
+    );
+  });
+
   it("is whole for a program: JSON gives back every character", async () => {
     const lines = linesOf(await goald.run(["events", "t", "--json"]));
     const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
