@@ -9,7 +9,8 @@ import { type AgentState, activeFrame, isFinished, questionOf } from "#core/stat
 import { createEventLines } from "#terminal/event-line.ts";
 import { createShowRun, type ShowRun, type ShowRunParts } from "#terminal/show-run.ts";
 import { dollars } from "#views/limits-left.ts";
-import { again, counted, type House } from "./house.ts";
+import { goOnCall } from "#views/next-step.ts";
+import { again, callsHere, counted, type House } from "./house.ts";
 
 export type Show = ShowRun;
 
@@ -113,5 +114,5 @@ export function sayEnd({ id, workspace }: Shown, state: AgentState, exitCode: nu
   if (isAwaitingApproval(state))
     talk.say(`Answer with: ${again(home, "approve", id)}, or ${again(home, "deny", id, '"…"')}`);
   else if (isAwaitingPerson(state)) talk.say(`Answer with: ${again(home, "say", id, '"…"')}`);
-  else if (!isFinished(state)) talk.say(`Go on with: ${again(home, "resume", id)}`);
+  else if (!isFinished(state)) talk.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
 }

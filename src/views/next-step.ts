@@ -52,6 +52,17 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
   return { why: "It is at work.", todo: [{ text: "Watch it", command: `goald attach ${agent}` }] };
 }
 
+/**
+ * The one call that goes on with it. Without more to spend, money, tokens and time would end it at once; a step limit
+ * that is reached is raised by `resume` itself.
+ */
+export function goOnCall(agent: string, state: AgentState): string {
+  const code = state.paused?.code;
+  const isSpent = code === "token-limit" || code === "budget" || code === "time-limit";
+  const [call] = isSpent ? PAUSES[code].todo.map(of(agent)) : [];
+  return call?.command ?? `goald resume ${agent}`;
+}
+
 interface PauseWords {
   readonly why: string;
   /** `*` stands for the agent. */

@@ -146,6 +146,14 @@ describe("where there is none", () => {
     });
   });
 
+  it("a run whose tokens are used up ends with a call that goes on, and not with one that ends at once", async () => {
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const limited = endedWith(6, await goald.run([...RUN, "--max-tokens", "10"]));
+    const [, call = ""] = /^Go on with: goald (.*)\n/m.exec(limited.stdout) ?? [];
+    expect(call).toBe("resume t --max-tokens 1000000");
+    endedWith(0, await goald.run([...call.split(" "), "--continuous"]));
+  });
+
   const closing: OpenAIServer[] = [];
   afterAll(() => Promise.all(closing.map((one) => one.close())));
   async function sleepingModel(): Promise<string> {
