@@ -14,14 +14,15 @@ import { counted, type GlobalOptions } from "./house.ts";
 import { allEvents, folderOf, reading } from "./reading.ts";
 
 export async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
-  return reading(options, async (reader, { talk }) => {
+  return reading(options, async (reader, { talk, redact }) => {
     const row = await findAgent(reader, name);
     const toLine = createEventLines();
     for await (const event of allEvents(reader, row.id)) {
       const line = toLine(event);
       if (event.seq <= (options.after ?? 0)) continue;
-      if (talk.json) talk.data(JSON.stringify(line));
-      else talk.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(detailOf(line), 160)}`));
+      if (talk.json) talk.data(redact(JSON.stringify(line)));
+      // Before it is cut: half a key is known by nobody.
+      else talk.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
     }
     return EXIT.ok;
   });

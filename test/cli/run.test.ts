@@ -190,3 +190,22 @@ const recallsIn = (content: string): readonly RecallRow[] =>
     id: match[1] as string,
     step: Number(match[2]),
   }));
+
+describe("what looks like a key", () => {
+  it("is shown with no line of the log, neither while it runs nor afterwards", async () => {
+    await using server = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
+    await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
+    const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";
+    const said = [
+      await other.run(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
+      await other.run(["events", "goald", "--json"]),
+      await other.run(["events", "goald"]),
+    ];
+    for (const { code, stdout } of said) {
+      expect(code).toBe(0);
+      expect(stdout).toContain("task_complete");
+      expect(stdout).not.toContain(looksLikeKey);
+    }
+    expect(linesOf(said[1] as Ended)[0]).toMatchObject({ seq: 1, goals: ["Log in with [redacted]"] });
+  });
+});
