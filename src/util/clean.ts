@@ -27,10 +27,10 @@ const STRAY = new RegExp(SUSPECT.source, "g");
 
 /**
  * OSC, DCS, APC, PM and SOS, in their 7-bit and 8-bit forms: an opener, a body, and ST, BEL or CAN as
- * the end. One that is never closed ends at its line, so that it cannot swallow the rest of a file.
+ * the end. None reaches beyond its line: two of them in two rows of a table would take all rows between with them.
  */
 const STRING_SEQUENCE =
-  /(?:\u001b[\]P_^X]|[\u0090\u0098\u009d-\u009f])(?:[^\u0007\u0018\u001b\u009c]*(?:\u0007|\u0018|\u001b\\|\u009c)|[^\u0007\u0018\u001b\u009c\r\n]*)/;
+  /(?:\u001b[\]P_^X]|[\u0090\u0098\u009d-\u009f])[^\u0007\u0018\u001b\u009c\r\n]*(?:\u0007|\u0018|\u001b\\|\u009c)?/;
 /** CSI: parameters, intermediates, final byte; the end may be missing. */
 const CONTROL_SEQUENCE = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?/;
 /** Every other escape: save the cursor, choose a character set, reset. */

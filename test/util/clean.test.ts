@@ -16,7 +16,12 @@ const HOSTILE: readonly (readonly [string, string, string])[] = [
   ["a title that ends with ST", `a${ESC}]0;title${ESC}\\b`, "ab"],
   ["a title in one byte", "a\u009d0;title\u009cb", "ab"],
   ["a link", `${ESC}]8;;http://evil.example${BEL}click${ESC}]8;;${BEL}`, "click"],
-  ["a clipboard write over two lines", `a${ESC}]52;c;AAAA\nBBBB${BEL}b`, "ab"],
+  ["a clipboard write over two lines, but not the second line", `a${ESC}]52;c;AAAA\nBBBB${BEL}b`, "a\nBBBBb"],
+  [
+    "two pieces of a title, but no line between them",
+    `1 ${ESC}]0;x\n2 seen\r\n3 \u009d\n4 seen${BEL}\u009c`,
+    "1 \n2 seen\n3 \n4 seen",
+  ],
   ["a title without an end, up to its line", `a${ESC}]0;title\nnext line`, "a\nnext line"],
   ["a device control string", `a${ESC}Pq#0;2;0${ESC}\\b`, "ab"],
   ["a device control string in one byte", "a\u0090q#0\u009cb", "ab"],
