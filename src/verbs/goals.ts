@@ -1,12 +1,18 @@
 /**
  * goals.ts -- `goald goals`: shows the goals of an agent, or changes them. Numbers are those that it shows.
+ *
+ * The goals are those that it was told last, though it may read them only when it goes on: what is added comes to these.
  */
 
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { stateOf } from "#views/load-agent.ts";
 import { callsHere, counted, type GlobalOptions, type House } from "./house.ts";
+import { readStore } from "./reading.ts";
 import { steering, tellDone, viewWhenHeard } from "./steering.ts";
 
 export interface GoalsOptions extends GlobalOptions {
@@ -17,8 +23,13 @@ export interface GoalsOptions extends GlobalOptions {
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return steering(name, options, async ({ row, state, house, reach }) => {
-    const goals = changed(row.id, state.goals, options);
-    if (goals === undefined) return show(row.id, state.goals, house);
+    const told = await readStore(house, (reader) => toldLast(reader, row));
+    const goals = changed(row.id, told.goals, options);
+    if (goals === undefined) {
+      show(row.id, told.goals, house);
+      if (!told.isRead) house.talk.say("It has not read these yet.");
+      return EXIT.ok;
+    }
     const { role, name: called } = state;
     const checked = validateAgent({ name: called, role, goals }).goals.map(house.scrub);
     const client = await reach();
@@ -27,6 +38,16 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
     if (!house.talk.json) show(row.id, checked, house);
     return tellDone({ agent: view, note: callsHere(house.home, note) }, house, { goals: checked });
   });
+}
+
+/** The inbox first: what is taken out of it meanwhile is in the log then. */
+async function toldLast(
+  reader: Pick<StoreReader, "inbox" | "load">,
+  row: AgentRow,
+): Promise<{ readonly goals: readonly string[]; readonly isRead: boolean }> {
+  const waiting = (await reader.inbox(row.id)).findLast(({ message }) => message.type === "goals")?.message;
+  if (waiting?.type === "goals") return { goals: waiting.goals, isRead: false };
+  return { goals: (await stateOf(reader, row)).goals, isRead: true };
 }
 
 /** undefined when they stay as they are. Throws GOALD_USAGE for flags that cannot be meant together. */
@@ -49,8 +70,7 @@ function changed(
   return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];
 }
 
-function show(agent: string, goals: readonly string[], { talk, redact }: House): number {
+function show(agent: string, goals: readonly string[], { talk, redact }: House): void {
   if (talk.json) talk.data(redact(JSON.stringify({ agent, goals })));
   else for (const [at, goal] of goals.entries()) talk.data(clean(redact(`${at + 1}. ${goal}`)));
-  return EXIT.ok;
 }

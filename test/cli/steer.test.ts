@@ -65,6 +65,9 @@ describe("goald goals", () => {
     expect(endedWith(0, await goald.ask(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
       /^1\. h\n2\. i\nIt will read this /,
     );
+    // What is not read yet is not lost: the next change builds on it.
+    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. h\n2. i\nIt has not read these yet.\n");
+    expect(endedWith(0, await goald.ask(["goals", "t", "--add", "j"])).stdout).toMatch(/^1\. h\n2\. i\n3\. j\n/);
     endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
     home.release();
     await home.logged("turn-finished");
