@@ -11,17 +11,18 @@
  * piece of the reply could be read without guessing, where not guessing means: spelling may
  * be mended (raw newlines, stray backslashes, single quotes, trailing commas, quotes inside
  * text that come in pairs), content may not. Read-only commands may run after any repair whose
- * arguments hold no debris of the JSON: the worst is a wrong search. Pure, synchronous, and linear but for the capped repair.
+ * arguments hold no debris of the JSON: the worst is a wrong search. Beside a command that is broken no other one changes
+ * anything: it may be a piece of the broken one. Pure, synchronous, and linear but for the capped repair.
  */
 import type { CommandCall } from "#core/event.ts";
+import { clearCalls, isDamaged, isSameCall, looksMisread } from "./doubts.ts";
 import { conflictingKey } from "./duplicates.ts";
 import { type Piece, splitReply } from "./extract-json.ts";
-import { isSame } from "./json.ts";
 import * as problem from "./problems.ts";
 import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
 import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./repair.ts";
 import { shapeOf } from "./shape.ts";
-import { clearSpans, isCallClosed } from "./spans.ts";
+import { isCallClosed } from "./spans.ts";
 import { NO_THOUGHTS, type Thoughts, thoughtsOf } from "./thoughts.ts";
 import { unwrapReply } from "./unwrap.ts";
 import { type Catalogue, createValidator, type Validator } from "./validate.ts";
@@ -58,16 +59,23 @@ const SETTLED: ReadonlySet<string> = new Set([
   "function_call",
 ]);
 
+/** A string and its object end where none is open: what seemed to be the end of the object was content. */
+const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
+
 /** What has been found in one reply so far. */
 interface Search {
   readonly reply: string;
   readonly isSettled: boolean;
   readonly budget: RepairBudget;
-  readonly found: { readonly call: CommandCall; readonly repaired: boolean }[];
+  readonly found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[];
+  /** Calls that an object which could not be read says clearly. */
+  readonly doubts: CommandCall[];
   readonly problems: string[];
   thoughts: Thoughts | null;
   hasSeveral: boolean;
   hasCutCommand: boolean;
+  /** See `spoil`. */
+  hasBrokenCommand: boolean;
 }
 
 export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => Reading {
@@ -81,10 +89,12 @@ export function createReplyReader(catalogue: Catalogue): (text: string, finishRe
       isSettled: SETTLED.has(finishReason),
       budget: newRepairBudget(),
       found: [],
+      doubts: [],
       problems: [],
       thoughts: null,
       hasSeveral: false,
       hasCutCommand: false,
+      hasBrokenCommand: false,
     };
     const reader = { catalogue, validator };
     return searchFrom(search, endOfLeadingReasoning(reply), reader) ?? searchAgain(search, reader) ?? conclude(search);
@@ -121,6 +131,8 @@ function searchAgain(search: Search, reader: Reader): Reading | null {
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
   if (!isProse) return null;
   search.hasCutCommand = false;
+  search.hasBrokenCommand = false;
+  search.doubts.length = 0;
   return searchFrom(search, begin, reader);
 }
 
@@ -129,13 +141,22 @@ function readObject(search: Search, { start, end }: Piece, reader: Reader): numb
   const source = search.reply.slice(start, end);
   const parsed = parseObject(source, search.budget);
   if (parsed.kind === "unparsed") {
-    if (parsed.reason === "cut" && /command/i.test(source)) search.hasCutCommand = true;
-    search.problems.push(problemOf(parsed));
+    noteUnread(search, source, parsed, reader.validator);
     return end;
   }
   search.thoughts ??= thoughtsOf(parsed.value);
   readCommand(search, source, parsed, reader);
-  return start + parsed.length;
+  const behind = start + parsed.length;
+  if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) spoil(search, problem.brokenSyntax());
+  return behind;
+}
+
+/** A piece of it may look like a whole reply: what it says itself counts against that. */
+function noteUnread(search: Search, source: string, unread: Unparsed, validator: Validator): void {
+  search.problems.push(problemOf(unread));
+  if (unread.reason === "cut" && /command/i.test(source)) search.hasCutCommand = true;
+  if (unread.reason === "syntax" && /["']command["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
+  if (unread.reason === "syntax" || unread.reason === "cut") search.doubts.push(...clearCalls(source, validator).calls);
 }
 
 function problemOf({ reason }: Unparsed): string {
@@ -156,7 +177,7 @@ function problemOf({ reason }: Unparsed): string {
 function readCommand(search: Search, source: string, parsed: ParsedObject, { catalogue, validator }: Reader): void {
   const repeated = conflictingKey(parsed.json, parsed.value);
   if (repeated !== null) {
-    search.problems.push(problem.keyTwice(repeated));
+    spoil(search, problem.keyTwice(repeated));
     return;
   }
   const shape = shapeOf(parsed.value, validator.isName);
@@ -167,18 +188,19 @@ function readCommand(search: Search, source: string, parsed: ParsedObject, { cat
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
     search.problems.unshift(problem.cutOff());
-  } else if (checked.kind === "invalid") search.problems.push(...checked.problems);
+  } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
+  else if (checked.kind === "invalid") spoil(search, ...checked.problems);
   else if (source.includes("\ufffd") && isDamaged(checked.call))
-    search.problems.push(problem.damagedLetters(checked.call.name));
+    spoil(search, problem.damagedLetters(checked.call.name));
   else if (parsed.trust === "guessed") vouch(search, source, checked.call, hasSideEffect, validator);
-  else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict" });
+  else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
-/** Bytes that are no text came in the place of a letter: what stood there is lost. */
-const isDamaged = ({ args }: CommandCall): boolean =>
-  Object.values(args)
-    .flat()
-    .some((value) => typeof value === "string" && value.includes("\ufffd"));
+/** A command was meant that cannot be run so: what else looks like one may be a piece of it. */
+function spoil(search: Search, ...problems: readonly string[]): void {
+  search.problems.push(...problems);
+  search.hasBrokenCommand = true;
+}
 
 /** Nothing of the command was lost at the reply's end. */
 function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
@@ -188,38 +210,20 @@ function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEf
 
 /** A guessed command against what its own piece of the reply says without a guess. */
 function vouch(search: Search, source: string, call: CommandCall, hasSideEffect: boolean, validator: Validator): void {
-  const calls = clearSpans(source).flatMap((value) => {
-    const shape = shapeOf({ command: value }, validator.isName);
-    const checked = shape.kind === "call" ? validator.check(shape.call, source) : null;
-    return checked?.kind === "valid" ? [checked.call] : [];
-  });
+  const { calls, isFirstClear } = clearCalls(source, validator);
   if (calls.some((other) => !isSameCall(other, call))) search.hasSeveral = true;
-  else if (calls.length === 0 && (hasSideEffect || looksMisread(call)))
-    search.problems.push(problem.damagedCommand(call.name));
-  else search.found.push({ call, repaired: true });
+  else if (hasSideEffect ? calls.length === 0 || !isFirstClear : calls.length === 0 && looksMisread(call))
+    spoil(search, problem.damagedCommand(call.name));
+  else search.found.push({ call, repaired: true, hasSideEffect });
 }
-
-/** A guess that took brackets and keys of the reply for content, or a stray quote at an end of it. */
-const looksMisread = ({ args }: CommandCall): boolean =>
-  Object.values(args)
-    .flat()
-    .some(
-      (value) =>
-        typeof value === "string" &&
-        (/"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
-          /^[^“„]*”\s*$/.test(value) ||
-          (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0)),
-    );
-
-/** The order of the arguments says nothing. */
-const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
-  a.name === b.name && isSame(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 function conclude(search: Search): Reading {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
-  if (search.hasSeveral || (first && others.some(({ call }) => !isSameCall(call, first.call))))
+  const all = [...others.map(({ call }) => call), ...search.doubts];
+  if (search.hasSeveral || (first && all.some((call) => !isSameCall(call, first.call))))
     return refuse(thoughts, problem.severalCommands());
+  if (first?.hasSideEffect && search.hasBrokenCommand) return refuse(thoughts, ...problems);
   if (first && search.hasCutCommand) return refuse(thoughts, problem.cutOff());
   if (first)
     return {

@@ -60,7 +60,9 @@ export function shapeOf(value: unknown, isName: (name: string) => boolean, layer
   if (!isRecord(value)) return NONE;
   const record = lowerKeys(value);
   if (record === null) return SEVERAL;
-  return nestedCall(record, isName, layer) ?? namedCall(record) ?? wrappedCall(record, isName, layer);
+  const nested = nestedCall(record, isName, layer);
+  if (nested) return isCallItself(record, isName) ? same([nested, namedCall(record) ?? NONE]) : nested;
+  return namedCall(record) ?? wrappedCall(record, isName, layer);
 }
 
 /** A command below one of the telling keys; null when the record must say itself. */
@@ -86,6 +88,14 @@ function withArgsBeside(shape: Shape, record: Keyed): Shape {
   const isBare = isRecord(shape.call.args) && Object.keys(shape.call.args).length === 0;
   return isBare ? { kind: "call", call: { name: shape.call.name, args: record.get(key)?.value } } : shape;
 }
+
+/** A command with arguments, and not only the name of something, stands beside what is nested. */
+const isCallItself = (record: Keyed, isName: (name: string) => boolean): boolean =>
+  ARGS_KEYS.some((key) => record.has(key)) &&
+  NAME_KEYS.some((key) => {
+    const name = record.get(key)?.value;
+    return typeof name === "string" && isName(name);
+  });
 
 function nameAsKey(value: unknown, isName: (name: string) => boolean): Shape {
   if (!isRecord(value)) return NONE;

@@ -11,18 +11,30 @@ import { ARGS_KEYS, NAME_KEYS } from "./shape.ts";
 
 const CALL_KEY =
   /["'“‘`]?\b(?:command|tool_call|function_call|function)\b["'”’`]?\s{0,50}(?:=>|[:=：])\s{0,50}(?=\{)/gi;
+/** What may follow a value: the next key, the end of what it stands in or of the reply. Else its end is some string's content. */
+const BEHIND =
+  /^\s{0,50}(?:[,;，；]\s{0,50}){0,3}(?:[}\])｝]|```|["'“„‘`\s]{0,4}thoughts?\b|["'“„‘`]?[\w ]{0,40}["'”“’`]?\s{0,50}(?:$|=>|[:=：]))/i;
 const MAX_SPANS = 20;
 
-/** Every value under a command's key that can be read without a guess, wherever in the source it stands. */
-export function clearSpans(source: string): readonly unknown[] {
+export interface ClearSpans {
+  /** Every value under a command's key that can be read without a guess, wherever in the source it stands. */
+  readonly values: readonly unknown[];
+  /** None that cannot stands before them: they may be pieces of it. */
+  readonly isFirstClear: boolean;
+}
+
+export function clearSpans(source: string): ClearSpans {
   const values: unknown[] = [];
+  let isFirstClear = true;
   for (const match of source.matchAll(CALL_KEY).take(MAX_SPANS)) {
     const mended = mend(source, match.index + match[0].length, "resolve");
-    if (!mended.isClear || mended.hasConflict || mended.owed !== "") continue;
-    const value = parseJson(mended.text);
+    const isWhole = mended.owed === "" && BEHIND.test(source.slice(mended.end, mended.end + 200));
+    const isClear = mended.isClear && !mended.hasConflict && isWhole;
+    const value = isClear ? parseJson(mended.text) : undefined;
     if (value !== undefined) values.push(value);
+    else if (values.length === 0) isFirstClear = false;
   }
-  return values;
+  return { values, isFirstClear };
 }
 
 /** True when a name and the arguments, or the whole command, end before the text does. Expects mended text. */

@@ -24,7 +24,8 @@ export interface Catalogue {
 
 type Checked =
   | { readonly kind: "valid"; readonly call: CommandCall }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+  /** `isTemplate`: no command is meant; its name is none, or what was to be filled in still stands there. */
+  | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
 
 export interface Validator {
   isName(written: string): boolean;
@@ -50,9 +51,9 @@ export function createValidator({ schemas, aliases }: Catalogue): Validator {
   return {
     isName: (written) => commandNamed(written, names, aliases) !== null,
     check({ name: written, args }, source) {
-      if (typeof written !== "string" || written.trim() === "") return invalid(problem.noName());
+      if (typeof written !== "string" || written.trim() === "") return template(problem.noName());
       const name = commandNamed(written, names, aliases);
-      if (name === null) return invalid(problem.unknownCommand(written, names));
+      if (name === null) return template(problem.unknownCommand(written, names));
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
@@ -61,13 +62,10 @@ export function createValidator({ schemas, aliases }: Catalogue): Validator {
         case "twice":
           return invalid(problem.argumentTwice(name, arranged.name));
         case "placeholder":
-          return invalid(problem.placeholder(name, arranged.name, arranged.value));
+          return template(problem.placeholder(name, arranged.name, arranged.value));
         case "args":
           if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
-          return {
-            kind: "invalid",
-            problems: words(wording(name), deciding(name).errors, arranged.args, name, schema),
-          };
+          return invalid(...words(wording(name), deciding(name).errors, arranged.args, name, schema));
       }
     },
   };
@@ -105,4 +103,5 @@ function words(
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }
 
-const invalid = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems });
+const invalid = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems, isTemplate: false });
+const template = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems, isTemplate: true });
