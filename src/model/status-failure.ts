@@ -22,8 +22,9 @@ const TOO_LONG =
 /** More than may be sent in a minute: waiting does not help. */
 const TOO_LARGE = /request too large|reduce your message size/i;
 const REFUSED =
-  /content_filter|content management policy|content_policy|usage polic|data_inspection_failed|content exists risk|\bflagged\b/i;
-const NO_MODEL = /model_not_found|model_decommissioned|invalid[_ ]model\b|not a valid model|model not exist/i;
+  /content_filter|content management policy|content_policy|data_inspection_failed|content exists risk|(prompt|input|content|request|message)s? (was|were|is|has been) flagged/i;
+const NO_MODEL =
+  /model_not_found|model_decommissioned|invalid[_ ]model\b(?! (param|option|setting|argument))|not a valid model|model not exist/i;
 const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|invalid[_ ]api[_ ]key/i;
 
 const STATUS_RULES: readonly StatusRule[] = [

@@ -92,6 +92,7 @@ describe("what only a person can mend, as servers say it", () => {
     ["DashScope", 400, said("Access denied", { code: "Arrearage" }), "quota-exhausted"],
     ["LiteLLM", 400, said("Budget has been exceeded! Current cost: 1.1"), "quota-exhausted"],
     ["Google, of the key", 400, google("API key not valid. Please pass a valid API key."), "unauthorized"],
+    ["a server, of the account", 403, said("This account was flagged: it broke our usage policies."), "forbidden"],
     ["Groq", 400, said("decommissioned", { code: "model_decommissioned" }), "model-not-found"],
     ["OpenRouter", 400, said("foo/bar is not a valid model ID"), "model-not-found"],
     ["Mistral", 400, { message: "Invalid model: foo", type: "invalid_model" }, "model-not-found"],
