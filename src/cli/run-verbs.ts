@@ -15,6 +15,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file")
       .option("-d, --detach", "run it in the background, by the daemon, and return at once")
       .option("--wait", "run it in the background and wait silently; the exit code is the result's"),
+    "always here, risky in the background",
   ).action(bind(async ([goal], options) => (await import("../verbs/run.ts")).runVerb(goal, options)));
 
   addRunOptions(
@@ -24,6 +25,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .description("go on with an agent where its log ends, after a pause, a limit or a crash; limits count from there")
       .addHelpText("before", RESUME_EXAMPLES)
       .option("-d, --detach", "go on in the background, by the daemon, and return at once"),
+    "as it has been so far",
   ).action(bind(async ([agent], options) => (await import("../verbs/resume.ts")).resumeVerb(agent, options)));
 
   addReplayVerb(program, bind);
@@ -54,7 +56,7 @@ function addForkVerb(program: Command, bind: Bind): void {
         .argParser((value) => (value === "0" ? 0 : positiveInteger(value)))
         .makeOptionMandatory(),
     )
-    .option("-g, --goal <goal>", "a goal in place of those it had; repeat it for up to five", collect, [])
+    .option("-g, --goal <goal>", "a goal in place of those it had; repeat it for up to five", collect)
     .option("--name <name>", "the new agent's name; default: the same")
     .action(
       bind(async ([agent = ""], { step, ...options }) =>
@@ -90,7 +92,7 @@ const RESUME_EXAMPLES = `Examples:
   goald resume foo -d --approve risky --max-time 2h
 `;
 
-function addRunOptions(command: Command): Command {
+function addRunOptions(command: Command, approveDefault: string): Command {
   return command
     .option("-c, --continuous", "run every command without asking: --approve never")
     .addOption(
@@ -101,7 +103,7 @@ function addRunOptions(command: Command): Command {
     .addOption(
       new Option(
         "--approve <mode>",
-        "ask a person before every command, before risky ones, or never; default: always here, risky in the background",
+        `ask a person before every command, before risky ones, or never; default: ${approveDefault}`,
       ).choices(["never", "risky", "always"]),
     )
     .addOption(

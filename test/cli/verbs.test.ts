@@ -44,6 +44,15 @@ describe("the help of a verb", () => {
     expect(parts.filter(({ description }) => description === "" && verb.name() !== "help")).toEqual([]);
   });
 
+  it("says what holds unless a flag says otherwise, and nothing that only a program reads", () => {
+    const approveOf = (name: string): string | undefined =>
+      parser.commands.find((verb) => verb.name() === name)?.options.find(({ long }) => long === "--approve")
+        ?.description;
+    expect(approveOf("run")).toMatch(/default: always here, risky in the background$/);
+    expect(approveOf("resume")).toMatch(/default: as it has been so far$/);
+    expect(shown.flatMap(allVerbs).map(helpOf).join("")).not.toContain("default: []");
+  });
+
   it("is in the list of all of them in a few words, in a group, on one screen of 80 columns", () => {
     const lines = helpOf(parser).trimEnd().split("\n");
     const list = lines.slice(lines.indexOf("Set agents going:"));
