@@ -45,12 +45,13 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
-/** One line of at most `limit` characters, white space folded. */
+/** One line of at most `limit` characters, white space folded; what is left out is shown to be, and no surrogate pair is cut. */
 export function oneLine(text: string, limit: number): string {
-  const line = text
-    .trimStart()
+  const whole = text.trim();
+  const line = whole
     .slice(0, limit * 4)
     .replace(/\s+/g, " ")
     .trim();
-  return line.length <= limit ? line : `${line.slice(0, limit - 1).toWellFormed()}…`;
+  if (line.length <= limit && whole.length <= limit * 4) return line;
+  return `${line.slice(0, limit - 1).toWellFormed()}…`;
 }

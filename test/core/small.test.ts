@@ -48,6 +48,10 @@ describe("text", () => {
   it("folds white space into one line", () => {
     expect(oneLine(" a\n\n b\tc ", 20)).toBe("a b c");
     expect(oneLine("abcdefghij", 5)).toBe("abcd…");
+    // What is behind many blanks is not looked for, and not passed over in silence.
+    expect(oneLine(`a${" ".repeat(18)}😀 b`, 5)).toBe("a \ufffd…");
+    expect(oneLine(`a${" ".repeat(50)}b`, 5)).toBe("a…");
+    expect(oneLine(`a${" ".repeat(50)}`, 5)).toBe("a");
   });
   it("replaces NUL and lone surrogates, and nothing else", () => {
     expect(wellFormed("a\u0000b\uD800c é 漢 😀")).toBe("a\uFFFDb\uFFFDc é 漢 😀");
