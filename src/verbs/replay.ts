@@ -26,11 +26,13 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { composeAgent, type Host, openHost } from "../main.ts";
 import { openHouseLog } from "./host-agent.ts";
 import { counted, findHouse, type GlobalOptions, type House, netsFor, openHouse } from "./house.ts";
+import { quoteForShell } from "./own-calls.ts";
 import { catalogueHash } from "./recording.ts";
 import { createPresenter } from "./result.ts";
 
 export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
   const cassette = readCassette(resolve(file));
+  requireState(cassette);
   const visited = await openHouse({ ...options, input: false, revives: false });
   const house = await ownHome(visited, options);
   const { talk, home } = house;
@@ -49,6 +51,14 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
     else if (options.home === undefined) talk.say(`What came of it lies in ${home.root}`);
     talk.close();
   }
+}
+
+/** Something to come to: a run that was killed at once has left none. */
+function requireState({ path, sessions: [first, ...more] }: Cassette): void {
+  if ([first, ...more].some((session) => session.end || ofType(session, "committed").length > 0)) return;
+  throw new GoaldError("GOALD_REPLAY", `Nothing is recorded in ${path}: the run was cut off as it began.`, {
+    hint: `Go on with its agent, into the same file: goald resume ${first.start.agent.id} --record ${quoteForShell(path)}`,
+  });
 }
 
 /** Commands, words and prices stay those of the home that was found; secrets of today have no part in it. */
@@ -88,7 +98,8 @@ async function playAll(cassette: Cassette, house: House, visited: House): Promis
   }
   const last = sessions.at(-1) ?? sessions[0];
   const { state, files } = played as Played;
-  const expected = last.end?.state ?? ofType(last, "committed").at(-1)?.state ?? "";
+  const committed = sessions.flatMap((session) => ofType(session, "committed"));
+  const expected = last.end?.state ?? committed.at(-1)?.state ?? "";
   const problems = [
     ...(stateHash(state) === expected ? [] : ["The state is another one than in the recording."]),
     ...(last.end ? differentFiles(last.end.files, files) : []),

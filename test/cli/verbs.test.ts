@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Command } from "commander";
 import { addDaemonVerbs } from "../../src/cli/daemon-verbs.ts";
@@ -137,6 +139,20 @@ describe("the exit code", () => {
 
   it.concurrent.each(OF_A_HOME)("of %j in a home where nothing is yet is %i", async (args, code) => {
     endedWith(code, await goald.ask(args));
+  });
+
+  it("is 1 for a recording whose run was cut off as it began, and what goes on with it is named", async () => {
+    const session = { type: "session", agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" }, name: "T" };
+    const file = join(goald.cwd, "cut.ndjson");
+    await writeFile(
+      file,
+      [{ cassette: 1, goald: "0.1.0" }, session].map((line) => `${JSON.stringify(line)}\n`).join(""),
+    );
+    expect(errorOf(endedWith(1, await goald.ask(["replay", file, "--json"])))).toEqual({
+      code: "GOALD_REPLAY",
+      message: `Nothing is recorded in ${file}: the run was cut off as it began.`,
+      hint: `Go on with its agent, into the same file: goald resume t --record "${file}"`,
+    });
   });
 
   it("was told by calls that started nothing", async () => {
