@@ -51,7 +51,7 @@ function asRecord(
 ): Readonly<Record<string, unknown>> | null {
   if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
   // What begins like an object and is none is a damaged one, hardly the argument itself.
-  if (typeof value === "string" && /^\s*"?\{/.test(value)) return null;
+  if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
   const [only] = names;
   if (
     typeof value === "string" &&

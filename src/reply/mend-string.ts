@@ -48,6 +48,9 @@ export function mendString(source: string, start: number, place: StringPlace): M
   const quotes: number[] = [];
   let isGuess = false;
   let hasConflict = false;
+  /** `"a" "b"` is as likely two strings as one. */
+  let isPair = false;
+  let afterQuote = -1;
   let at = start + 1;
   for (; at < source.length; at++) {
     const char = source[at] as string;
@@ -67,11 +70,15 @@ export function mendString(source: string, start: number, place: StringPlace): M
       continue;
     }
     if (verdict === "conflict") hasConflict = true;
-    if (place.ends.includes(char)) quotes.push(content.length);
+    if (place.ends.includes(char)) {
+      quotes.push(content.length);
+      isPair ||= char === '"' && afterQuote !== -1 && source.slice(afterQuote, at).trim() === "";
+      afterQuote = at + 1;
+    }
     content.push(escapeCharacter(char));
   }
   const isInList = quotes.length > 0 && place.stack.at(-1) !== "{";
-  const verdict = isInList ? "doubtful" : judgeContentQuotes(content, quotes, place.ends);
+  const verdict = isInList || isPair ? "doubtful" : judgeContentQuotes(content, quotes, place.ends);
   return {
     text: `"${content.join("")}"`,
     end: Math.min(source.length, at + 1),

@@ -113,10 +113,6 @@ export function judgeContentQuotes(
   const isEven = unexplained.length % 2 === 0;
   const isAtStart = unexplained[0] === 0;
   const isAtEnd = unexplained.length > 0 && unexplained.at(-1) === content.length - 1;
-  const isBlankPair = (at: number, index: number): boolean =>
-    index > 0 && content.slice((unexplained[index - 1] as number) + 1, at).every((char) => char.trim() === "");
-  // `"a" "b"` is as likely two strings as one.
-  if (delimiter === '"' && unexplained.some(isBlankPair)) return "doubtful";
   if (isAtStart && isAtEnd) return isEven ? "unclear" : "doubtful";
   const isDoubled =
     (isAtStart && unexplained[1] === 1) || (isAtEnd && unexplained.at(-2) === content.length - 2 && content.length > 1);
