@@ -66,6 +66,8 @@ const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 interface Search {
   readonly reply: string;
   readonly isSettled: boolean;
+  /** The server says that the reply took all the room it had. */
+  readonly isFull: boolean;
   readonly budget: RepairBudget;
   readonly found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[];
   /** Calls that an object which could not be read says clearly. */
@@ -87,6 +89,7 @@ export function createReplyReader(catalogue: Catalogue): (text: string, finishRe
     const search: Search = {
       reply,
       isSettled: SETTLED.has(finishReason),
+      isFull: finishReason === "length",
       budget: newRepairBudget(),
       found: [],
       doubts: [],
@@ -233,6 +236,8 @@ function conclude(search: Search): Reading {
       repaired: found.every(({ repaired }) => repaired),
     };
   if (problems.length > 0) return refuse(thoughts, ...problems);
+  // Told that a command is missing, the model would write as much before it again.
+  if (search.isFull) return refuse(thoughts, problem.cutOff());
   return refuse(thoughts, thoughts || search.reply.includes("{") ? problem.noCommand() : problem.noObject());
 }
 

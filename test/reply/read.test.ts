@@ -160,6 +160,13 @@ describe("a reply that must not be run", () => {
       "stop",
       /given twice, under two names/,
     ],
+    [
+      "a cut in the thoughts",
+      '{"thoughts":{"text":"t","reasoning":"r","plan":"p","criticis',
+      "length",
+      /^The reply was cut off/,
+    ],
+    ["a cut in prose", "First I weigh what there is, and then", "length", /^The reply was cut off/],
     ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', "length", /cut off/],
     [
       "a cut behind the arguments of a change, brackets open",
