@@ -69,7 +69,7 @@ export function askInForeground(house: House): ForegroundParts["ask"] {
 export function createAskWords({ talk, redact }: House): ForegroundParts["askWords"] {
   if (!talk.interactive) return undefined;
   return async (question, withdraw) => {
-    talk.say(clean(redact(`\nIt asks: ${question}`)));
+    talk.say(redact(clean(`\nIt asks: ${question}`)));
     talk.input().dropTypedAhead();
     for (;;) {
       const line = await talk

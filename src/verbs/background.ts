@@ -124,7 +124,7 @@ async function waitForEnd(agent: Shown, house: House, client: Client, known: Kno
     return EXIT.interrupted;
   }
   const { outcome, reason } = outcomeOf(state);
-  if (!talk.json) talk.data(clean(house.redact(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
+  if (!talk.json) talk.data(house.redact(clean(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
   const exitCode = exitCodeOf(state, false);
   sayEnd(agent, state, exitCode, house);
   return exitCode;

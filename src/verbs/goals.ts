@@ -72,5 +72,5 @@ function changed(
 
 function show(agent: string, goals: readonly string[], { talk, redact }: House): void {
   if (talk.json) talk.data(redact(JSON.stringify({ agent, goals })));
-  else for (const [at, goal] of goals.entries()) talk.data(clean(redact(`${at + 1}. ${goal}`)));
+  else for (const [at, goal] of goals.entries()) talk.data(redact(clean(`${at + 1}. ${goal}`)));
 }

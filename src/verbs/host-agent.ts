@@ -54,7 +54,7 @@ export async function hostAgent(
   let show: Show = () => {};
   const report = (problem: string): void => {
     host.log.warn({ agent: row.id }, problem);
-    talk.say(clean(house.redact(problem)));
+    talk.say(house.redact(clean(problem)));
   };
   try {
     await using agent = await composeAgent(host, row, {

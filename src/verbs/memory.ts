@@ -45,7 +45,7 @@ export async function listMemories(name: string, options: ListOptions): Promise<
       talk.data(redact(JSON.stringify({ namespace: space.namespace, count: rows.length, memories })));
     } else if (rows.length === 0) talk.say(`There is nothing in ${space.title}.`);
     else {
-      talk.data(clean(redact(renderTable(MEMORY_HEAD, shown.map(memoryCells)))));
+      talk.data(redact(clean(renderTable(MEMORY_HEAD, shown.map(memoryCells)))));
       if (shown.length < rows.length) talk.say(`The newest ${shown.length} of ${rows.length}. More: -n ${rows.length}`);
     }
     return EXIT.ok;
@@ -55,7 +55,7 @@ export async function listMemories(name: string, options: ListOptions): Promise<
 export async function showMemory(name: string, id: string, options: MemoryOptions): Promise<number> {
   return reading(options, async (reader, { talk, redact }) => {
     const row = viewMemory(await requireMemory(reader, id, await findSpace(reader, name, options)));
-    talk.data(talk.json ? redact(JSON.stringify(row)) : clean(redact(describeMemory(row))));
+    talk.data(talk.json ? redact(JSON.stringify(row)) : redact(clean(describeMemory(row))));
     return EXIT.ok;
   });
 }
@@ -77,7 +77,7 @@ export async function searchMemory(
     const recalls = await recallFor(namespace, query, options.limit, reader, house);
     if (talk.json) talk.data(redact(JSON.stringify({ namespace, query, recalls })));
     else if (recalls.length === 0) talk.say(`Nothing in ${title} is near to that.`);
-    else talk.data(clean(redact(renderTable(RECALL_HEAD, recalls.map(recallCells)))));
+    else talk.data(redact(clean(renderTable(RECALL_HEAD, recalls.map(recallCells)))));
     return EXIT.ok;
   });
 }
@@ -108,7 +108,7 @@ export async function whyMemory(name: string, id: string, options: MemoryOptions
   return reading(options, async (reader, { talk, redact }) => {
     const space = await findSpace(reader, name, options);
     const story = await storyOf(await requireMemory(reader, id, space), space, reader);
-    talk.data(talk.json ? redact(JSON.stringify(story)) : clean(redact(describeMemoryStory(story))));
+    talk.data(talk.json ? redact(JSON.stringify(story)) : redact(clean(describeMemoryStory(story))));
     return EXIT.ok;
   });
 }

@@ -153,7 +153,7 @@ async function playSession(session: Session, cutAfter: number | undefined, house
     onCommitted: (events) => {
       for (const event of events) show(event);
     },
-    report: (problem) => house.talk.say(clean(redact(problem))),
+    report: (problem) => house.talk.say(redact(clean(problem))),
     scrub: house.scrub,
     redact,
     signal: new AbortController().signal,
@@ -218,6 +218,6 @@ function say(sum: Sum, { talk, redact }: House): void {
       `\nPlayed ${played}; ${events.same} of ${counted(events.all, "event")} the same to the letter; ${counted(files, "file")}.`,
     );
     talk.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
-    for (const problem of problems) talk.say(clean(redact(problem)));
+    for (const problem of problems) talk.say(redact(clean(problem)));
   }
 }

@@ -99,7 +99,7 @@ function takeCalls(
     const question = questionOf(state);
     const answer = question === undefined ? again(home, "approve", agent) : again(home, "say", agent, '"…"');
     const what = question === undefined ? "waits for a yes" : `asks: ${oneLine(question, 200)}`;
-    talk.say(clean(redact(`\n${agent} ${what}\n  Answer with: ${answer}`)));
+    talk.say(redact(clean(`\n${agent} ${what}\n  Answer with: ${answer}`)));
   }
 
   async function open(): Promise<ForegroundServer | undefined> {

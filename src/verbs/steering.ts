@@ -56,7 +56,7 @@ async function tellApart(name: string, { row }: Found, unique: boolean, house: H
 /** Says what was done, and where the agent stands now. `more`: for programs only. */
 export function tellDone({ agent, note }: Done, { talk, redact }: House, more: object = {}): number {
   if (talk.json) talk.data(redact(JSON.stringify({ agent, note, ...more })));
-  else talk.say(clean(redact(withStanding(note, standingOf(agent)))));
+  else talk.say(redact(clean(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
 }
 

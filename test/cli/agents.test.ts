@@ -93,6 +93,15 @@ describe("a question to the person", () => {
     expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
   });
 
+  it("shows no key, not even one that is whole only when control characters are taken out of it", async () => {
+    const question = "Is it ghp_planted\x1b[0mPLANTED1234567890abcdefghijk?";
+    await using home = await makeDaemonHome([{ ...ASK, args: { question } }]);
+    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
+    await terminal.see("It asks: Is it [redacted]?");
+    await terminal.answer("Your answer: ", "No.");
+    expect(endedWith(0, await terminal.ended).stdout).not.toContain("ghp_plantedPLANTED");
+  });
+
   it("ends a run that nobody watches with the code for a person, and the answer goes on with it", async () => {
     await using home = await makeDaemonHome([ASK]);
     const { goald } = home;
