@@ -6,13 +6,16 @@ export function addRunVerbs(program: Command, bind: Bind): void {
   addRunOptions(
     program
       .command("run")
-      .argument("[goal]", "one more goal")
+      .argument("[goal]", "a goal, as --goal gives one")
       .description("set up a new agent, by questions or by flags, and run it here or in the background")
       .addHelpText("before", RUN_EXAMPLES)
       .option("--name <name>", "the agent's name")
       .option("--role <role>", "what it is: “an assistant that …”")
       .option("-g, --goal <goal>", "a goal; repeat it for up to five", collect)
-      .option("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file")
+      .option(
+        "--from <file>",
+        "read ai_name, ai_role and ai_goals from a YAML file; what else is given takes their place",
+      )
       .option("-d, --detach", "run it in the background, by the daemon, and return at once")
       .option("--wait", "run it in the background and wait silently; the exit code is the result's"),
     "always here, risky in the background",

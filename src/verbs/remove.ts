@@ -21,13 +21,14 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
     options,
     async ({ row, state, house, reach }) => {
       const { talk, home } = house;
+      const unasked = again(home, "rm", "-f", ...(files ? ["--files"] : []), row.id);
       if (!force && !isOver(state))
         throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
-          hint: `Stop it first: ${again(home, "stop", row.id)}, or remove it all the same: ${again(home, "rm", "-f", row.id)}`,
+          hint: `Stop it first: ${again(home, "stop", row.id)}, or remove it all the same: ${unasked}`,
         });
       if (!force && !talk.interactive)
         throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on whether ${row.id} may be removed.`, {
-          hint: `Without asking: ${again(home, "rm", "-f", row.id)}`,
+          hint: `Without asking: ${unasked}`,
         });
       const folder = folderOf(house, row);
       if (!force) {

@@ -241,7 +241,8 @@ describe("a verb that steers", () => {
     [["approve", "t"], 7, /no command that waits for a yes: it is completed/, /goald show t/],
     [["approve", "t", "-N", "0"], 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
     [["deny", "t", "no", "--reason", "no"], 2, /reason was given twice/, /one of the two/],
-    [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t/],
+    [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t$/],
+    [["rm", "t", "--files"], 2, /no terminal to ask on/, /goald rm -f --files t$/],
   ])("is told what cannot be meant, and starts no daemon for it: %j", async (args, code, message, hint) => {
     const { goald } = home;
     const ended = endedWith(code, await goald.ask([...args, "--json"]));
