@@ -106,9 +106,19 @@ function guessWhole(source: string, { text, owed }: Mended, rest: Rest, budget: 
 function guessCut(source: string, rest: Rest, budget: RepairBudget): ParsedObject | Unparsed {
   const body = source.slice(0, source.lastIndexOf("}") + 1);
   const whole = /[}\]]\s{0,50}\}$/.test(body.slice(-60)) ? guessFromSource(body, budget) : null;
-  if (whole !== null) return guessed(whole, "unsure", rest);
+  if (whole !== null) return guessed(whole, isOpenEnded(body, whole) ? "cut" : "unsure", rest);
   const json = guess(rest.written, budget);
   return json === null ? unparsed("cut") : guessed(json, "cut", rest);
+}
+
+/** The guess ends a string at the closing brackets, where the source has no quote: it may have gone on behind them. */
+const isOpenEnded = (source: string, guess: string): boolean =>
+  lastBeforeClosers(guess) === '"' && !QUOTES.has(lastBeforeClosers(source));
+
+function lastBeforeClosers(text: string): string {
+  let at = text.length - 1;
+  while ("}] \n\r\t".includes(text[at] ?? "-")) at--;
+  return text[at] ?? "";
 }
 
 /** jsonrepair would drop the backslashes that JSON does not know. */
@@ -135,7 +145,9 @@ function guess(text: string, budget: RepairBudget): string | null {
 const ENTITIES: Readonly<Record<string, string>> = {
   "&quot;": '"',
   "&#34;": '"',
+  "&#x22;": '"',
   "&#39;": "'",
+  "&#x27;": "'",
   "&apos;": "'",
   "&lt;": "<",
   "&gt;": ">",
@@ -151,8 +163,8 @@ function* undisguise(source: string): Generator<string> {
     if (!body.includes('\\\\"')) yield body.replaceAll('\\"', '"');
   }
   if (/^[{[]\s{0,20}""\w/.test(source) && !/(?<!")"(?:"")*(?!")/.test(source)) yield source.replaceAll('""', '"');
-  if (/^[{[]\s{0,20}&(?:quot|#34);/.test(source) && !source.includes('"'))
-    yield source.replace(/&(?:quot|#34|#39|apos|lt|gt|amp);/g, (entity) => ENTITIES[entity] as string);
+  if (/^[{[]\s{0,20}&(?:quot|#34|#x22);/.test(source) && !source.includes('"'))
+    yield source.replace(/&(?:quot|#34|#x22|#39|#x27|apos|lt|gt|amp);/g, (entity) => ENTITIES[entity] as string);
   if (source.startsWith("{{")) {
     if (source.endsWith("}}")) yield source.slice(1, -1);
     yield halveBraces(source);
