@@ -56,7 +56,9 @@ export async function createThere(
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return waitForEnd(view, house, client, known);
   talk.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
-  return followOnScreen(view, house, client, known, await openScreen(house, []));
+  const screen = await openScreen(house, []);
+  for (const event of events) screen.show(event);
+  return followOnScreen(view, house, client, known, screen);
 }
 
 /** The same for one that is there. */

@@ -3,7 +3,9 @@
  */
 import type { Recorder } from "#cassette/recorder.ts";
 import { EXIT } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Attended, createAttended } from "#daemon/attended.ts";
 import { type ForegroundParts, runForeground } from "#daemon/foreground.ts";
@@ -77,8 +79,10 @@ export async function hostAgent(
       ...(recorder ? { tape: recorder } : {}),
     });
     const thoughtsOf = (reply: string, finishReason: string) => host.catalogue.readReply(reply, finishReason).thoughts;
+    const beginning = await beginningOf(host.store, row);
     const onOpened = ({ open }: AgentState): void => {
       show = createPresenter(house, thoughtsOf, open, createLiveThoughts);
+      for (const event of beginning) show(event);
     };
     // The question's own line ends first.
     const withdrawn = (verdict?: string): void => talk.say(verdict ? `\nIt was ${verdict} elsewhere.` : "");
@@ -96,6 +100,10 @@ export async function hostAgent(
     restore();
   }
 }
+
+/** Of a new agent all is shown, its creation too: what a program reads of a run is the log. */
+export const beginningOf = async (store: Pick<Store, "read">, row: AgentRow): Promise<readonly RecordedEvent[]> =>
+  row.head === 1 ? await store.read(row.id, 0, 1) : [];
 
 /** The command that waits for a yes, with the thoughts behind it: the person may have come back days later. */
 async function showWaiting({ store }: Host, row: AgentRow, show: Show): Promise<void> {

@@ -24,7 +24,7 @@ import { clean } from "#util/clean.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { composeAgent, type Host, openHost } from "../main.ts";
-import { openHouseLog } from "./host-agent.ts";
+import { beginningOf, openHouseLog } from "./host-agent.ts";
 import { counted, findHouse, type GlobalOptions, type House, netsFor, openHouse } from "./house.ts";
 import { quoteForShell } from "./own-calls.ts";
 import { catalogueHash } from "./recording.ts";
@@ -163,6 +163,7 @@ async function playSession(session: Session, cutAfter: number | undefined, house
   await replaceAll(start.files, folderOf(folder));
   const thoughtsOf = (reply: string, finishReason: string) => opened.catalogue.readReply(reply, finishReason).thoughts;
   const show = createPresenter(house, thoughtsOf, (await stateOf(store, row)).open);
+  for (const event of await beginningOf(store, row)) show(event);
   if (cutAfter === undefined || cutAfter > start.head) {
     try {
       const interrupt = new AbortController().signal;

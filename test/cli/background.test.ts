@@ -134,7 +134,7 @@ describe("with a daemon up, goald run", () => {
     const ended = endedWith(0, await goald.run(["run", ...AGENT, "--continuous", "--json"]));
     const lines = linesOf(ended);
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
-    expect(lines.map(({ seq }) => seq).slice(0, -1)).toEqual(lines.slice(1).map((_, at) => at + 2));
+    expect(lines.map(({ seq }) => seq).slice(0, -1)).toEqual(lines.slice(1).map((_, at) => at + 1));
     expect(problemsOfResult(lines.at(-1))).toBe("");
     expect(lines.at(-1)).toMatchObject({ outcome: "completed", exitCode: 0 });
     expect(await home.hostPid()).toBe(daemon);

@@ -103,7 +103,7 @@ describe.each([
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
     const numbers = lines.slice(0, -1).map(({ seq }) => seq);
-    expect(numbers).toEqual(numbers.map((_, at) => Number(numbers[0]) + at));
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1));
     expect(lines.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS);
   });
 
@@ -120,7 +120,7 @@ describe.each([
   it("is the same log afterwards: goald events --json gives the very lines again", async () => {
     const again = linesOf(await goald.run(["events", "t", "--json"]));
     const shown = linesOf(ended).slice(0, -1);
-    expect(again.slice(again.length - shown.length)).toEqual(shown);
+    expect(again).toEqual(shown);
   });
 
   it("has the system message's sections in order, and says the same in every request", () => {
