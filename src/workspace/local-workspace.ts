@@ -19,7 +19,7 @@ import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts"
 import { appendWhole, readRange } from "./file-content.ts";
 import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
-import { normalizePath, quoted, refuseOwn } from "./path-rules.ts";
+import { normalizePath, quoted, refuseChange } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
@@ -182,7 +182,7 @@ class LocalWorkspace implements Workspace {
   #place(path: string, change = false, make = false): Promise<Place | undefined> {
     const normal = normalizePath(path, this.folder);
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw isFolder(path);
-    if (change && !this.#own) refuseOwn(normal);
+    if (change && !this.#own) refuseChange(normal);
     return openPlace(this.folder, normal, make, this.#anchor);
   }
 

@@ -106,14 +106,19 @@ const folded = (name: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .toLowerCase();
 
-/** Throws GOALD_PATH_REFUSED for a change below goald's own folder. */
-export function refuseOwn(path: string): void {
-  if (isOwn(path))
-    throw refused(
-      path,
-      "belongs to goald: it can be read but not changed",
-      "Choose another folder for your own files.",
-    );
+/** Of git itself, in whatever folder, by the names that some file system takes for its own. */
+const isOfGit = (path: string): boolean => path.split("/").some((name) => /^(?:\.git|git~1)$/.test(folded(name)));
+
+/**
+ * Throws GOALD_PATH_REFUSED for a change below goald's own folder, and of what git keeps: a hook or a setting there is
+ * a program that whoever next calls git in that folder runs.
+ */
+export function refuseChange(path: string): void {
+  const reserved = isOwn(path) ? "goald" : isOfGit(path) ? "git" : undefined;
+  if (reserved === undefined) return;
+  const hint =
+    reserved === "goald" ? "Choose another folder for your own files." : "Change the files of the repository itself.";
+  throw refused(path, `belongs to ${reserved}: it can be read but not changed`, hint);
 }
 
 /** Of marks without width and blanks alone. */

@@ -196,6 +196,28 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       });
     });
 
+    describe("what git keeps of a repository", () => {
+      it.each([".git/config", "repo/.git/hooks/pre-commit", "a/b/.GIT/x", "repo/.git", "git~1/config", ".g\u200dit/x"])(
+        "is closed to commands at %j: whoever calls git there would run it",
+        async (path) => {
+          const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
+          await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
+          await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+          expect(changes).toEqual([]);
+        },
+      );
+
+      it("can be read, and what only is named like it is a file as any", async () => {
+        await under.open(undefined, true).write("repo/.git/config", "[core]");
+        expect(await textOf(workspace, "repo/.git/config")).toBe("[core]");
+        for (const path of [".gitignore", ".github/workflows/a.yml", "a.git/x"]) {
+          await workspace.write(path, "x");
+          expect(await textOf(workspace, path)).toBe("x");
+        }
+      });
+    });
+
     describe("paths", () => {
       it.each(cases.accessible.filter((path) => path.endsWith(".txt")))("reaches %j", async (path) => {
         await workspace.write(path, "here");

@@ -10,7 +10,7 @@ import { join, relative } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { normalizePath, refuseOwn } from "#workspace/path-rules.ts";
+import { normalizePath, refuseChange } from "#workspace/path-rules.ts";
 
 export type Files = Map<string, Uint8Array>;
 
@@ -140,7 +140,7 @@ export class MemoryWorkspace implements Workspace {
 
   #pathToChange(path: string): string {
     const file = this.#path(path);
-    if (!this.#own) refuseOwn(file);
+    if (!this.#own) refuseChange(file);
     return file;
   }
 
