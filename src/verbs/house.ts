@@ -14,7 +14,7 @@ import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/inert-json.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
 import { CHECKOUT } from "../shipped.ts";
-import { callsFor, quoteForShell } from "./own-calls.ts";
+import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
 /** The options that every verb takes, as the command line parser gives them. */
 export interface GlobalOptions {
@@ -147,7 +147,7 @@ function currentFolder(): string {
 /** A call of goald that works in this home, to be typed by the person. */
 export const again = (home: Home, ...words: readonly string[]): string => {
   const root = namedRoot(home);
-  return ["goald", ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");
+  return [ownName(), ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");
 };
 
 /** The calls of goald in a text of ours, likewise. */

@@ -9,7 +9,7 @@ import { addMemoryVerbs } from "../../src/cli/memory-verbs.ts";
 import { addReadingVerbs } from "../../src/cli/reading-verbs.ts";
 import { addRunVerbs } from "../../src/cli/run-verbs.ts";
 import { addSteeringVerbs } from "../../src/cli/steering-verbs.ts";
-import { callsFor } from "../../src/verbs/own-calls.ts";
+import { callsFor, ownName } from "../../src/verbs/own-calls.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 /** As cli.ts puts them together; nothing is run. */
@@ -189,11 +189,24 @@ describe("a call of goald in a message", () => {
     ["Is another version of goald installed? goald demo", "Is another version of goald installed? goald demo"],
     ["Name another home with --home FOLDER: goald ps", "Name another home with --home FOLDER: goald ps"],
   ])("%s works in the home that was named", (text, expected) => {
-    expect(callsFor("/h", text)).toBe(expected);
-    expect(callsFor(undefined, text)).toBe(text);
+    expect(callsFor("/h", text, "goald")).toBe(expected);
+    expect(callsFor(undefined, text, "goald")).toBe(text);
+  });
+
+  it.each([
+    ["Start it: goald up", "Start it: npx goald up"],
+    ["Stop them: goald rm a && goald rm b", "Stop them: npx goald rm a && npx goald rm b"],
+    ["goald down --kill, then goald up", "npx goald down --kill, then npx goald up"],
+    ["See: goald help run", "See: npx goald help run"],
+    ["This is npx goald run of another goald here", "This is npx goald run of another goald here"],
+  ])("%s is called by the name that it was started by", (text, expected) => {
+    expect(callsFor(undefined, text, ownName({ npm_command: "exec" }))).toBe(expected);
+    expect(callsFor(undefined, text, ownName({ npm_command: "start" }))).toBe(expected);
+    expect(callsFor(undefined, text, ownName({ npm_command: "run" }))).toBe(text);
+    expect(callsFor(undefined, text, ownName({}))).toBe(text);
   });
 
   it("is safe to paste, whatever the folder is called", () => {
-    expect(callsFor("/a b/$(x)'y", "goald ps")).toBe("goald ps --home '/a b/$(x)'\\''y'");
+    expect(callsFor("/a b/$(x)'y", "goald ps", "goald")).toBe("goald ps --home '/a b/$(x)'\\''y'");
   });
 });
