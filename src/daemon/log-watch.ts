@@ -12,15 +12,20 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
   const watchers = new Map<string, Set<() => void>>();
 
   async function whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const told = (): void => resolve();
+    let next = Promise.withResolvers<void>();
+    const told = (): void => next.resolve();
     const watching = watchers.get(id) ?? new Set();
     watchers.set(id, watching.add(told));
     signal.addEventListener("abort", told, { once: true });
     try {
-      // Looked at when it is watched already: nothing falls in between.
-      const row = await store.agent(id);
-      if (row !== undefined && row.head <= after && !signal.aborted) await promise;
+      for (let seen = 0; !signal.aborted; await next.promise) {
+        // Looked at when it is watched already: nothing falls in between.
+        next = Promise.withResolvers();
+        const head = (await store.agent(id))?.head;
+        // A shorter one is that of another agent, which has its name now.
+        if (head === undefined || head > after || head < seen) return;
+        seen = head;
+      }
     } finally {
       signal.removeEventListener("abort", told);
       watching.delete(told);
