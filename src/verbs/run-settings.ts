@@ -104,8 +104,9 @@ export function resumedSettings(
 ): Partial<AgentSettings> {
   const { settings } = house;
   const mode = givenMode(options);
-  const isReached = state.settings.stepLimit !== null && state.step >= state.settings.stepLimit;
-  const more = state.step + settings.limits.unattendedSteps;
+  const { steps } = spentOf(state);
+  const isReached = state.settings.stepLimit !== null && steps >= state.settings.stepLimit;
+  const more = steps + settings.limits.unattendedSteps;
   const changes: Partial<AgentSettings> = {
     ...(mode === undefined ? {} : { approve: mode }),
     ...(isReached || options.continuous ? { stepLimit: more } : {}),
@@ -116,10 +117,13 @@ export function resumedSettings(
   if (!limit) return changes;
   const flag = { "step-limit": "--max-steps N", "token-limit": "--max-tokens N", budget: "--budget USD" } as const;
   const missing = limit.code === "time-limit" ? "--max-time 8h" : flag[limit.code];
-  throw usage(limit.reason, `Allow it more: ${again(house.home, "resume", agent, missing)}`);
+  throw usage(
+    limit.reason.replaceAll("<agent>", agent),
+    `Allow it more: ${again(house.home, "resume", agent, missing)}`,
+  );
 }
 
-/** From where it stands. */
+/** From where it stands, with those that it started. */
 function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<AgentSettings> {
   const { maxSteps = options.continuousLimit, maxTokens, budget, maxTime } = options;
   const spent = spentOf(state);
@@ -127,7 +131,7 @@ function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<
   const deadline = (ms: number): string | null =>
     Number.isFinite(ms) ? new Date(now.getTime() + ms).toISOString() : null;
   return {
-    ...(maxSteps === undefined ? {} : { stepLimit: from(state.step, maxSteps) }),
+    ...(maxSteps === undefined ? {} : { stepLimit: from(spent.steps, maxSteps) }),
     ...(maxTokens === undefined ? {} : { tokenLimit: from(spent.tokens, maxTokens) }),
     ...(budget === undefined ? {} : { budgetUsd: from(spent.usd, budget) }),
     ...(maxTime === undefined ? {} : { deadline: deadline(maxTime) }),

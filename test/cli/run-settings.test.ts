@@ -1,0 +1,55 @@
+import { describe, expect, it } from "@jest/globals";
+import type { AgentState, ChildAccount } from "#core/state.ts";
+import { initialState } from "#core/state.ts";
+import type { House } from "../../src/verbs/house.ts";
+import { resumedSettings } from "../../src/verbs/run-settings.ts";
+
+const NOW = new Date("2026-11-20T10:00:00Z");
+const house = {
+  home: { root: "/home/goald", chosenBy: "default" },
+  settings: { limits: { unattendedSteps: 100 } },
+} as House;
+const ANN: ChildAccount = {
+  name: "Ann",
+  task: "t",
+  callId: "c1",
+  told: 1,
+  isWorking: false,
+  isEnding: false,
+  reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
+  spent: { steps: 40, tokens: 0, usd: 0 },
+};
+
+/** Of its 100 steps it took 60 itself; the agent that it started took the other 40. */
+const together: AgentState = {
+  ...initialState,
+  name: "T",
+  step: 60,
+  settings: { ...initialState.settings, stepLimit: 100 },
+  paused: { code: "step-limit", reason: "r" },
+  children: { "t-ann": ANN },
+};
+const NO_TOKENS: AgentState = {
+  ...initialState,
+  settings: { ...initialState.settings, tokenLimit: 10 },
+  lost: { tokens: 10, usd: 0 },
+};
+const resumed = (options: Parameters<typeof resumedSettings>[3]) => resumedSettings(together, "t", house, options, NOW);
+
+describe("resuming an agent whose steps others took, too", () => {
+  it("raises the limit that they reached together, as one that it reached alone", () => {
+    expect(resumed({})).toEqual({ stepLimit: 200 });
+  });
+
+  it("gives it so many more steps as it is told, from where they stand together", () => {
+    expect(resumed({ maxSteps: 5 })).toEqual({ stepLimit: 105 });
+    expect(resumed({ continuous: true, continuousLimit: 7 })).toEqual({ approve: "never", stepLimit: 107 });
+  });
+});
+
+describe("resuming an agent that may spend no more", () => {
+  it("is refused with calls that can be pasted", () => {
+    const refused = () => resumedSettings(NO_TOKENS, "t", house, {}, NOW);
+    expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
+  });
+});
