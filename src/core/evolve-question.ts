@@ -5,6 +5,7 @@ import { mayHaveBeenCharged } from "./limits.ts";
 import { spend } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
+/** An attempt that is still open has ended unseen, in a process that is gone: its server may have worked for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
   const settled = settle(state, callId, true);

@@ -134,8 +134,6 @@ function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): 
   return withMessage(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
 
-/** An attempt that is still open has ended unseen, in a process that is gone: its server may have worked for it. */
-
 function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by } = event;
   const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");

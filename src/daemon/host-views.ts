@@ -1,12 +1,13 @@
 /**
  * host-views.ts -- agents as their host shows them: what the log says, and what only the process that runs them knows.
  */
+import { toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Store } from "#core/ports/store.ts";
-import { type AgentState, initialState } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
-import { type ViewFacts, viewAgent } from "#views/agent-view.ts";
+import { type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import type { AgentView } from "./control.ts";
 import type { Supervisor } from "./supervise.ts";
@@ -70,8 +71,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
     try {
       return await view(row);
     } catch (thrown) {
-      const reason = Error.isError(thrown) ? thrown.message : String(thrown);
-      return { ...viewAgent(row, { ...initialState, name: row.name }, factsOf(row)), state: "damaged", reason };
+      return viewDamaged(row, toError(thrown).message, factsOf(row));
     }
   }
 

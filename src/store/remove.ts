@@ -62,9 +62,10 @@ export const NEXT_AGENT = `SELECT
     1 + max(coalesce((SELECT max(no) FROM agent), 0), coalesce((SELECT value FROM meta WHERE key = '${REMOVED_NO}'), 0) + 0) AS no,
     coalesce((SELECT value FROM meta WHERE key = '${REMOVED_EPOCH}'), 0) + 0 AS epoch`;
 
+/** Its hint names the last first; one that has started agents itself says so when its turn comes. */
 export const hasChildren = (id: string, children: readonly string[]): GoaldError =>
   new GoaldError(
     "GOALD_CONFLICT",
     `${id} has started ${children.length === 1 ? "an agent that is" : "agents that are"} still there: ${children.join(", ")}.`,
-    { hint: `Remove what it has started first: goald rm ${children.join(" ")}` },
+    { hint: `Remove what it has started first: goald rm ${children.toReversed().join(" && goald rm ")}` },
   );

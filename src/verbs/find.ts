@@ -1,7 +1,7 @@
 /**
  * find.ts -- the agent that a person means, and where it stands, read from the store: no host is needed for that.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -27,13 +27,17 @@ export const namesakes = (name: string, house: House): Promise<readonly string[]
     (await reader.agents()).filter((row) => row.name.toLowerCase() === name.toLowerCase()).map(({ id }) => id),
   );
 
-/** The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none. */
+/**
+ * The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none.
+ * One whose log is damaged hides no other.
+ */
 export const lastAgent = (house: House): Promise<Found | undefined> =>
   readStore(house, async (reader) => {
     const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     let newest: Found | undefined;
     for (const row of rows) {
-      const found = await load(reader, row);
+      const found = await load(reader, row).catch(undefinedIfDamaged);
+      if (!found) continue;
       if (!isFinished(found.state)) return found;
       newest ??= found;
     }
@@ -50,4 +54,8 @@ export async function findNamedOrLast(name: string | undefined, house: House): P
 async function load(reader: StoreReader, row: AgentRow): Promise<Found> {
   const { head, snapshot, events } = await reader.load(row.id, STATE_VERSION);
   return { row, head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
+}
+
+function undefinedIfDamaged(error: unknown): undefined {
+  if (!isGoaldError(error, "GOALD_STORE_DAMAGED")) throw error;
 }

@@ -243,6 +243,8 @@ describe("the list of agents", () => {
       state: "damaged",
       reason: expect.stringContaining("Run `goald verify`"),
     });
+    // Nor does it keep the last one that is sound from being gone on with.
+    expect(endedWith(6, await goald.run(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");
   });
 });
 

@@ -113,7 +113,8 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       await store.create({ ...SPEC, name: "Kid", parent: "foo" }, "key-kid", AT);
       await store.create({ ...SPEC, name: "Other", parent: "foo" }, "key-other", AT);
       const before = await picture(store);
-      const refusal = { code: "GOALD_CONFLICT", message: expect.stringContaining("kid, other") };
+      const hint = "Remove what it has started first: goald rm other && goald rm kid";
+      const refusal = { code: "GOALD_CONFLICT", message: expect.stringContaining("kid, other"), hint };
       await expect(store.remove("foo")).rejects.toMatchObject(refusal);
       expect(await picture(store)).toEqual(before);
       for (const id of ["kid", "other", "foo"]) await store.remove(id);
