@@ -18,6 +18,7 @@ import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime } from "./rows.ts";
+import { onlyThere } from "./same-files.ts";
 import { createTables, isReadable, prepareSchema } from "./schema.ts";
 import { openDirectWriter, type Vectors, type Writer } from "./writes.ts";
 
@@ -41,7 +42,7 @@ export function openStoreWith(
     const database = openForWriting(path, options.busyTimeoutMs);
     try {
       prepareSchema(database);
-      return new SqliteStore(database, path, openWriter(database));
+      return new SqliteStore(database, path, onlyThere(path, openWriter(database)));
     } catch (error) {
       database.close();
       throw error;
