@@ -150,6 +150,8 @@ export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemor
       for (const memory of all()) await memory.close();
     },
     release: async (agent) => {
+      // Another one may get its name.
+      served.delete(agent);
       for (const memory of all()) await memory.release(agent);
     },
   };

@@ -197,6 +197,24 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ "old@64": 70 });
   });
 
+  it("has the new one for an agent that gets the name of one that was removed meanwhile", async () => {
+    const store = await filled();
+    const old = fixedEmbedder({ id: "old@64" });
+    await embedAll(store, old);
+    const embedder = other("new");
+    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
+    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const { memory } = open(store, embedder, old);
+    await memory.recall(asking, live);
+    await store.remove("foo");
+    await memory.release("foo");
+    open_();
+    await filled(store, 3);
+    await memory.recall(asking, live);
+    await memory.flush();
+    expect(await used(store)).toEqual({ "new@64": 3 });
+  });
+
   it("would find the wrong rows if the two were mixed", () => {
     const [old, embedder] = [fixedEmbedder({ id: "old@64" }), other("new")];
     const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
