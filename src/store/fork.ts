@@ -41,7 +41,7 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
     const [created] = past;
     if (!created) return missing(source);
     const { no, epoch: lowest } = queries.next.get() ?? { no: 1, epoch: 0 };
-    const epoch = Math.max(lowest, ...past.map((event) => ("epoch" in event ? event.epoch : 0)));
+    const epoch = highestEpoch(past, lowest);
     const row = { id, name: wellFormed(fork.name), folder: folderOf(id, null), parent: null, epoch };
     const createdAt = created.at;
     queries.insert.run(
@@ -74,6 +74,10 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
     queries.setHead.run(last?.seq ?? head, sha, isoTime(last?.at ?? ""), no);
   }
 }
+
+/** A log may hold more events than a call takes arguments. */
+export const highestEpoch = (events: readonly RecordedEvent[], lowest: number): number =>
+  events.reduce((epoch, event) => ("epoch" in event ? Math.max(epoch, event.epoch) : epoch), lowest);
 
 /** An event of the other's log as one of the new agent's. */
 export function adopt(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {

@@ -27,7 +27,8 @@ export async function* listFiles(root: string, path: string, folder: Folder, anc
       continue;
     }
     const inner = await enterIfThere(root, next.folder, anchor);
-    if (inner) ahead.push(...(await entriesOf(inner, next.folder)));
+    // One by one: a folder may hold more files than a call takes arguments.
+    if (inner) for (const entry of await entriesOf(inner, next.folder)) ahead.push(entry);
   }
 }
 
