@@ -19,6 +19,7 @@ import type { OpenedAgent } from "#daemon/life.ts";
 import { createLiveText, type LiveTextWriter } from "#daemon/live-text.ts";
 import { createStepLog } from "#daemon/log-step.ts";
 import { createLoopMeter } from "#daemon/loop-meter.ts";
+import { createProblems, type Problems } from "#daemon/problems.ts";
 import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
 import { removeIndexes } from "#memory/index/index-folders.ts";
 import { priceOf } from "#model/prices.ts";
@@ -63,7 +64,7 @@ export interface Serving {
 export async function serveHost(parts: ServeParts): Promise<Serving> {
   const { host, socket, attended } = parts;
   const { home, store } = host;
-  const problems = createProblems(parts);
+  const problems = createProblems({ log: host.log, redact: parts.redact });
   const meter = createLoopMeter(() => performance.now());
   let isStopping = false;
   let server: LocalServer | undefined;
@@ -109,28 +110,6 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
       isStopping = true;
     },
     close: async (reason) => server?.close(reason),
-  };
-}
-
-interface Problems {
-  tell(agent: string, problem: string): void;
-  forget(agent: string): void;
-  readonly all: readonly string[];
-}
-
-/** The last one of each agent, and of the host itself. */
-function createProblems({ host: { log }, redact }: ServeParts): Problems {
-  const last = new Map<string, string>();
-  return {
-    tell: (agent, problem) => {
-      const text = redact(problem);
-      last.set(agent, agent ? `${agent}: ${text}` : text);
-      log.warn(agent ? { agent } : {}, text);
-    },
-    forget: (agent) => void last.delete(agent),
-    get all() {
-      return [...last.values()];
-    },
   };
 }
 
