@@ -55,6 +55,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
     lastCommand: null,
     stallAfterMs: parts.stallAfterMs(),
     now: clock.now(),
+    problem: supervisor.lives.get(row.id)?.problem ?? null,
   });
 
   async function view(row: AgentRow): Promise<AgentView> {

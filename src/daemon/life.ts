@@ -42,7 +42,7 @@ export interface Life {
   readonly state: AgentState | undefined;
   readonly head: number;
   readonly lastEventAt: string;
-  /** Of the last life, when it ended by a failure. */
+  /** What the last life failed of, until something is committed again. */
   readonly problem: string | null;
   /** Sets it going, or tells it that something has come. */
   wake(): void;
@@ -72,6 +72,7 @@ export function createLife(id: string, parts: LifeParts): Life {
   let lastEventAt = clock.now().toISOString();
   let problem: string | null = null;
   let failures = 0;
+  let failedAtStep = 0;
   /** Something came while it ran. */
   let again = false;
   let wakeAt: string | null = null;
@@ -151,6 +152,7 @@ export function createLife(id: string, parts: LifeParts): Life {
     state = folded;
     head = last?.seq ?? head;
     lastEventAt = last?.at ?? lastEventAt;
+    problem = null;
     parts.onCommitted(id, events, folded);
   }
 
@@ -158,7 +160,10 @@ export function createLife(id: string, parts: LifeParts): Life {
 
   /** A full disk is waited out; what fails again and again for another reason stops the agent. */
   async function fail(error: Error): Promise<void> {
-    failures += 1;
+    const step = state?.step ?? 0;
+    // Days of work between two of them are no row.
+    failures = step > failedAtStep + MAX_FAILURES ? 1 : failures + 1;
+    failedAtStep = step;
     again = false;
     problem = error.message;
     tell(error);

@@ -11,7 +11,7 @@ import { shortSpan } from "#terminal/span.ts";
 import { fitLine, renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { isOver } from "#views/agent-view.ts";
+import { FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { again, counted, type GlobalOptions, type House, openHouse } from "./house.ts";
 import { readStore, viewAgents } from "./reading.ts";
@@ -81,6 +81,7 @@ function show(listed: Listed, { talk, home }: House): void {
   if (hidden > 0) talk.say(`${counted(hidden, "agent")} that ended more than a day ago: ${again(home, "ps", "-a")}`);
   else if (shown.length === 0) talk.say(`No agents in ${home.root} yet. Set one up: ${again(home, "run")}`);
   for (const { id, reason } of shown.filter(isDamaged)) talk.say(clean(`${id} is damaged: ${reason}`));
+  for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) talk.say(clean(`${id}: ${reason}`));
 }
 
 /** Whose an agent is, is said where agents have started some. */

@@ -22,17 +22,20 @@ export interface ViewFacts {
   /** Milliseconds without an event after which a step counts as stalled (see `stallLimitMs`). */
   readonly stallAfterMs: number;
   readonly now: Date;
+  /** What its host failed of last with it, until it goes on; only the host knows. */
+  readonly problem?: string | null;
 }
 
 export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): AgentView {
-  const standing = standingOf(state, facts.hosted);
+  const problem = facts.problem ?? null;
+  const standing = problem === null ? standingOf(state, facts.hosted) : FAILING;
   const { inputTokens, outputTokens } = state.usage;
   return {
     id: row.id,
     name: state.name || row.name,
     parent: row.parent,
     state: standing,
-    reason: reasonOf(state),
+    reason: problem === null ? reasonOf(state) : `It failed, and is tried again by itself. ${problem}`,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -45,6 +48,9 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     workspace: join(facts.workspaceFolder, row.folder),
   };
 }
+
+/** Its host could not go on with it, and tries again: a disk is full, a folder is not to be had. */
+export const FAILING = "waiting: retry";
 
 /** A few words for where an agent stands, as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
 export function standingOf(state: AgentState, hosted: boolean): string {

@@ -3,6 +3,7 @@
  */
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
+import { FAILING } from "./agent-view.ts";
 
 export interface NextStep {
   /** In words, for somebody who has been away. */
@@ -14,6 +15,11 @@ export interface NextStep {
 /** `standing`: from `standingOf`, which knows whether a host runs it. */
 export function nextStepOf(agent: string, state: AgentState, standing: string): NextStep {
   const { phase } = activeFrame(state);
+  if (standing === FAILING)
+    return {
+      why: "It failed, and is tried again by itself.",
+      todo: [{ text: "See what is wrong", command: "goald doctor" }],
+    };
   if (phase.kind === "resting")
     return {
       why: "It said that its goals are reached.",

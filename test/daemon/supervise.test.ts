@@ -218,6 +218,48 @@ describe("an agent that fails in a host", () => {
     await host.quiet();
     expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, LINES(2)]);
   });
+
+  it("says where it stands, and why, until it goes on", async () => {
+    const world = await makeWorld({ script: counting(2) });
+    await world.create("Bad");
+    const host = world.begin({ store: brokenFor("bad", 1, "GOALD_STORE_FULL") });
+    await host.supervisor.start();
+    await host.quiet();
+    expect(await host.control.agent("bad")).toMatchObject({
+      state: "waiting: retry",
+      reason: "It failed, and is tried again by itself. The disk is not there.",
+    });
+    await world.clock.advance(2_000);
+    await host.quiet();
+    expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
+  });
+
+  it("is not parked for failures with work between them", async () => {
+    const world = await makeWorld({ script: counting(40) });
+    await world.create("Long");
+    let commits = 0;
+    const flaky = (store: MemoryStore): Store =>
+      new Proxy(store, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name) as unknown;
+          if (typeof value !== "function") return value;
+          if (name !== "commit") return value.bind(target);
+          return async (...given: Parameters<Store["commit"]>) => {
+            if (++commits % 20 === 0) throw new GoaldError("GOALD_INTERNAL", "Once in a while.");
+            return target.commit(...given);
+          };
+        },
+      });
+    const host = world.begin({ store: flaky });
+    await host.supervisor.start();
+    for (let tries = 0; tries < 8; tries++) {
+      await host.quiet();
+      await world.clock.advance(300_000);
+    }
+    await host.quiet();
+    expect(host.problems.length).toBeGreaterThan(3);
+    expect(standsAt(world, "long")).toBe(LINES(40));
+  });
 });
 
 describe("an agent that is cut off", () => {

@@ -3,6 +3,7 @@ import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { isOver, stallLimitMs, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { nextStepOf } from "#views/next-step.ts";
 import { AT, asked, created, log, modelFailed, replied, requested, wholeStep } from "../helpers/events.ts";
 
 const row: AgentRow = {
@@ -97,6 +98,19 @@ describe("the view of an agent", () => {
     expect(view(later(50_500), ...retry).stalledMs).toBeNull();
     expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
     expect(view(later(10), ...retry).reason).toContain("asked again at");
+  });
+
+  it("says that one is tried again, and why, wherever its log ends", () => {
+    const done: NewEvent = { type: "turn-finished", outcome: "completed", reason: "r" };
+    const paused: NewEvent = { type: "agent-paused", code: "budget", reason: "r" };
+    for (const events of [[], [asked()], [done], [paused]]) {
+      const state = stateAfter(...events);
+      const view = viewAgent(row, state, { ...facts, problem: "The disk is full.", now: later(99_999) });
+      const reason = "It failed, and is tried again by itself. The disk is full.";
+      expect(view).toMatchObject({ state: "waiting: retry", reason, stalledMs: null });
+      expect(isOver(view.state)).toBe(false);
+      expect(nextStepOf("foo", state, view.state).why).toBe("It failed, and is tried again by itself.");
+    }
   });
 
   it("does not call one of nobody stalled: it is interrupted", () => {
