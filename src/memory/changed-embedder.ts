@@ -42,6 +42,8 @@ export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemor
   const earlier = new Map<string, RecallingMemory | undefined>();
   /** By agent: the embedder of its vectors when that is an earlier one, and what the current one was called then. */
   const served = new Map<string, { readonly embedder: string | undefined; readonly current: string }>();
+  /** Agents whose change is under way, or waits for that of another. */
+  const changing = new Set<string>();
   const stop = new AbortController();
   /** One agent after the other. */
   let working: Promise<void> = Promise.resolve();
@@ -55,7 +57,13 @@ export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemor
   async function decide(agent: string): Promise<string | undefined> {
     const by = await earlierOf(agent).catch(() => undefined);
     served.set(agent, { embedder: by, current: embedder.id });
-    if (by !== undefined) working = working.then(() => change(agent, by)).catch(() => undefined);
+    if (by !== undefined && !changing.has(agent)) {
+      changing.add(agent);
+      working = working
+        .then(() => change(agent, by))
+        .catch(() => undefined)
+        .finally(() => changing.delete(agent));
+    }
     return by;
   }
 
@@ -150,7 +158,7 @@ export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemor
       for (const memory of all()) await memory.close();
     },
     release: async (agent) => {
-      // Another one may get its name.
+      // It may have been removed, and another one may get its name.
       served.delete(agent);
       for (const memory of all()) await memory.release(agent);
     },

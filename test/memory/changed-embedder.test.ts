@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { openChangedEmbedder } from "#memory/changed-embedder.ts";
@@ -213,6 +213,26 @@ describe("memory with another embedder than before", () => {
     await memory.recall(asking, live);
     await memory.flush();
     expect(await used(store)).toEqual({ "new@64": 3 });
+  });
+
+  it("changes once, however often the agent rests meanwhile", async () => {
+    const store = (await filled()) as MemoryStore;
+    const old = fixedEmbedder({ id: "old@64" });
+    await embedAll(store, old);
+    const embedder = other("new");
+    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
+    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const adopted = jest.spyOn(store, "adoptNextVectors");
+    const { memory } = open(store, embedder, old);
+    for (let rest = 0; rest < 3; rest++) {
+      expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
+      await memory.release("foo");
+    }
+    open_();
+    await until(async () => (await used(store))[embedder.id] === 70);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(adopted).toHaveBeenCalledTimes(1);
+    expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
   });
 
   it("would find the wrong rows if the two were mixed", () => {
