@@ -19,18 +19,26 @@ export function readResult(name: string, returned: unknown): Observation | Waiti
   if (typeof returned === "string") return succeed(returned);
   const value = (typeof returned === "object" && returned !== null ? returned : {}) as Record<string, unknown>;
   if (value.status === "waiting") return readWaiting(name, value);
-  const { status, text, source = "goald", artifacts = [] } = value;
-  const isSound =
-    STATUSES.has(status) &&
-    (typeof text === "string" || isBlobRef(text)) &&
-    SOURCES.has(source) &&
-    Array.isArray(artifacts) &&
-    artifacts.every((path) => typeof path === "string");
-  if (isSound) return { ...value, source, artifacts } as unknown as Observation;
+  const { status, text, code, source = "goald", artifacts = [] } = value;
+  // Nothing else of it: what a command adds may be of any size, and more than a log can hold.
+  const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
+  if (isObservation(observation)) return observation;
   const got = clipped(returned);
   return fail(
     "command-error",
     `${name} returned no observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
+  );
+}
+
+function isObservation(value: unknown): value is Observation {
+  const { status, text, code, source, artifacts } = (value ?? {}) as Record<string, unknown>;
+  return (
+    STATUSES.has(status) &&
+    (typeof text === "string" || isBlobRef(text)) &&
+    (code === undefined || typeof code === "string") &&
+    SOURCES.has(source) &&
+    Array.isArray(artifacts) &&
+    artifacts.every((path) => typeof path === "string")
   );
 }
 
@@ -64,6 +72,8 @@ export function checkWrite(name: string, write: CommandWrite): void {
     case "timer":
       // An agent's command must not speak as a person, approve, or change settings.
       if (write.message?.type !== "answer") refuse(`a message of type ${clipped(write.message?.type)}, not an answer`);
+      if (!isObservation(write.message.observation) || !isJson(write.message))
+        refuse("an answer that is no observation");
       if (write.kind === "timer" && write.at !== null && Number.isNaN(Date.parse(write.at)))
         refuse(`a timer at ${clipped(write.at)}`);
       return;
@@ -79,6 +89,16 @@ export function checkWrite(name: string, write: CommandWrite): void {
       return;
     default:
       refuse(`a write of kind ${clipped((write as { kind?: unknown } | undefined)?.kind)}`);
+  }
+}
+
+/** Whether an event can hold it. */
+export function isJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
   }
 }
 

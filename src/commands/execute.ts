@@ -11,7 +11,7 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
-import { checkWrite, readResult } from "./call-result.ts";
+import { checkWrite, isJson, readResult } from "./call-result.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
@@ -51,7 +51,10 @@ export async function prepareCall(
     try {
       const late = Symbol("late");
       const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
-      return prepared === late ? { refused: notStarted(command) } : { prepared: prepared ?? null };
+      if (prepared === late) return { refused: notStarted(command) };
+      if (!isJson(prepared))
+        throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} prepared what cannot be kept: no JSON.`);
+      return { prepared: prepared ?? null };
     } catch (error) {
       call.signal.throwIfAborted();
       return { refused: failure(error, command.name) };

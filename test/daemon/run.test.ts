@@ -242,6 +242,7 @@ describe("an own command that does not keep to the rules", () => {
     ["a number", 7],
     ["a number for its text", { status: "ok", text: 5, source: "goald", artifacts: [] }],
     ["a status of its own", { status: "great", text: "x" }],
+    ["a number for its code", { status: "failed", text: "x", code: 5 }],
     ["a wait until no time", { status: "waiting", waitFor: "time", until: "soon" }],
   ])("and returns %s: a failure in words, and the loop goes on", async (_title, returned) => {
     expect(await observationOf({ run: async () => returned as never })).toMatchObject({
@@ -253,6 +254,7 @@ describe("an own command that does not keep to the rules", () => {
   it.each<[string, unknown]>([
     ["leaves out what has a default", { status: "ok", text: "short" }],
     ["says in a text alone what it did", "short"],
+    ["adds what no log can hold", { status: "ok", text: "short", size: 10n, itself: globalThis }],
   ])("and %s", async (_title, returned) => {
     expect(await observationOf({ run: async () => returned as never })).toEqual({
       status: "ok",
@@ -284,6 +286,16 @@ describe("an own command that does not keep to the rules", () => {
       "a timer at no time",
       { kind: "timer", key: "k", at: "soon", message: { type: "answer", callId: "c1", observation: succeed("x") } },
     ],
+    ["an answer that says nothing", { kind: "send", to: "foo", key: "k", message: { type: "answer" } as never }],
+    [
+      "what no log can hold",
+      {
+        kind: "timer",
+        key: "k",
+        at: null,
+        message: { type: "answer", callId: "c1", observation: { ...succeed("x"), n: 1n } as never },
+      },
+    ],
     ["something else", { kind: "format-disk" } as never],
   ])("and stages %s: refused", async (_title, write) => {
     const observation = await observationOf({
@@ -304,6 +316,14 @@ describe("an own command that does not keep to the rules", () => {
       },
     });
     expect(observation).toMatchObject({ status: "failed", text: expect.stringContaining("nobody") });
+  });
+
+  it("and records before it begins what no log can hold: it is not run", async () => {
+    let runs = 0;
+    const run = async () => succeed(`run ${++runs}`);
+    const observation = await observationOf({ prepare: async () => ({ size: 10n }) as never, run });
+    expect(observation).toMatchObject({ status: "failed", code: "command-invalid" });
+    expect(runs).toBe(0);
   });
 
   it("and looks for ever before it begins", async () => {
