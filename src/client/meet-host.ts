@@ -1,7 +1,7 @@
 /**
  * meet-host.ts -- whether somebody runs the agents of a home, and whether they take calls.
  *
- * The lock says who is the host, daemon.json where it listens; only an answer counts. What the
+ * The lock says whether there is a host, daemon.json where it listens; only an answer of a lock's holder counts. What the
  * socket's file says by its being there is nothing: a killed host leaves it.
  */
 import { statSync } from "node:fs";
@@ -36,8 +36,9 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
     const info = readHostInfo(home.lock);
     const socket = socketOf(home, info);
     const answer = await statusOf(socket, Math.min(patienceMs, ANSWER_MS));
-    if (!isGoaldError(answer)) return { kind: "host", client: connectHost(socket), status: answer };
+    // Whatever answers: in a copy of a home, daemon.json leads to the host of the home that it was copied from.
     if (!isHostHeld(home.lock)) return { kind: "nobody" };
+    if (!isGoaldError(answer)) return { kind: "host", client: connectHost(socket), status: answer };
     // The lock may have changed hands since the file was read.
     const holder = readHostInfo(home.lock);
     const hasLeft = isNobodyThere(answer) && hasServed(holder) && performance.now() >= start + LEAVE_MS;

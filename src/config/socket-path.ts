@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { Home } from "./home.ts";
 
@@ -26,5 +26,11 @@ export async function socketPathOf({ socket, root }: Home, uid: number | undefin
       `The path of this home is too long for a socket, and ${folder} cannot be used instead: it is not a folder that only you may enter.`,
       { hint: "Choose a home with a shorter path, or set TMPDIR to a folder of your own." },
     );
-  return join(folder, `${createHash("sha256").update(root).digest("hex").slice(0, 16)}.sock`);
+  return join(folder, nameFor(root));
 }
+
+/** Whether a host of this home may have listened there: what a copied home has written down is another home's. */
+export const isSocketOf = ({ socket, root }: Pick<Home, "socket" | "root">, path: string): boolean =>
+  path === socket || basename(path) === nameFor(root);
+
+const nameFor = (root: string): string => `${createHash("sha256").update(root).digest("hex").slice(0, 16)}.sock`;

@@ -6,6 +6,7 @@ import { outputFileOf } from "#client/spawn-daemon.ts";
 import { hasDied } from "#client/wanted.ts";
 import type { Home } from "#config/home.ts";
 import { SETTINGS } from "#config/settings-table.ts";
+import { isSocketOf } from "#config/socket-path.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { holdHostLock, readHostInfo } from "#store/host-lock.ts";
 import { readVersion } from "../shipped.ts";
@@ -102,7 +103,7 @@ function lastWords(home: Home): string {
 /** A killed host leaves its socket; whoever is host next removes it. */
 function checkRemains(home: Home): readonly Finding[] {
   const told = readHostInfo(home.lock)?.socket;
-  const places = [...new Set([home.socket, ...(typeof told === "string" ? [told] : [])])];
+  const places = [...new Set([home.socket, ...(typeof told === "string" && isSocketOf(home, told) ? [told] : [])])];
   const left = places.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket());
   return left.map((path) =>
     warning(

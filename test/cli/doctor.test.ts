@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite-store.ts";
@@ -113,6 +113,20 @@ describe("goald doctor", () => {
     expect(levelOf(await examine(goald, 1), "socket")).toEqual(["warning"]);
     expect((await examine(goald, 1, ["--fix"])).repaired).toMatchObject([{ text: expect.stringContaining(socket) }]);
     await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("takes the daemon of a home for none of a copy's, and leaves it its socket", async () => {
+    await using goald = await makeGoald(SERVER);
+    await using daemon = daemonOf(goald);
+    endedWith(0, await goald.run(["up"]));
+    const copy = join(goald.home, "copy");
+    await mkdir(join(copy, ".goald"), { recursive: true, mode: 0o700 });
+    await copyFile(join(goald.home, ".goald", "daemon.json"), join(copy, ".goald", "daemon.json"));
+    const inCopy = { env: { GOALD_HOME: copy } };
+    const { findings, repaired } = await examine(goald, 0, ["--fix"], inCopy.env);
+    expect([findings.filter(({ check }) => check === "socket"), repaired]).toEqual([[], []]);
+    endedWith(4, await goald.run(["down"], inCopy));
+    expect(JSON.parse(endedWith(0, await goald.run(["status", "--json"])).stdout)).toMatchObject({ pid: daemon.pid() });
   });
 
   it("names the variables that this shell has and the daemon has not, without their values", async () => {

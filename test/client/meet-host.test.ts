@@ -1,4 +1,4 @@
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost, revive } from "#client/auto-start.ts";
@@ -64,6 +64,16 @@ describe("whether there is a host", () => {
       status: { pid: 4711 },
     });
     expect((await findHost(host.home))?.socket).toBe(host.server.socket);
+  });
+
+  it("is nobody in a copy of a home whose host runs: that one is asked for nothing on its behalf", async () => {
+    await using host = await fakeHost();
+    await writeFile(
+      join(host.home.privateFolder, "daemon.json"),
+      JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
+    );
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await findHost(host.home)).toBeUndefined();
   });
 
   it("waits for one that has the lock and does not listen yet", async () => {
