@@ -18,7 +18,7 @@ export interface LoadedSettings extends Nets {
 export interface DaemonParts extends LoadedSettings {
   readonly home: Home;
   readonly log: Log;
-  /** Reads the settings again. */
+  /** Reads the settings again. What it gives keeps out the secrets of all that it gave before, too: one that was replaced is still one. */
   load(): Promise<LoadedSettings>;
 }
 
@@ -56,11 +56,9 @@ async function serve(host: Host, socket: string, parts: DaemonParts): Promise<Da
     const loaded = await parts.load();
     const before = host.settings;
     await host.reload(loaded.settings);
-    const earlier = nets;
-    // A secret that was replaced is still one.
     nets = {
-      redact: (text) => earlier.redact(loaded.redact(text)),
-      scrub: (text) => earlier.scrub(loaded.scrub(text)),
+      redact: (text) => parts.redact(loaded.redact(text)),
+      scrub: (text) => parts.scrub(loaded.scrub(text)),
     };
     host.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);

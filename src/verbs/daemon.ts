@@ -28,9 +28,10 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   const house = await openHouse({ ...options, input: false }).catch(failed);
   await openHome(house.home, process.getuid?.()).catch(failed);
   const log = await openHouseLog(house);
+  const known = new Set<string>();
   let daemon: Daemon;
   try {
-    daemon = await openDaemon({ ...house, log, load: () => loadAgain(house) });
+    daemon = await openDaemon({ ...house, log, load: () => loadAgain(house, known) });
   } catch (thrown) {
     if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || options.foreground) return failed(thrown);
     handshake({ already: readHostInfo(house.home.lock) ?? null });
@@ -68,9 +69,11 @@ async function untilAsked(daemon: Daemon, house: House, log: Log): Promise<numbe
   return Promise.race([signalled.promise, daemon.asked.then(({ graceMs }) => graceMs)]);
 }
 
-async function loadAgain({ home }: House): Promise<LoadedSettings> {
+/** `known`: secrets that were read earlier; those that are read now come to them. */
+async function loadAgain({ home }: House, known: Set<string>): Promise<LoadedSettings> {
   const { settings, secrets } = await loadSettings({ home, env: process.env, flags: {} });
-  return { settings, ...netsFor(secrets) };
+  for (const secret of secrets) known.add(secret);
+  return { settings, ...netsFor([...known]) };
 }
 
 function failed(thrown: unknown): never {
