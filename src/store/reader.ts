@@ -117,6 +117,7 @@ export class SqliteReader implements StoreReader {
       const events = await this.#readEvents(agent, no, after, head - after);
       const last = events.at(-1)?.seq ?? after;
       if (last < head) throw endsEarly(agent, last, head);
+      if (events.length < head - after) throw hasHole(agent, after, events);
       return { head, snapshot, events };
     });
   }
@@ -235,4 +236,10 @@ const endsEarly = (agent: string, after: number, head: number): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
     `Expected ${head} events of ${agent}, got none after ${after}. Run \`goald verify\`.`,
+  );
+
+const hasHole = (agent: string, after: number, events: readonly RecordedEvent[]): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected event ${after + 1 + events.findIndex(({ seq }, place) => seq !== after + 1 + place)} of ${agent}, found a later one. Run \`goald verify\`.`,
   );

@@ -77,6 +77,14 @@ describe("verify", () => {
     await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
   });
 
+  it("does not fold a log with a hole in it: what was spent, or allowed, may have stood there", async () => {
+    tamper(`DELETE FROM event WHERE ${FOO} AND seq = 4`);
+    await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({
+      code: "GOALD_STORE_DAMAGED",
+      message: expect.stringContaining("Expected event 4 of foo"),
+    });
+  });
+
   it("lets a damaged snapshot be passed over for the one before, and keeps two", async () => {
     const loaded = async () => (await store.load("foo", STATE_VERSION)).snapshot;
     expect(await loaded()).toMatchObject({ seq: 9, state: { name: "Foo" } });
