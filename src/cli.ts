@@ -132,7 +132,8 @@ function describeError(code: ErrorCode, message: string, hint: string, json: boo
 function watchOutput(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // A run finishes its step and stops; a verb that only looks has been read far enough.
-    if (error.code === "EPIPE") {
+    // EIO: of a terminal that is gone.
+    if (error.code === "EPIPE" || (error.code === "EIO" && process.stdout.isTTY)) {
       // Not SIGPIPE: who listens to that is told of every socket that a client leaves, too.
       if (!process.stdout.emit("unread")) process.exit(EXIT.ok);
       return;

@@ -119,7 +119,10 @@ async function showWaiting({ store }: Host, row: AgentRow, show: Show): Promise<
 /** Behind a command that waits there are only pauses and resumptions. */
 const WAITING_TAIL = 200;
 
-/** The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. */
+/**
+ * The first Ctrl-C (or SIGTERM) finishes the step; the second leaves at once: all that was shown is durable. A terminal that
+ * goes away finishes the step, however often that is told.
+ */
 function watchSignals({ talk }: House): {
   readonly interrupt: AbortSignal;
   isUnread(): boolean;
@@ -137,13 +140,18 @@ function watchSignals({ talk }: House): {
     isUnread = true;
     soft.abort();
   };
+  const onHangUp = (): void => {
+    if (!soft.signal.aborted) onSignal();
+  };
   process.stdout.on("unread", onClosedPipe);
+  process.on("SIGHUP", onHangUp);
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
   return {
     interrupt: soft.signal,
     isUnread: () => isUnread,
     restore: () => {
       process.stdout.off("unread", onClosedPipe);
+      process.off("SIGHUP", onHangUp);
       for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
     },
   };

@@ -302,6 +302,25 @@ describe("Ctrl-C", () => {
   });
 });
 
+describe("a terminal that goes away", () => {
+  it.concurrent("has the step finished, and is told as often as it likes", async () => {
+    await using home = await atTerminal(2, true);
+    const { goald } = home;
+    const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
+    await running.see('"model-asked"');
+    running.kill("SIGHUP");
+    await running.see("Finishing this step.", "stderr");
+    running.kill("SIGHUP");
+    home.release();
+    const ended = endedWith(130, await running.ended);
+    expect(JSON.parse(ended.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      outcome: "person",
+      exitCode: 130,
+    });
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+  });
+});
+
 describe("without a key, on a terminal", () => {
   const noServer = { OPENAI_BASE_URL: undefined };
 
