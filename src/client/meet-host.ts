@@ -5,7 +5,8 @@
  * socket's file says by its being there is nothing: a killed host leaves it.
  */
 import { statSync } from "node:fs";
-import type { Home } from "#config/home.ts";
+import { dirname, join } from "node:path";
+import { type Home, PRIVATE_FOLDER } from "#config/home.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { DaemonStatus } from "#daemon/control.ts";
 import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/host-lock.ts";
@@ -36,9 +37,9 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
     const info = readHostInfo(home.lock);
     const socket = socketOf(home, info);
     const answer = await statusOf(socket, Math.min(patienceMs, ANSWER_MS));
-    // Whatever answers: in a copy of a home, daemon.json leads to the host of the home that it was copied from.
-    if (!isHostHeld(home.lock)) return { kind: "nobody" };
-    if (!isGoaldError(answer)) return { kind: "host", client: connectHost(socket), status: answer };
+    const isAnswered = !isGoaldError(answer);
+    if (!isHostHeld(home.lock) && !(isAnswered && isHomeOf(answer, home))) return { kind: "nobody" };
+    if (isAnswered) return { kind: "host", client: connectHost(socket), status: answer };
     // The lock may have changed hands since the file was read.
     const holder = readHostInfo(home.lock);
     const hasLeft = isNobodyThere(answer) && hasServed(holder) && performance.now() >= start + LEAVE_MS;
@@ -46,6 +47,17 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
       return { kind: "mute", info: holder, problem: answer };
     await systemClock.sleep(pauseMs);
   }
+}
+
+/**
+ * In a copy of a home, daemon.json leads to the host of the home that it was copied from. One whose lock's file was
+ * removed holds what nobody sees, and is the host all the same.
+ */
+function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
+  const [theirs, ours] = [join(root ?? "", PRIVATE_FOLDER), dirname(lock)].map((folder) =>
+    statSync(folder, { throwIfNoEntry: false }),
+  );
+  return theirs !== undefined && ours !== undefined && theirs.dev === ours.dev && theirs.ino === ours.ino;
 }
 
 /** Where the host listens, as far as it says. */

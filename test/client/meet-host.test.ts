@@ -15,12 +15,21 @@ interface FakeHost extends AsyncDisposable {
   readonly home: Home;
   readonly server: UnixServer;
   readonly said: string[];
+  /** Answers so from now on. */
+  tell(more: Record<string, unknown>): void;
   hold(more?: Partial<HostInfo>): HostLock;
 }
 
 /** A home whose host is this process: what it answers to `status` is `told`. */
 async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
-  const status = { pid: 4711, version: "1.2.3", protocol: PROTOCOL_VERSION, role: "daemon", stopping: false, ...told };
+  const status: Record<string, unknown> = {
+    pid: 4711,
+    version: "1.2.3",
+    protocol: PROTOCOL_VERSION,
+    role: "daemon",
+    stopping: false,
+    ...told,
+  };
   const server = await startUnixServer((_request, response) => sendJson(response, 200, status));
   const home = await findHome({
     flag: server.folder,
@@ -38,6 +47,7 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
     home,
     server,
     said: [],
+    tell: (more) => void Object.assign(status, more),
     hold: (more = {}) =>
       holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -74,6 +84,16 @@ describe("whether there is a host", () => {
     );
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
+  });
+
+  it("is the one of this home, also when the file of its lock was removed: no second one is started", async () => {
+    await using host = await fakeHost();
+    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
+    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
+    host.tell({ home: host.home.root });
+    expect(await meetHost(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
+    host.tell({ home: join(host.home.root, "another") });
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
   });
 
   it("waits for one that has the lock and does not listen yet", async () => {
