@@ -7,13 +7,13 @@
 import { resolve } from "node:path";
 
 const VERBS =
-  "up|down|restart|status|reload|install-service|doctor|run|resume|ps|attach|logs|show|say|goals|pause|stop|kill|approve|deny|rm|config|report|why|diff|restore|events|files|verify|memory|ingest";
+  "up|down|restart|status|reload|install-service|doctor|run|resume|ps|attach|logs|show|say|goals|pause|stop|kill|approve|deny|rm|config|report|why|diff|restore|events|files|verify|memory|ingest|fork|commands|new";
 
 /** From `goald` and a verb to the end of the line, the code or the clause. For words of ours: no text of a model or a file goes through here. */
 const CALL = new RegExp(`\\bgoald (?:${VERBS})\\b[^\\n\`]*?(?=[\\n\`)]|, |; |\\.(?: |$)|$)`, "g");
 
 /** Its name alone, before any verb. */
-const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${VERBS}|init|commands|new|fork|demo|replay|help)\\b)`, "g");
+const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${VERBS}|init|demo|replay|help)\\b)`, "g");
 
 /** How goald is called by a person who started it so: by npx or `npm start`, as in a checkout, it is not on the PATH. */
 export const ownName = ({ npm_command: by }: NodeJS.ProcessEnv = process.env): string =>

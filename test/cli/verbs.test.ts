@@ -186,6 +186,7 @@ describe("a call of goald in a message", () => {
       'Pause it: goald pause foo --home "/h". Or: goald say foo "…" --home "/h"',
     ],
     ["Run `goald verify` to see (goald ps).", 'Run `goald verify --home "/h"` to see (goald ps --home "/h").'],
+    ["Go on from there: goald fork foo --step 3", `Go on from there: goald fork foo --step 3 --home "/h"`],
     ["Is another version of goald installed? goald demo", "Is another version of goald installed? goald demo"],
     ["Name another home with --home FOLDER: goald ps", "Name another home with --home FOLDER: goald ps"],
   ])("%s works in the home that was named", (text, expected) => {
