@@ -8,7 +8,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, toError } from "#core/errors.ts";
 import { createPrivateFile } from "./connection.ts";
 import { guarded, storeError } from "./failure.ts";
 
@@ -40,8 +40,8 @@ export function holdHostLock(path: string, info: HostInfo): HostLock {
     held.add(database);
     const release = () => {
       if (!held.delete(database)) return;
-      // While the lock is held: afterwards the file may be the next holder's.
-      rmSync(infoPath(path), { force: true });
+      // While the lock is held: afterwards the file may be the next holder's; where the lock was removed, it is already.
+      if ((readHostInfo(path)?.pid ?? info.pid) === info.pid) rmSync(infoPath(path), { force: true });
       database.close();
     };
     try {
@@ -87,9 +87,18 @@ function lockDatabase(path: string): DatabaseSync {
   } catch (error) {
     database.close();
     const refusal = storeError(error, path);
+    if (refusal.code === "GOALD_STORE_DAMAGED") throw unreadable(path, refusal);
     throw refusal.code === "GOALD_ALREADY_RUNNING" ? alreadyRunning(path) : refusal;
   }
 }
+
+/** It has no content that could be lost: a backup is of no use. */
+const unreadable = (path: string, cause: GoaldError): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected an empty lock file at ${path}, got one that cannot be read (${toError(cause.cause).message}).`,
+    { hint: `Nothing is kept in it. When no goald runs in this home, remove it: rm ${path}`, cause },
+  );
 
 function alreadyRunning(path: string): GoaldError {
   const info = readHostInfo(path);

@@ -64,6 +64,23 @@ describe("the host lock", () => {
     holdHostLock(path, info).release();
   });
 
+  it("leaves what the next holder says of itself, when the file of the lock was removed meanwhile", () => {
+    const first = holdHostLock(path, info);
+    rmSync(join(folder, ".goald"), { recursive: true });
+    const next = { ...info, pid: process.ppid };
+    using _second = holdHostLock(path, next);
+    first.release();
+    expect(readHostInfo(path)).toEqual(next);
+  });
+
+  it("that cannot be read is said to hold nothing that could be lost", () => {
+    holdHostLock(path, info).release();
+    writeFileSync(path, "x".repeat(5_000));
+    expect(() => holdHostLock(path, info)).toThrow(
+      expect.objectContaining({ code: "GOALD_STORE_DAMAGED", hint: expect.stringContaining(`rm ${path}`) }),
+    );
+  });
+
   it.each<[what: string, content: string]>([
     ["nothing", ""],
     ["no JSON", "{"],
