@@ -9,6 +9,7 @@ import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { type AskedModel, type Failure, failed } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
+import { isRecord, type Json } from "./json.ts";
 import { StatusError } from "./openai-client.ts";
 
 /** Throws a StatusError for an error that came in the place of a reply. */
@@ -84,9 +85,6 @@ function unusable(code: string, what: string, body: unknown, { server, model, qu
   return failed(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
 }
 
-type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 export const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 

@@ -6,6 +6,7 @@
  * reply only when a finish_reason came: the end of a stream says nothing.
  */
 import { GoaldError } from "#core/errors.ts";
+import { isRecord, type Json } from "./json.ts";
 
 export interface ChatStream {
   /** One event's data. Throws a SyntaxError for what is no JSON, and GOALD_HTTP_TOO_LARGE. */
@@ -25,7 +26,6 @@ const MAX_CHARS = 8 * 1024 * 1024;
 /** A list that is longer was not made by a model. */
 const MAX_TOOL_CALLS = 64;
 
-type Json = Readonly<Record<string, unknown>>;
 interface ToolCall {
   readonly id: unknown;
   readonly type: "function";
@@ -135,6 +135,3 @@ export const joinParts = (parts: readonly unknown[]): string =>
   parts
     .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
     .join("");
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

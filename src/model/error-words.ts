@@ -4,6 +4,7 @@
  * OpenAI's `error.message`, FastAPI's `detail`, a plain `error` or `message`, Google's list of one, and a router's copy of
  * what the server behind it said. Never the request that some of them echo: its words are not the server's.
  */
+import { isRecord, type Json } from "./json.ts";
 
 const MAX_PARSED = 200_000;
 const MAX_WORDS = 4_000;
@@ -61,7 +62,4 @@ function millisecondsOf(unit: string): number {
   return /^h/i.test(unit) ? 3_600_000 : /^m/i.test(unit) ? 60_000 : 1_000;
 }
 
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
+const asRecord = (value: unknown): Json => (isRecord(value) ? value : {});

@@ -6,6 +6,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import { isRecord } from "./json.ts";
 import { type Refusal, type Sent, stepDown } from "./step-down.ts";
 
 export type Part = "stream" | "stream_options" | "temperature";
@@ -146,6 +147,3 @@ function isKept(entry: [string, unknown]): entry is [string, Kept] {
     (contextTokens === null || (Number.isSafeInteger(contextTokens) && (contextTokens as number) > 0))
   );
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 /** vectors.ts -- the vectors in an embeddings answer: all of them, sound and of unit length, or a problem in words. */
+import { isRecord, type Json } from "./json.ts";
 
 /** Ends a sentence that begins with "the server answered, but". */
 export class VectorProblem extends Error {
@@ -45,10 +46,6 @@ function unit(vector: Float32Array): Float32Array {
     throw new VectorProblem("one vector is empty, zero or holds something that is no number");
   return vector.map((value) => value / length);
 }
-
-type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function parse(text: string): unknown {
   try {

@@ -154,6 +154,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&amp;": "&",
 };
 
+const ENTITY = new RegExp(Object.keys(ENTITIES).join("|"), "g");
+
 /** Texts that the source is an exact encoding of, by the look of its beginning. */
 function* undisguise(source: string): Generator<string> {
   if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
@@ -164,7 +166,7 @@ function* undisguise(source: string): Generator<string> {
   }
   if (/^[{[]\s{0,20}""\w/.test(source) && !/(?<!")"(?:"")*(?!")/.test(source)) yield source.replaceAll('""', '"');
   if (/^[{[]\s{0,20}&(?:quot|#34|#x22);/.test(source) && !source.includes('"'))
-    yield source.replace(/&(?:quot|#34|#x22|#39|#x27|apos|lt|gt|amp);/g, (entity) => ENTITIES[entity] as string);
+    yield source.replace(ENTITY, (entity) => ENTITIES[entity] as string);
   if (source.startsWith("{{")) {
     if (source.endsWith("}}")) yield source.slice(1, -1);
     yield halveBraces(source);

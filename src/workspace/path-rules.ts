@@ -29,8 +29,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
 /** A temporary file of an unfinished write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
-/** As addresses write them, also in the overlong forms that some decoders take. */
-const ENCODED = /%(?:25|2e|2f|5c|c0%ae|c0%af|c1%9c)/gi;
+/** As addresses write them in lower case, also in the overlong forms that some decoders take. */
 const DECODED: Readonly<Record<string, string>> = {
   "%25": "%",
   "%2e": ".",
@@ -40,6 +39,7 @@ const DECODED: Readonly<Record<string, string>> = {
   "%c0%af": "/",
   "%c1%9c": "\\",
 };
+const ENCODED = new RegExp(Object.keys(DECODED).join("|"), "g");
 /** Slashes, and what only looks like one. */
 const SLASH = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/u;
 const HOME = /^~[\w.-]*(?:\/|$)/;
