@@ -60,6 +60,15 @@ function open(store: Store, embedder: FixedEmbedder, old: FixedEmbedder | undefi
   closing.push(memory);
   return { memory, reports };
 }
+/** All vectors are of the old one; the new one makes none before it is let. */
+async function heldUp(store: Store) {
+  const old = fixedEmbedder({ id: "old@64" });
+  await embedAll(store, old);
+  const embedder = other("new");
+  const { promise: gate, resolve: letGo } = Promise.withResolvers<void>();
+  embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+  return { old, embedder, letGo };
+}
 const used = async (store: Store) => Object.fromEntries((await store.vectorCounts("foo")).entries());
 async function until(check: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 3_000 && !(await check()); tries++)
@@ -99,11 +108,7 @@ describe("memory with another embedder than before", () => {
 
   it("puts no vector of the old one over a new one: what the old one still had to save comes before", async () => {
     const store = await filled();
-    const old = fixedEmbedder({ id: "old@64" });
-    await embedAll(store, old);
-    const embedder = other("new");
-    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
-    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const { old, embedder, letGo } = await heldUp(store);
     const { memory } = open(store, embedder, old);
     await memory.recall(asking, live);
     const meanwhile = { ...memoryOf(72), text: "Said meanwhile" };
@@ -114,7 +119,7 @@ describe("memory with another embedder than before", () => {
     });
     await memory.recall(asking, live);
     expect(old.requests.at(-1)).toContain("Said meanwhile");
-    open_();
+    letGo();
     await until(async () => (await used(store))[embedder.id] === 71);
     await memory.close();
     expect(await used(store)).toEqual({ [embedder.id]: 71 });
@@ -199,16 +204,12 @@ describe("memory with another embedder than before", () => {
 
   it("has the new one for an agent that gets the name of one that was removed meanwhile", async () => {
     const store = await filled();
-    const old = fixedEmbedder({ id: "old@64" });
-    await embedAll(store, old);
-    const embedder = other("new");
-    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
-    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const { old, embedder, letGo } = await heldUp(store);
     const { memory } = open(store, embedder, old);
     await memory.recall(asking, live);
     await store.remove("foo");
     await memory.release("foo");
-    open_();
+    letGo();
     await filled(store, 3);
     await memory.recall(asking, live);
     await memory.flush();
@@ -217,18 +218,14 @@ describe("memory with another embedder than before", () => {
 
   it("changes once, however often the agent rests meanwhile", async () => {
     const store = (await filled()) as MemoryStore;
-    const old = fixedEmbedder({ id: "old@64" });
-    await embedAll(store, old);
-    const embedder = other("new");
-    const { promise: gate, resolve: open_ } = Promise.withResolvers<void>();
-    embedder.instead = async (texts) => gate.then(() => texts.map(embedder.vectorOf));
+    const { old, embedder, letGo } = await heldUp(store);
     const adopted = jest.spyOn(store, "adoptNextVectors");
     const { memory } = open(store, embedder, old);
     for (let rest = 0; rest < 3; rest++) {
       expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
       await memory.release("foo");
     }
-    open_();
+    letGo();
     await until(async () => (await used(store))[embedder.id] === 70);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(adopted).toHaveBeenCalledTimes(1);
