@@ -8,9 +8,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
 import { JSDOM } from "jsdom";
-import { parseDocument } from "#page/dom.ts";
-import { readPlainHtml } from "#page/plain-html.ts";
-import { readHtml } from "#page/read-html.ts";
+import { parseDocument } from "#services/page/dom.ts";
+import { readPlainHtml } from "#services/page/plain-html.ts";
+import { readHtml } from "#services/page/read-html.ts";
 
 const ROUNDS = 9;
 const URL = "https://site.example/a/b";

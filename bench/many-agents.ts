@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectHost } from "#client/client.ts";
+import { connectHost } from "#api/client.ts";
 import { readCount } from "./arguments/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 200);

@@ -25,7 +25,7 @@ const MODELS = ["gpt-5", "gpt-4.1", "gpt-4o"] as const;
 const THOUGHT_CHARS = 900;
 const STEP_MS = 20_000;
 
-const source = ["README.md", "src/core/event.ts", "src/core/decide.ts", "src/core/evolve.ts", "src/daemon/run.ts"]
+const source = ["README.md", "src/core/event.ts", "src/core/decide.ts", "src/core/evolve.ts", "src/loop/run.ts"]
   .map((file) => readFileSync(file, "utf8"))
   .join("\n");
 const table = readPrices(JSON.parse(readFileSync("config/prices.json", "utf8")), "config/prices.json");

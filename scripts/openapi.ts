@@ -1,7 +1,7 @@
 /** openapi.ts -- writes config/openapi.json from the table of routes. test/server/openapi.test.ts goes red when it is out of date. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { buildOpenApi } from "#server/openapi.ts";
+import { buildOpenApi } from "#api/openapi.ts";
 
 const FILE = "config/openapi.json";
 

@@ -5,6 +5,7 @@
  * the exit codes are those of core/errors.ts. The verbs are loaded when they are called.
  */
 import { Command, type CommanderError } from "commander";
+import { callsFor } from "#cli/shared/own-calls.ts";
 import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { Bind } from "./cli/bind.ts";
@@ -16,7 +17,6 @@ import { addReadingVerbs } from "./cli/reading-verbs.ts";
 import { addRunVerbs } from "./cli/run-verbs.ts";
 import { addSteeringVerbs } from "./cli/steering-verbs.ts";
 import { readVersion } from "./shipped.ts";
-import { callsFor } from "./verbs/own-calls.ts";
 
 /** Runs one command line and resolves to its exit code; never rejects. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -72,10 +72,10 @@ function buildProgram(bind: Bind): Command {
   program
     .command("start", { hidden: true })
     .description("on a terminal: set up an agent and run it; without one: the demo")
-    .action(bind(async (_args, options) => (await import("./verbs/start.ts")).start(options)));
+    .action(bind(async (_args, options) => (await import("#cli/verbs/start.ts")).start(options)));
   program
     .command("plain", { hidden: true })
-    .action(bind(async (_args, options) => (await import("./verbs/start.ts")).plain(options)));
+    .action(bind(async (_args, options) => (await import("#cli/verbs/start.ts")).plain(options)));
 
   addRunVerbs(program, bind);
   addSteeringVerbs(program, bind);
@@ -89,7 +89,7 @@ function buildProgram(bind: Bind): Command {
     .description("a recorded agent at work: no key and no network needed")
     .option("--record <file>", "write all that came from outside into a file, for goald replay")
     .addHelpText("before", "Examples:\n  goald demo\n  goald demo --json\n  goald demo --record demo.ndjson\n")
-    .action(bind(async (_args, options) => (await import("./verbs/demo.ts")).demoVerb(options)));
+    .action(bind(async (_args, options) => (await import("#cli/verbs/demo.ts")).demoVerb(options)));
   explainVerbs(program);
   return program;
 }
@@ -141,6 +141,6 @@ function watchOutput(): void {
     console.error(`goald: Standard output could not be written: ${error.message}.`);
     process.exit(EXIT.error);
   });
-  // Talk that nobody hears any more stops nothing.
+  // Output that nobody hears any more stops nothing.
   process.stderr.on("error", () => {});
 }

@@ -15,7 +15,7 @@ describe("the README", () => {
   });
 
   it("names the main loop, and every folder of src", () => {
-    expect(readme).toContain("src/daemon/run.ts");
+    expect(readme).toContain("src/loop/run.ts");
     for (const room of [
       "core",
       "daemon",

@@ -4,12 +4,12 @@
  */
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { composeAgent, openHost } from "#app/main.ts";
 import { findHome } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
-import { runForeground } from "#daemon/foreground.ts";
+import { runForeground } from "#host/foreground.ts";
 import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
-import { composeAgent, openHost } from "../../src/main.ts";
 import { readJob, startMeter } from "./meter.ts";
 
 for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);

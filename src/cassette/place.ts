@@ -1,7 +1,7 @@
 /** place.ts -- where in an agent's life something happens: of which step, in which attempt. */
 import type { Move } from "#core/decide.ts";
 import type { AgentState } from "#core/state.ts";
-import type { Outcome } from "#daemon/journal.ts";
+import type { Outcome } from "#loop/journal.ts";
 
 export interface Place {
   readonly step: number;

@@ -7,8 +7,8 @@
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import type { Outcome } from "#daemon/journal.ts";
-import type { RunParts } from "#daemon/run.ts";
+import type { Outcome } from "#loop/journal.ts";
+import type { RunParts } from "#loop/run.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { decodeBody } from "./body.ts";
 import { apply, type Folder } from "./folder.ts";

@@ -5,8 +5,8 @@
  * part of the log, and, by `through`, the loop's own parts. Nothing else may be let in, or a replay would not end the same.
  */
 import type { Clock } from "#core/ports/clock.ts";
-import type { RunParts } from "#daemon/run.ts";
 import type { Http } from "#http/http.ts";
+import type { RunParts } from "#loop/run.ts";
 
 export interface Tape {
   /** In place of the seam that `open` makes; a tape that plays never opens it. */

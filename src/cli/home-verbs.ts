@@ -8,14 +8,14 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
     .argument("[folder]", "default: the home that goald would use")
     .description("make a home: its folders, a .env to fill in, an example agent")
     .addHelpText("before", INIT_EXAMPLES)
-    .action(bind(async ([folder], options) => (await import("../verbs/init.ts")).init(folder, options)));
+    .action(bind(async ([folder], options) => (await import("./verbs/init.ts")).init(folder, options)));
 
   program
     .command("commands")
     .argument("[name]", "one of them, in full")
     .description("what agents can do: state, arguments, effect, risk, and what to set for the rest")
     .addHelpText("before", COMMANDS_EXAMPLES)
-    .action(bind(async ([name], options) => (await import("../verbs/commands.ts")).commands(name, options)));
+    .action(bind(async ([name], options) => (await import("./verbs/commands.ts")).commands(name, options)));
 
   program
     .command("new")
@@ -25,7 +25,7 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
     .argument("<name>", "small letters, digits and underscores")
     .description("a command for your agents: a file that works as it stands, and its test")
     .addHelpText("before", NEW_EXAMPLES)
-    .action(bind(async ([name = ""], options) => (await import("../verbs/new-command.ts")).newCommand(name, options)));
+    .action(bind(async ([name = ""], options) => (await import("./verbs/new-command.ts")).newCommand(name, options)));
 
   const config = program
     .command("config")
@@ -35,13 +35,13 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
     .command("list")
     .description("every setting with its value")
     .option("--show-origin", "and where it comes from: flag, environment, .env, goald.json or default")
-    .action(bind(async (_args, options) => (await import("../verbs/config.ts")).configList(options)));
+    .action(bind(async (_args, options) => (await import("./verbs/config.ts")).configList(options)));
   config
     .command("get")
     .argument("<name>", "a setting, or one of its variables")
     .description("one setting's value; of a key whether it is set")
     .option("--show-origin", "and where it comes from")
-    .action(bind(async ([name = ""], options) => (await import("../verbs/config.ts")).configGet(name, options)));
+    .action(bind(async ([name = ""], options) => (await import("./verbs/config.ts")).configGet(name, options)));
   config
     .command("set")
     .argument("<name>", "a setting, or one of its variables")
@@ -50,18 +50,18 @@ export function addHomeVerbs(program: Command, bind: Bind): void {
     .addHelpText("before", SET_EXAMPLES)
     .action(
       bind(async ([name = "", value = ""], options) =>
-        (await import("../verbs/config.ts")).configSet(name, value, options),
+        (await import("./verbs/config.ts")).configSet(name, value, options),
       ),
     );
   config
     .command("unset")
     .argument("<name>", "a setting, or one of its variables")
     .description("take a setting out of the home's config/goald.json")
-    .action(bind(async ([name = ""], options) => (await import("../verbs/config.ts")).configUnset(name, options)));
+    .action(bind(async ([name = ""], options) => (await import("./verbs/config.ts")).configUnset(name, options)));
   config
     .command("path")
     .description("where the home's config/goald.json lies, or would lie")
-    .action(bind(async (_args, options) => (await import("../verbs/config.ts")).configPath(options)));
+    .action(bind(async (_args, options) => (await import("./verbs/config.ts")).configPath(options)));
 }
 
 const INIT_EXAMPLES = `Examples:

@@ -38,13 +38,13 @@ export function addMemoryVerbs(program: Command, bind: Bind): void {
     .option("--shared", "into the memory that all agents of this home read")
     .action(
       bind(async ([agent = "", ...sources], options) =>
-        (await import("../verbs/ingest.ts")).ingest(agent, sources, options),
+        (await import("./verbs/ingest.ts")).ingest(agent, sources, options),
       ),
     );
 }
 
 function addLooking(memory: Command, bind: Bind): void {
-  const looking = () => import("../verbs/memory.ts");
+  const looking = () => import("./verbs/memory.ts");
   memory
     .command("list")
     .argument(...AGENT)
@@ -79,7 +79,7 @@ function addLooking(memory: Command, bind: Bind): void {
 }
 
 function addChanging(memory: Command, bind: Bind): void {
-  const changing = () => import("../verbs/memory-edit.ts");
+  const changing = () => import("./verbs/memory-edit.ts");
   memory
     .command("add")
     .argument(...AGENT)
@@ -117,7 +117,7 @@ function addChanging(memory: Command, bind: Bind): void {
 }
 
 function addFiles(memory: Command, bind: Bind): void {
-  const files = () => import("../verbs/memory-file.ts");
+  const files = () => import("./verbs/memory-file.ts");
   memory
     .command("export")
     .argument(...AGENT)

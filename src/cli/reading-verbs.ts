@@ -17,7 +17,7 @@ function addAgentVerbs(program: Command, bind: Bind): void {
     .addHelpText("before", examples("goald ps", "goald ps -a --json", "goald ps --watch"))
     .option("-a, --all", "list those too that ended long ago")
     .option("-w, --watch", "show it again and again, until Ctrl-C")
-    .action(bind(async (_args, options) => (await import("../verbs/ps.ts")).ps(options)));
+    .action(bind(async (_args, options) => (await import("./verbs/ps.ts")).ps(options)));
   program
     .command("show")
     .argument(...AGENT)
@@ -27,8 +27,8 @@ function addAgentVerbs(program: Command, bind: Bind): void {
     .action(
       bind(async ([agent = ""], { step, ...options }) =>
         typeof step === "number"
-          ? (await import("../verbs/show-step.ts")).showStep(agent, step, options)
-          : (await import("../verbs/show.ts")).show(agent, options),
+          ? (await import("./verbs/show-step.ts")).showStep(agent, step, options)
+          : (await import("./verbs/show.ts")).show(agent, options),
       ),
     );
   program
@@ -36,20 +36,20 @@ function addAgentVerbs(program: Command, bind: Bind): void {
     .argument(...AGENT)
     .description("what an agent did, in words: goals, files, sources, failures, cost, what to do next")
     .addHelpText("before", examples("goald report foo", "goald report foo > foo.md", "goald report foo --json"))
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/report.ts")).report(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/report.ts")).report(agent, options)));
   program
     .command("events")
     .argument(...AGENT)
     .description("an agent's log, one event a line")
     .addHelpText("before", examples("goald events foo", "goald events foo --after 120 --json"))
     .addOption(new Option("--after <seq>", "only events after this number").argParser(positiveInteger))
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/read.ts")).events(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/read.ts")).events(agent, options)));
   program
     .command("verify")
     .argument("[agent]", "id or name; default: all")
     .description("check the hash chain and every reference of the store")
     .addHelpText("before", examples("goald verify", "goald verify foo"))
-    .action(bind(async ([agent], options) => (await import("../verbs/read.ts")).verify(agent, options)));
+    .action(bind(async ([agent], options) => (await import("./verbs/read.ts")).verify(agent, options)));
 }
 
 function addFileVerbs(program: Command, bind: Bind): void {
@@ -58,7 +58,7 @@ function addFileVerbs(program: Command, bind: Bind): void {
     .argument(...AGENT)
     .description("what an agent wrote, and in which step")
     .addHelpText("before", examples("goald files foo", "goald files foo --json"))
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/read.ts")).files(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/read.ts")).files(agent, options)));
   program
     .command("why")
     .argument("<file>", "agent/path, or an agent's id or name, or a path on this disk")
@@ -68,7 +68,7 @@ function addFileVerbs(program: Command, bind: Bind): void {
       "before",
       examples("goald why foo/notes.md", "goald why foo notes.md", "goald why ./workspace/foo/notes.md"),
     )
-    .action(bind(async ([file = "", path], options) => (await import("../verbs/why.ts")).why(file, path, options)));
+    .action(bind(async ([file = "", path], options) => (await import("./verbs/why.ts")).why(file, path, options)));
   program
     .command("diff")
     .argument(...AGENT)
@@ -86,7 +86,7 @@ function addFileVerbs(program: Command, bind: Bind): void {
     .addOption(step("--from <step>", "as the files were after this step; default: the one before --to", true))
     .addOption(step("--to <step>", "as the files were after this step; default: the last one", true))
     .option("--stat", "only how many lines of which file")
-    .action(bind(async ([agent = "", path], options) => (await import("../verbs/diff.ts")).diff(agent, path, options)));
+    .action(bind(async ([agent = "", path], options) => (await import("./verbs/diff.ts")).diff(agent, path, options)));
   program
     .command("restore")
     .argument(...AGENT)
@@ -106,7 +106,7 @@ function addFileVerbs(program: Command, bind: Bind): void {
     .option("-n, --dry-run", "say what would be done, and do nothing")
     .action(
       bind(async ([agent = "", ...paths], { step, ...options }) =>
-        (await import("../verbs/restore.ts")).restore(agent, paths, Number(step), options),
+        (await import("./verbs/restore.ts")).restore(agent, paths, Number(step), options),
       ),
     );
 }
@@ -141,7 +141,7 @@ function addLogVerbs(program: Command, bind: Bind): void {
       ]),
     )
     .option("--daemon", "only lines that belong to no agent, and what the daemon printed")
-    .action(bind(async ([agent], options) => (await import("../verbs/logs.ts")).logs(agent, options)));
+    .action(bind(async ([agent], options) => (await import("./verbs/logs.ts")).logs(agent, options)));
 }
 
 const examples = (...lines: readonly string[]): string => `Examples:\n${lines.map((line) => `  ${line}\n`).join("")}`;

@@ -19,7 +19,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .option("-d, --detach", "run it in the background, by the daemon, and return at once")
       .option("--wait", "run it in the background and wait silently; the exit code is the result's"),
     "always here, risky in the background",
-  ).action(bind(async ([goal], options) => (await import("../verbs/run.ts")).runVerb(goal, options)));
+  ).action(bind(async ([goal], options) => (await import("./verbs/run.ts")).runVerb(goal, options)));
 
   addRunOptions(
     program
@@ -29,7 +29,7 @@ export function addRunVerbs(program: Command, bind: Bind): void {
       .addHelpText("before", RESUME_EXAMPLES)
       .option("-d, --detach", "go on in the background, by the daemon, and return at once"),
     "as it has been so far",
-  ).action(bind(async ([agent], options) => (await import("../verbs/resume.ts")).resumeVerb(agent, options)));
+  ).action(bind(async ([agent], options) => (await import("./verbs/resume.ts")).resumeVerb(agent, options)));
 
   addReplayVerb(program, bind);
   addForkVerb(program, bind);
@@ -43,7 +43,7 @@ function addReplayVerb(program: Command, bind: Bind): void {
       "play a recorded run again, offline and through the real loop; ends with 0 when it comes to the same state",
     )
     .addHelpText("before", REPLAY_EXAMPLES)
-    .action(bind(async ([file = ""], options) => (await import("../verbs/replay.ts")).replayVerb(file, options)));
+    .action(bind(async ([file = ""], options) => (await import("./verbs/replay.ts")).replayVerb(file, options)));
 }
 
 function addForkVerb(program: Command, bind: Bind): void {
@@ -63,7 +63,7 @@ function addForkVerb(program: Command, bind: Bind): void {
     .option("--name <name>", "the new agent's name; default: the same")
     .action(
       bind(async ([agent = ""], { step, ...options }) =>
-        (await import("../verbs/fork.ts")).forkVerb(agent, Number(step), options),
+        (await import("./verbs/fork.ts")).forkVerb(agent, Number(step), options),
       ),
     );
 }

@@ -14,7 +14,7 @@ export function addSteeringVerbs(program: Command, bind: Bind): void {
     .addHelpText("before", examples("goald rm foo", "goald rm foo --files", "goald rm -f foo"))
     .option("-f, --force", "do not ask, and kill it first when it is not done")
     .option("--files", "remove its folder in the workspace, too")
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/remove.ts")).removeVerb(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/remove.ts")).removeVerb(agent, options)));
 }
 
 function addAttach(program: Command, bind: Bind): void {
@@ -24,7 +24,7 @@ function addAttach(program: Command, bind: Bind): void {
     .description("follow an agent live and answer what it asks; Ctrl-C leaves it to itself")
     .addHelpText("before", examples("goald attach foo", "goald attach foo --since 1", "goald attach foo --json"))
     .addOption(new Option("--since <step>", "show from this step on; default: the last one").argParser(positiveInteger))
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/attach.ts")).attachVerb(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/attach.ts")).attachVerb(agent, options)));
 }
 
 function addWords(program: Command, bind: Bind): void {
@@ -38,7 +38,7 @@ function addWords(program: Command, bind: Bind): void {
       examples('goald say foo "Leave out the prices"', "goald say foo < notes.txt", 'goald say foo "Now in German"'),
     )
     .action(
-      bind(async ([agent = "", ...words], options) => (await import("../verbs/say.ts")).sayVerb(agent, words, options)),
+      bind(async ([agent = "", ...words], options) => (await import("./verbs/say.ts")).sayVerb(agent, words, options)),
     );
   program
     .command("goals")
@@ -59,7 +59,7 @@ function addWords(program: Command, bind: Bind): void {
         (value: string, before: readonly number[] = []) => [...before, positiveInteger(value)],
       ),
     )
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/goals.ts")).goalsVerb(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/goals.ts")).goalsVerb(agent, options)));
 }
 
 function addHalts(program: Command, bind: Bind): void {
@@ -70,7 +70,7 @@ function addHalts(program: Command, bind: Bind): void {
       .description(description)
       .addHelpText("before", examples(...lines))
       .option("--all", "every agent that is not done")
-      .action(bind(async ([agent], options) => (await import("../verbs/halt.ts")).haltVerb(name, agent, options)));
+      .action(bind(async ([agent], options) => (await import("./verbs/halt.ts")).haltVerb(name, agent, options)));
   halt("pause", "let an agent finish its step and wait for goald resume", "goald pause foo", "goald pause --all");
   halt(
     "stop",
@@ -95,7 +95,7 @@ function addAnswers(program: Command, bind: Bind): void {
         .argParser(answerCount)
         .default(1),
     )
-    .action(bind(async ([agent = ""], options) => (await import("../verbs/answer.ts")).approveVerb(agent, options)));
+    .action(bind(async ([agent = ""], options) => (await import("./verbs/answer.ts")).approveVerb(agent, options)));
   program
     .command("deny")
     .argument("<agent>", "id or name")
@@ -105,7 +105,7 @@ function addAnswers(program: Command, bind: Bind): void {
     .option("--reason <words>", "why, or what to do instead: the agent reads it")
     .action(
       bind(async ([agent = "", ...words], options) =>
-        (await import("../verbs/answer.ts")).denyVerb(agent, words, options),
+        (await import("./verbs/answer.ts")).denyVerb(agent, words, options),
       ),
     );
 }

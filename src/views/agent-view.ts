@@ -5,12 +5,12 @@
  * its host knows: that comes in as facts.
  */
 import { join } from "node:path";
+import type { AgentView } from "#api/control.ts";
 import type { PauseCode } from "#core/event.ts";
 import { isIdle } from "#core/loops.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, activeFrame, initialState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import type { AgentView } from "#daemon/control.ts";
 
 export interface ViewFacts {
   /** Absolute path of the home's `workspace/`. */

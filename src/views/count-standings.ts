@@ -1,5 +1,5 @@
 /** count-standings.ts -- how many agents stand where, as the status of a host says it. */
-import type { AgentView, DaemonStatus } from "#daemon/control.ts";
+import type { AgentView, DaemonStatus } from "#api/control.ts";
 
 export function countStandings(views: readonly AgentView[]): DaemonStatus["agents"] {
   const count = (fits: (view: AgentView) => boolean): number => views.filter(fits).length;

@@ -1,11 +1,11 @@
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { ensureDaemon, findHost } from "#client/auto-start.ts";
+import { ensureDaemon, findHost } from "#api/auto-start.ts";
 import { findHome } from "#config/home.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/host-lock.ts";
-import { sendJson, startUnixServer } from "../client/unix-server.ts";
+import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
 import { endedWith, errorOf, type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
 import { done, reply } from "../helpers/loop.ts";

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
+import type { CliContext } from "#cli/shared/context.ts";
+import { resumedSettings } from "#cli/shared/run-settings.ts";
 import type { AgentState, ChildAccount } from "#core/state.ts";
 import { initialState } from "#core/state.ts";
-import type { House } from "../../src/verbs/house.ts";
-import { resumedSettings } from "../../src/verbs/run-settings.ts";
 
 const NOW = new Date("2026-11-20T10:00:00Z");
-const house = {
+const context = {
   home: { root: "/home/goald", chosenBy: "default" },
   settings: { limits: { unattendedSteps: 100 } },
-} as House;
+} as CliContext;
 const ANN: ChildAccount = {
   name: "Ann",
   task: "t",
@@ -34,7 +34,8 @@ const NO_TOKENS: AgentState = {
   settings: { ...initialState.settings, tokenLimit: 10 },
   lost: { tokens: 10, usd: 0 },
 };
-const resumed = (options: Parameters<typeof resumedSettings>[3]) => resumedSettings(together, "t", house, options, NOW);
+const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
+  resumedSettings(together, "t", context, options, NOW);
 
 describe("resuming an agent whose steps others took, too", () => {
   it("raises the limit that they reached together, as one that it reached alone", () => {
@@ -49,7 +50,7 @@ describe("resuming an agent whose steps others took, too", () => {
 
 describe("resuming an agent that may spend no more", () => {
   it("is refused with calls that can be pasted", () => {
-    const refused = () => resumedSettings(NO_TOKENS, "t", house, {}, NOW);
+    const refused = () => resumedSettings(NO_TOKENS, "t", context, {}, NOW);
     expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
   });
 });

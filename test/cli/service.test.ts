@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { launchdService, type ServiceParts, systemdService } from "../../src/verbs/service-file.ts";
+import { launchdService, type ServiceParts, systemdService } from "#cli/shared/service-file.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 

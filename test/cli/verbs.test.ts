@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Command } from "commander";
+import { callsFor, ownName } from "#cli/shared/own-calls.ts";
 import { addDaemonVerbs } from "../../src/cli/daemon-verbs.ts";
 import { allVerbs, explainVerbs, HELP_STYLE } from "../../src/cli/help.ts";
 import { addHomeVerbs } from "../../src/cli/home-verbs.ts";
@@ -9,7 +10,6 @@ import { addMemoryVerbs } from "../../src/cli/memory-verbs.ts";
 import { addReadingVerbs } from "../../src/cli/reading-verbs.ts";
 import { addRunVerbs } from "../../src/cli/run-verbs.ts";
 import { addSteeringVerbs } from "../../src/cli/steering-verbs.ts";
-import { callsFor, ownName } from "../../src/verbs/own-calls.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
 /** As cli.ts puts them together; nothing is run. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { createXPosts } from "#social/x-posts.ts";
+import { createXPosts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import send_tweet from "../../commands/send_tweet.ts";
 import { type Answer, patienceMs } from "../helpers/openai-answers.ts";

@@ -6,10 +6,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import * as fc from "fast-check";
+import type { AgentView, Control } from "#api/control.ts";
+import { ALL_ROUTES } from "#api/routes.ts";
+import { ErrorReply, type Schema } from "#api/schemas.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { AgentView, Control } from "#daemon/control.ts";
-import { ALL_ROUTES } from "#server/routes.ts";
-import { ErrorReply, type Schema } from "#server/schemas.ts";
 import { type Reply, serve } from "../helpers/local-server.ts";
 
 export interface ControlUnderTest extends AsyncDisposable {

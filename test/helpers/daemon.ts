@@ -5,7 +5,7 @@
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Client, connectHost } from "#client/client.ts";
+import { type Client, connectHost } from "#api/client.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Goald } from "./goald.ts";

@@ -4,10 +4,11 @@
  * It keeps to the contract of daemon/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
  * that end when the log is longer, the agent is gone, or nobody wants to know any more.
  */
+
+import { type AgentView, type Control, type DaemonStatus, type Done, PROTOCOL_VERSION } from "#api/control.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type AgentView, type Control, type DaemonStatus, type Done, PROTOCOL_VERSION } from "#daemon/control.ts";
-import { createLiveText } from "#daemon/live-text.ts";
+import { createLiveText } from "#host/live-text.ts";
 
 export interface FakeControl extends Control {
   /** What was asked for, in order, but for the reading of pages. */

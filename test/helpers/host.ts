@@ -3,6 +3,8 @@
  *
  * The world outlives the process: `begin` gives another host on the same store, as after a crash or a restart.
  */
+
+import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
 import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
@@ -10,11 +12,10 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { type Control, PROTOCOL_VERSION } from "#daemon/control.ts";
-import { createHostControl } from "#daemon/host-control.ts";
-import { createLiveText } from "#daemon/live-text.ts";
-import { createPrepare } from "#daemon/perform.ts";
-import { createSupervisor, type Supervisor } from "#daemon/supervise.ts";
+import { createHostControl } from "#host/host-control.ts";
+import { createLiveText } from "#host/live-text.ts";
+import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
+import { createPrepare } from "#loop/perform.ts";
 import { rememberStep } from "#memory/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";

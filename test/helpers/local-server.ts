@@ -4,9 +4,9 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Control } from "#api/control.ts";
+import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { Control } from "#daemon/control.ts";
-import { type LocalServer, type LocalServerOptions, startServer } from "#server/server.ts";
 
 export interface Reply {
   readonly status: number;

@@ -1,6 +1,6 @@
 /** power-cut.ts -- the power goes at a chosen moment of a loop's life: nothing after it happened, and the next life begins. */
 import type { Store } from "#core/ports/store.ts";
-import type { Prepare } from "#daemon/perform.ts";
+import type { Prepare } from "#loop/perform.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 /** The process dies: nothing after this line happened. */

@@ -1,7 +1,7 @@
 /**
  * scripted-lines.ts -- a person whose lines are known beforehand, and who leaves when they are used up.
  */
-import type { LineInput } from "#terminal/ask.ts";
+import type { LineInput } from "#cli/terminal/ask.ts";
 
 export interface ScriptedLines extends LineInput {
   /** What was asked, oldest first; questions for secrets begin with "(secret) ". */

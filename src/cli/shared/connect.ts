@@ -1,0 +1,81 @@
+/**
+ * connect.ts -- a model to talk to: what the settings name, or what a person chooses when they name none.
+ *
+ * A server found on this machine is offered, never used unasked. For a daemon, what is chosen must be kept: it lives on
+ * when this shell and its environment are gone.
+ */
+
+import { findServers } from "#app/shared.ts";
+import { type ConnectionChoice, chooseConnection, saveKey } from "#cli/terminal/connect.ts";
+import { saveToEnvFile } from "#config/env-file.ts";
+import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { DEFAULT_BASE_URL } from "#config/settings.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { demoVerb } from "../verbs/demo.ts";
+import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts";
+
+export type Connection =
+  | { readonly kind: "context"; readonly context: CliContext }
+  /** The person chose something else than running the agent. */
+  | { readonly kind: "done"; readonly exitCode: number };
+
+export interface ConnectOptions extends GlobalOptions {
+  readonly model?: string;
+  /** A daemon is to use it, not this process. */
+  readonly forDaemon?: boolean;
+}
+
+/** Throws GOALD_KEY_MISSING when there is none and nobody to ask. */
+export async function connected(context: CliContext, options: ConnectOptions): Promise<Connection> {
+  const { settings, output, home } = context;
+  // A server of one's own may want no key; OpenAI's always does.
+  if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
+    return { kind: "context", context };
+  if (!output.interactive) throw noKey(home.envFile);
+  const choice = await chooseConnection(output.input(), (line) => output.say(line), await findServers());
+  const load = async (flags: SettingFlags): Promise<Connection> => {
+    const model = options.model === undefined ? {} : { "models.smart": options.model };
+    const loaded = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
+    // A key that was pasted just now is as secret as one from a file.
+    return { kind: "context", context: { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings } };
+  };
+  switch (choice.kind) {
+    case "key":
+      if (choice.save) await saveKey(home.envFile, choice.apiKey);
+      else if (options.forDaemon) throw notKept("key", home.envFile);
+      return load({ "openai.apiKey": choice.apiKey });
+    case "server":
+      if (options.forDaemon) await keepServer(choice, context);
+      return load({ "openai.baseUrl": choice.baseUrl, "models.smart": choice.model });
+    case "demo":
+      return { kind: "done", exitCode: await demoVerb(options) };
+    case "left":
+      return { kind: "done", exitCode: EXIT.interrupted };
+  }
+}
+
+async function keepServer(
+  { baseUrl, model }: Extract<ConnectionChoice, { kind: "server" }>,
+  { output, home }: CliContext,
+): Promise<void> {
+  const question = `Keep ${clean(baseUrl)} and ${clean(model)} in this home's .env, where the daemon finds them? (y/n) `;
+  const answer = await output.input().askLine(question);
+  if (!/^y(?:es)?$/i.test(answer?.trim() ?? "")) throw notKept("server", home.envFile);
+  await saveToEnvFile(home.envFile, "OPENAI_BASE_URL", baseUrl);
+  await saveToEnvFile(home.envFile, "SMART_LLM", model);
+}
+
+const notKept = (what: "key" | "server", envFile: string): GoaldError =>
+  new GoaldError(
+    "GOALD_KEY_MISSING",
+    `The daemon would not have the ${what}: it was not kept, and nothing was begun.`,
+    {
+      hint: `An agent in the background outlives this shell, so keep the ${what} in ${envFile}, or set it in the environment that the daemon starts in.`,
+    },
+  );
+
+const noKey = (envFile: string): GoaldError =>
+  new GoaldError("GOALD_KEY_MISSING", "There is no key and no model server in the settings.", {
+    hint: `Put OPENAI_API_KEY=… into ${envFile}, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for a server of your own.\nTo see goald at work without either: goald demo`,
+  });

@@ -1,0 +1,156 @@
+/** doctor-daemon.ts -- the daemon, its lock, its socket and its service as `goald doctor` finds them. */
+import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
+import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
+import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { outputFileOf } from "#api/spawn-daemon.ts";
+import { hasDied } from "#api/wanted.ts";
+import type { Home } from "#config/home.ts";
+import { SETTINGS } from "#config/settings-table.ts";
+import { isSocketOf } from "#config/socket-path.ts";
+import { isGoaldError, toError } from "#core/errors.ts";
+import { holdHostLock, readHostInfo } from "#store/host-lock.ts";
+import { readVersion } from "../../shipped.ts";
+import { readService, serviceOf } from "../verbs/install-service.ts";
+import { formatCall } from "./context.ts";
+import { type Finding, fine, problem, warning } from "./doctor-home.ts";
+
+const PATIENCE_MS = 5_000;
+const MAX_LINE_CHARS = 300;
+
+export async function checkDaemon(home: Home): Promise<readonly Finding[]> {
+  try {
+    const met = await meetHost(home, PATIENCE_MS);
+    switch (met.kind) {
+      case "host":
+        return [...checkHost(met), ...checkEnvironment(met.status.pid, home)];
+      case "mute":
+        return [checkMute(met)];
+      case "nobody":
+        return [checkAbsent(home), ...checkRemains(home)];
+    }
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    return [
+      problem("daemon", `it answers with an error: ${message}`, `Start it again: ${formatCall(home, "restart")}`),
+    ];
+  }
+}
+
+function checkHost({ status }: Extract<Meeting, { kind: "host" }>): readonly Finding[] {
+  const findings: Finding[] = [];
+  const { pid, version, role, stopping } = status;
+  const what = `${role === "daemon" ? "runs" : "none; a run on a terminal runs the agents"} (pid ${pid}, goald ${version})`;
+  try {
+    checkVersion(status, { version: readVersion(), tell: (text) => findings.push(warning("daemon", text, "")) });
+    findings.unshift(fine("daemon", stopping ? `${what}, and is going down` : what));
+  } catch (thrown) {
+    findings.unshift(problem("daemon", toError(thrown).message, "Put this one in its place: goald restart"));
+  }
+  for (const text of status.problems)
+    findings.push(warning("daemon", text, "Its log says more: the folder .goald/log"));
+  return findings;
+}
+
+/** A key that is set for one of them only is looked for in vain by the other. Names, never values. */
+function checkEnvironment(pid: number, home: Home): readonly Finding[] {
+  const there = environmentOf(pid);
+  if (!there) return [];
+  const names = new Set(SETTINGS.flatMap(({ environment }) => environment));
+  const differing = [...names].filter((name) => process.env[name] && process.env[name] !== there.get(name));
+  if (differing.length === 0) return [];
+  return [
+    warning(
+      "environment",
+      `the daemon was started without these variables of this shell, or with others: ${differing.join(", ")}`,
+      `What is in ${home.envFile} holds everywhere; or start the daemon from here: ${formatCall(home, "restart")}`,
+    ),
+  ];
+}
+
+/** What a process was started with; undefined where the system does not show it. */
+function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
+  try {
+    const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    return new Map(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+  } catch {
+    return undefined;
+  }
+}
+
+function checkMute(met: Extract<Meeting, { kind: "mute" }>): Finding {
+  const { message, hint } = takesNoCalls(met);
+  return met.info?.role === "daemon" ? problem("daemon", message, hint) : warning("daemon", message, hint);
+}
+
+function checkAbsent(home: Home): Finding {
+  if (!hasDied(home)) return fine("daemon", "not running; what needs it starts it");
+  const last = lastWords(home);
+  return problem(
+    "daemon",
+    `not running, though nobody ended it: it died${last ? `. Its last words: ${last}` : ""}`,
+    `Its agents go on where they stand: ${formatCall(home, "up")}`,
+  );
+}
+
+/** What it wrote before it died, if anything: its own errors, and those of Node. */
+function lastWords(home: Home): string {
+  try {
+    const lines = readFileSync(outputFileOf(home), "utf8").trim().split("\n");
+    return (lines.at(-1) ?? "").slice(0, MAX_LINE_CHARS);
+  } catch {
+    return "";
+  }
+}
+
+/** A killed host leaves its socket; whoever is host next removes it. */
+function checkRemains(home: Home): readonly Finding[] {
+  const told = readHostInfo(home.lock)?.socket;
+  const places = [...new Set([home.socket, ...(typeof told === "string" && isSocketOf(home, told) ? [told] : [])])];
+  const left = places.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket());
+  return left.map((path) =>
+    warning(
+      "socket",
+      `${path} was left by a host that was killed`,
+      "The next start removes it, and so does: goald doctor --fix",
+      async () => removeUnderLock(home, path),
+    ),
+  );
+}
+
+/** Only the holder of the lock knows that nobody listens there. */
+function removeUnderLock(home: Home, socket: string): void {
+  using _lock = holdHostLock(home.lock, {
+    pid: process.pid,
+    version: readVersion(),
+    startedAt: new Date().toISOString(),
+    role: "foreground",
+  });
+  rmSync(socket, { force: true });
+}
+
+export async function checkService(home: Home): Promise<readonly Finding[]> {
+  try {
+    const service = serviceOf(home);
+    const text = await readService(service);
+    if (text === undefined) return [fine("service", "none is installed; for one: goald install-service")];
+    if (text === service.text) return [fine("service", service.path)];
+    const node = nodeOf(text);
+    const replace = "Write it again: goald install-service --force";
+    if (node !== undefined && statSync(node, { throwIfNoEntry: false }) === undefined)
+      return [problem("service", `${service.path} starts a Node that is not there: ${node}`, replace)];
+    return [warning("service", `${service.path} differs from what this goald would write`, replace)];
+  } catch (thrown) {
+    if (isGoaldError(thrown, "GOALD_USAGE")) return [];
+    return [problem("service", toError(thrown).message, "")];
+  }
+}
+
+/** The program that a unit or an agent starts. */
+function nodeOf(text: string): string | undefined {
+  const quoted = /^ExecStart="((?:[^"\\]|\\.)*)"/m.exec(text)?.[1];
+  if (quoted !== undefined) return quoted.replace(/\\(.)/g, "$1").replaceAll("%%", "%");
+  const plain = /^ExecStart=[-@:+!]*([^\s"]+)/m.exec(text)?.[1];
+  if (plain !== undefined) return plain.replaceAll("%%", "%");
+  const element = /<array>\s*<string>([^<]*)<\/string>/.exec(text)?.[1];
+  return element?.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}

@@ -1,0 +1,63 @@
+/**
+ * doctor-online.ts -- `goald doctor --online`: whether the model server is there, takes the key, and has the models that are set.
+ *
+ * The one check that leaves the machine, and only when it is asked for. It lists models, which costs nothing.
+ */
+
+import { checkModelServer } from "#app/shared.ts";
+import type { Home } from "#config/home.ts";
+import { type LoadedSettings, loadSettings } from "#config/load.ts";
+import { DEFAULT_BASE_URL, type Settings } from "#config/settings.ts";
+import type { SettingName } from "#config/settings-table.ts";
+import { counted } from "./context.ts";
+import { type Finding, fine, problem, warning } from "./doctor-home.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** Nothing where settings cannot be read, or there is nobody to ask: other checks say that. */
+export async function checkOnline(home: Home): Promise<readonly Finding[]> {
+  const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
+  if (!loaded) return [];
+  const { apiKey, baseUrl } = loaded.settings.openai;
+  if (apiKey === null && baseUrl === DEFAULT_BASE_URL) return [];
+  const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
+  const check = await checkModelServer(loaded.settings, TIMEOUT_MS);
+  if ("problem" in check) return [problem("online", check.problem, "")];
+  if (!check.names)
+    return [
+      warning(
+        "online",
+        `${server} answers, but lists no models`,
+        "Does OPENAI_BASE_URL end in /v1? Some servers have none to list.",
+      ),
+    ];
+  return checkNames(server, check, loaded);
+}
+
+function checkNames(
+  server: string,
+  { names, offer }: { readonly names: readonly string[]; readonly offer: string },
+  { settings, originOf }: LoadedSettings,
+): readonly Finding[] {
+  const offered = counted(names.length, "model");
+  const missing = settingsOfModels(settings).filter(([, model]) => !isOffered(model, names));
+  if (missing.length === 0)
+    return [fine("online", `${server} answers and has the models that are set, among ${offered}`)];
+  return missing.map(([setting, model]) =>
+    warning(
+      "online",
+      `${server} answers, but ${model} (${originOf(setting).name}) is not among its ${offered}`,
+      `It offers: ${offer}.`,
+    ),
+  );
+}
+
+const settingsOfModels = ({ models }: Settings): readonly (readonly [setting: SettingName, model: string])[] => [
+  ["models.smart", models.smart],
+  ["models.fast", models.fast],
+  ...(models.fallback === null ? [] : [["models.fallback", models.fallback] as const]),
+];
+
+/** Ollama lists `name:latest` for what is asked for as `name`. */
+const isOffered = (model: string, names: readonly string[]): boolean =>
+  names.includes(model) || names.includes(`${model}:latest`);

@@ -1,0 +1,124 @@
+/**
+ * result.ts -- a run as it is shown and how it ended, for an agent in this process and for one that is followed.
+ *
+ * Both come out in the very same form: lines for a person, or NDJSON with a last line `result`.
+ */
+
+import { createEventLines } from "#cli/terminal/event-line.ts";
+import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
+import { EXIT } from "#core/errors.ts";
+import type { PauseCode } from "#core/event.ts";
+import { type AgentState, activeFrame, isFinished, questionOf } from "#core/state.ts";
+import { dollars } from "#views/limits-left.ts";
+import { goOnCall } from "#views/next-step.ts";
+import { type CliContext, callsHere, counted, formatCall } from "./context.ts";
+
+export type Show = ShowRun;
+
+/** The agent that is shown, as far as its end speaks of it. */
+export interface Shown {
+  readonly id: string;
+  /** Absolute path. */
+  readonly workspace: string;
+}
+
+/** `begun`: the calls that are open where it starts to show. */
+export function createPresenter(
+  context: CliContext,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+  begun: AgentState["open"],
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
+  const { output, redact } = context;
+  if (!output.json) return createShow(context, thoughtsOf, createScanner);
+  const toLine = createEventLines(begun);
+  return (event) => output.data(redact(JSON.stringify(toLine(event))));
+}
+
+/** `createScanner`: given where a reply is seen while it arrives. */
+export function createShow(
+  { output, redact, colour, settings }: CliContext,
+  thoughtsOf: ShowRunParts["thoughtsOf"],
+  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
+): Show {
+  const { write } = output;
+  const live = write && createScanner && !settings.plainOutput ? { live: { write, redact, createScanner } } : {};
+  return createShowRun({ print: (line) => output.data(redact(line)), colour, thoughtsOf, ...live });
+}
+
+const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
+  person: EXIT.waitsForHuman,
+  stopped: EXIT.waitsForHuman,
+  killed: EXIT.waitsForHuman,
+  parent: EXIT.waitsForHuman,
+  ended: EXIT.waitsForHuman,
+  "token-limit": EXIT.limit,
+  budget: EXIT.limit,
+  "time-limit": EXIT.limit,
+  loop: EXIT.notReached,
+  "step-limit": EXIT.limit,
+  "bad-replies": EXIT.notReached,
+  "key-refused": EXIT.keyMissing,
+  "model-refused": EXIT.notReached,
+  "model-unreachable": EXIT.notReached,
+  "prompt-too-long": EXIT.usage,
+  "crash-loop": EXIT.error,
+};
+
+export function exitCodeOf(state: AgentState, interrupted: boolean): number {
+  if (isFinished(state)) return EXIT.ok;
+  if (interrupted) return EXIT.interrupted;
+  return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
+}
+
+/** A command waits for a yes, and nothing else keeps it. */
+export const isAwaitingApproval = (state: AgentState): boolean =>
+  state.paused === null && activeFrame(state).phase.kind === "awaiting-approval";
+
+/** A command waits for a yes, or a question for an answer: a person is asked, and nothing else keeps it. */
+export const isAwaitingPerson = (state: AgentState): boolean =>
+  isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
+
+/** What it came to, in a word and a reason. */
+export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
+  const { phase } = activeFrame(state);
+  if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
+  return { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
+}
+
+export function sayEnd(
+  { id, workspace }: Shown,
+  state: AgentState,
+  exitCode: number,
+  { output, home }: CliContext,
+): void {
+  const { usage, step } = state;
+  const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
+  if (output.json) {
+    const { inputTokens, outputTokens, cachedTokens, estimated, modelCalls } = usage;
+    const tokens = { input: inputTokens, output: outputTokens, cached: cachedTokens, estimated };
+    const result = {
+      type: "result",
+      agent: id,
+      ...outcomeOf(state),
+      step,
+      modelCalls,
+      tokens,
+      costUsd,
+      workspace,
+      exitCode,
+    };
+    output.data(JSON.stringify(result));
+    return;
+  }
+  const about = usage.estimated ? "about " : "";
+  output.say("");
+  output.say(
+    `${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
+  );
+  output.say(`Workspace: ${workspace}`);
+  if (isAwaitingApproval(state))
+    output.say(`Answer with: ${formatCall(home, "approve", id)}, or ${formatCall(home, "deny", id, '"…"')}`);
+  else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
+  else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
+}

@@ -1,0 +1,160 @@
+/**
+ * run-settings.ts -- what the flags of `goald run` and `goald resume` mean for an agent: its approvals and its limits.
+ *
+ * A limit that is given counts from where the agent stands. What nobody watches has limits even when none were given.
+ */
+
+import { isCharged } from "#app/catalogue.ts";
+import { loadSettings, type SettingFlags } from "#config/load.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings } from "#core/event.ts";
+import { limitReached, spentOf } from "#core/limits.ts";
+import { type AgentState, initialState } from "#core/state.ts";
+import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
+
+/** Counted from where the agent stands; Infinity: no such limit. */
+export interface LimitOptions {
+  readonly maxSteps?: number;
+  readonly maxTokens?: number;
+  /** US dollars. */
+  readonly budget?: number;
+  /** Milliseconds. */
+  readonly maxTime?: number;
+}
+
+export interface GoOptions extends GlobalOptions, LimitOptions {
+  readonly continuous?: boolean;
+  readonly continuousLimit?: number;
+  readonly approve?: ApprovalMode;
+  readonly model?: string;
+  readonly detach?: boolean;
+}
+
+/** Throws GOALD_USAGE for flags that contradict each other. */
+export function checkOptions({ continuous, continuousLimit, approve, maxSteps }: GoOptions): void {
+  if (continuous && approve !== undefined && approve !== "never")
+    throw usage(`--continuous asks about no command, and --approve ${approve} does.`, "Leave one of the two out.");
+  if (continuousLimit !== undefined && !continuous)
+    throw usage(
+      "--continuous-limit goes with --continuous.",
+      "Add --continuous, or leave the limit out: you are asked about each command.",
+    );
+  if (continuousLimit !== undefined && maxSteps !== undefined && maxSteps !== continuousLimit)
+    throw usage(
+      `--continuous-limit ${continuousLimit} and --max-steps ${maxSteps === Number.POSITIVE_INFINITY ? "none" : maxSteps} say different things.`,
+      "They mean the same: leave one of the two out.",
+    );
+}
+
+/** Throws GOALD_USAGE when commands want a yes and nobody can give one. */
+export function requireSomebody({ output }: CliContext, approve: ApprovalMode): void {
+  if (approve === "never" || output.interactive) return;
+  throw usage(
+    "There is no terminal to ask on before each command.",
+    "Add --continuous to run every command without asking (with --continuous-limit N for another step limit), or --detach to run it in the background.",
+  );
+}
+
+export const flagsOf = ({ model }: GoOptions): SettingFlags => (model === undefined ? {} : { "models.smart": model });
+
+export const givenMode = ({ continuous, approve }: GoOptions): ApprovalMode | undefined =>
+  continuous ? "never" : approve;
+
+/** Outside commands wait for a person in the background; in front of one, what the settings say. */
+export async function modeOf(
+  { home, settings }: CliContext,
+  options: GoOptions,
+  background: boolean,
+): Promise<ApprovalMode> {
+  const given = givenMode(options);
+  if (given !== undefined || !background) return given ?? settings.approve;
+  const { originOf } = await loadSettings({ home, env: process.env });
+  return originOf("approve").layer === "default" ? "risky" : settings.approve;
+}
+
+/** Of a new agent. `unattended`: nobody sits in front of it. */
+export async function newSettings(
+  context: CliContext,
+  options: GoOptions,
+  now: Date,
+  { approve, unattended }: { readonly approve: ApprovalMode; readonly unattended: boolean },
+): Promise<GivenSettings> {
+  const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
+  const given = givenLimits(options, initialState, now);
+  const { batch } = context.settings.window;
+  return {
+    approve,
+    stepLimit: null,
+    ...defaults,
+    ...given,
+    ...modelOf(options),
+    ...(batch > 0 ? { windowBatch: batch } : {}),
+  };
+}
+
+/**
+ * What a resume changes: what was given, and a step limit that is reached. Throws GOALD_USAGE when another
+ * limit would stop it at once: money, tokens and time are allowed by a person, never by default.
+ */
+export function resumedSettings(
+  state: AgentState,
+  agent: string,
+  context: CliContext,
+  options: GoOptions,
+  now: Date,
+): Partial<AgentSettings> {
+  const { settings } = context;
+  const mode = givenMode(options);
+  const { steps } = spentOf(state);
+  const isReached = state.settings.stepLimit !== null && steps >= state.settings.stepLimit;
+  const more = steps + settings.limits.unattendedSteps;
+  const changes: Partial<AgentSettings> = {
+    ...(mode === undefined ? {} : { approve: mode }),
+    ...(isReached || options.continuous ? { stepLimit: more } : {}),
+    ...givenLimits(options, state, now),
+    ...modelOf(options),
+  };
+  const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
+  if (!limit) return changes;
+  const flag = { "step-limit": "--max-steps N", "token-limit": "--max-tokens N", budget: "--budget USD" } as const;
+  const missing = limit.code === "time-limit" ? "--max-time 8h" : flag[limit.code];
+  throw usage(
+    limit.reason.replaceAll("<agent>", agent),
+    `Allow it more: ${formatCall(context.home, "resume", agent, missing)}`,
+  );
+}
+
+/** From where it stands, with those that it started. */
+function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<AgentSettings> {
+  const { maxSteps = options.continuousLimit, maxTokens, budget, maxTime } = options;
+  const spent = spentOf(state);
+  const from = (start: number, more: number): number | null => (Number.isFinite(more) ? start + more : null);
+  const deadline = (ms: number): string | null =>
+    Number.isFinite(ms) ? new Date(now.getTime() + ms).toISOString() : null;
+  return {
+    ...(maxSteps === undefined ? {} : { stepLimit: from(spent.steps, maxSteps) }),
+    ...(maxTokens === undefined ? {} : { tokenLimit: from(spent.tokens, maxTokens) }),
+    ...(budget === undefined ? {} : { budgetUsd: from(spent.usd, budget) }),
+    ...(maxTime === undefined ? {} : { deadline: deadline(maxTime) }),
+  };
+}
+
+/**
+ * For a run that nobody watches. Who gave a limit has thought about how far it may go: steps and tokens have no
+ * default then. Money has one all the same, where it is known to be spent.
+ */
+async function unattendedLimits({ home, settings }: CliContext, options: GoOptions): Promise<Partial<AgentSettings>> {
+  const { unattendedSteps, unattendedTokens, unattendedUsd } = settings.limits;
+  const { maxSteps, continuousLimit, maxTokens, budget, maxTime } = options;
+  const isBounded = [maxSteps, continuousLimit, maxTokens, budget, maxTime].some((limit) => limit !== undefined);
+  const model = options.model ?? settings.models.smart;
+  const costs = unattendedUsd !== null && (await isCharged(home, model, settings.openai.baseUrl));
+  return {
+    ...(isBounded ? {} : { stepLimit: unattendedSteps, tokenLimit: unattendedTokens }),
+    ...(costs ? { budgetUsd: unattendedUsd } : {}),
+  };
+}
+
+const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
+
+const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });

@@ -1,0 +1,44 @@
+/**
+ * attach.ts -- `goald attach`: follows an agent from any of its steps on, as if it ran on this terminal. Ctrl-C leaves it to itself.
+ */
+
+import { GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import { isHostHeld } from "#store/host-lock.ts";
+import { clean } from "#util/clean.ts";
+import { formatCall, type GlobalOptions } from "../shared/context.ts";
+import { showFrom, showLastStep } from "../shared/past.ts";
+import { folderOf } from "../shared/reading.ts";
+import { followOnScreen, openScreen, sayResult } from "../shared/screen.ts";
+import { steering } from "../shared/steering.ts";
+
+export interface AttachOptions extends GlobalOptions {
+  /** Step. */
+  readonly since?: number;
+}
+
+export async function attachVerb(name: string, options: AttachOptions): Promise<number> {
+  return steering(name, options, async ({ row, state, head, context, reach }) => {
+    const { since } = options;
+    const { output, home } = context;
+    if (since !== undefined && since > Math.max(1, state.step))
+      throw new GoaldError("GOALD_NOT_FOUND", `${row.id} has no step ${since} yet: it is at step ${state.step}.`, {
+        hint: `From the last one on: ${formatCall(home, "attach", row.id)}`,
+      });
+    const agent = { id: row.id, workspace: folderOf(context, row) };
+    output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
+    if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
+    const screen = await openScreen(context, []);
+    if (since === undefined) await showLastStep(row.id, head, context, screen.show);
+    else await showFrom(row.id, since, head, context, screen.show);
+    if (isOver(state)) return sayResult(agent, state, context);
+    // A daemon that were started for it would not go on with an agent of a terminal.
+    const client = state.settings.background || isHostHeld(home.lock) ? await reach() : undefined;
+    const view = await client?.agent(row.id);
+    if (!client || (view?.state === "interrupted" && !view.background)) {
+      output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
+      return sayResult(agent, state, context);
+    }
+    return followOnScreen(agent, context, client, { after: head, state }, screen);
+  });
+}

@@ -1,0 +1,55 @@
+/** commands.ts -- `goald commands`: what agents of this home can do, what they could do, and what to set for that. */
+import { join } from "node:path";
+import { loadRegistryOf } from "#app/catalogue.ts";
+import { serviceStates } from "#app/services.ts";
+import { renderTable } from "#cli/terminal/table.ts";
+import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { ROOT_FOLDER } from "../../shipped.ts";
+import { type GlobalOptions, openContext } from "../shared/context.ts";
+
+export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
+  const { home, settings, output } = await openContext({ ...options, revives: false });
+  try {
+    const registry = await loadRegistryOf(home, serviceStates(settings));
+    const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
+    if (name !== undefined) {
+      const found = lines.find((line) => line.name === name);
+      if (!found) throw unknown(name, lines);
+      if (output.json) output.data(JSON.stringify(found));
+      else output.say(clean(describeCommand(found)));
+      return EXIT.ok;
+    }
+    if (output.json) output.data(JSON.stringify({ commands: lines }));
+    else output.say(clean(tableOf(lines)));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+function tableOf(lines: readonly CommandLine[]): string {
+  const argumentsOf = ({ args }: CommandLine) => args.map(({ name, required }) => (required ? name : `${name}?`));
+  const rows = lines.map((line) => [
+    line.name,
+    line.state === "ready" ? "ready" : "not set up",
+    argumentsOf(line).join(", "),
+    line.effect,
+    line.risk,
+    line.origin,
+  ]);
+  const missing = lines.filter(({ state }) => state !== "ready");
+  const toDo = missing.flatMap(({ name, toDo: sentences }) => [`  ${name}: ${sentences.join(" ")}`]);
+  return [
+    renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows),
+    ...(toDo.length > 0 ? ["", "Not told to models until they are set up:", ...toDo] : []),
+    "",
+    "One in full: goald commands NAME    A new one of your own: goald new command NAME",
+  ].join("\n");
+}
+
+const unknown = (name: string, lines: readonly CommandLine[]): GoaldError =>
+  new GoaldError("GOALD_NOT_FOUND", `There is no command ${JSON.stringify(name)} in this home.`, {
+    hint: `There are ${lines.map((line) => line.name).join(", ")}.`,
+  });

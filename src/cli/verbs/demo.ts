@@ -1,0 +1,97 @@
+/**
+ * demo.ts -- `goald demo`: a recorded agent through the real loop, over real HTTP, writing real files.
+ */
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { openHost } from "#app/main.ts";
+import { readRecording } from "#cassette/demo-recording.ts";
+import { startReplayServer } from "#cassette/demo-server.ts";
+import { throughRecording } from "#cassette/demo-web.ts";
+import type { Home } from "#config/home.ts";
+import type { SettingFlags } from "#config/load.ts";
+import { activeFrame } from "#core/state.ts";
+import { isHostHeld } from "#store/host-lock.ts";
+import { ROOT_FOLDER } from "../../shipped.ts";
+import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
+import { hostAgent, openHostLog } from "../shared/host-agent.ts";
+import { openRecording } from "../shared/recording.ts";
+
+export interface DemoOptions extends GlobalOptions {
+  /** File that it is recorded into, like any run. */
+  readonly record?: string;
+}
+
+export async function demoVerb(options: DemoOptions): Promise<number> {
+  const recording = readRecording(join(ROOT_FOLDER, "config", "demo", "recording.ndjson"));
+  await using server = await startReplayServer(recording.exchanges);
+  const { context, own } = await openFreeHouse(options, {
+    "openai.baseUrl": server.baseUrl,
+    "openai.apiKey": "demo-needs-no-key",
+    "search.searxng.baseUrl": server.origin,
+    ...AS_RECORDED,
+  });
+  const { output } = context;
+  try {
+    await using host = await openHost(context.home, context.settings, await openHostLog(context), {
+      role: "foreground",
+      services: SET_UP,
+      throughHttp: (http) => throughRecording(http, server.origin),
+    });
+    output.say(
+      "A demo: what the model, the search and the web answer is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
+    );
+    const at = new Date().toISOString();
+    const { name, role, goals } = recording;
+    const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
+    for (const { path, content } of recording.files) {
+      const target = join(host.home.workspaceFolder, row.folder, path);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, content);
+    }
+    const taken = openRecording(options, context);
+    using recorder = taken?.recorder;
+    const { state, exitCode } = await hostAgent(host, row, taken?.context ?? context, { recorder });
+    if (activeFrame(state).phase.kind === "resting") output.say(next(own.envFile));
+    return exitCode;
+  } finally {
+    output.close();
+  }
+}
+
+/** The person's home, unless a daemon or another run has its agents in hand: then one of the demo's own. */
+async function openFreeHouse(
+  options: GlobalOptions,
+  flags: SettingFlags,
+): Promise<{ readonly context: CliContext; readonly own: Home }> {
+  const asked = { ...options, input: false, revives: false };
+  const context = await openContext(asked, flags);
+  if (!isHostHeld(context.home.lock)) return { context, own: context.home };
+  context.output.close();
+  const folder = await mkdtemp(join(tmpdir(), "goald-demo-"));
+  context.output.say(
+    `The agents of ${context.home.root} are in the hands of a process already; the demo has a home of its own.`,
+  );
+  return { context: await openContext({ ...asked, home: folder }, flags), own: context.home };
+}
+
+const SET_UP = { advisor: { ready: true }, pages: { ready: true }, search: { ready: true } } as const;
+
+/** The recording fits these settings; those of a person's own agents may be any. */
+const AS_RECORDED = {
+  "models.smart": "recording",
+  "models.fast": "recording",
+  "search.providers": "searxng",
+  // Its sites are of this machine, and have no rules for guests.
+  "web.robots": false,
+  embedder: "offline",
+  contextTokens: null,
+  promptTokens: 32_000,
+  replyTokens: 4_000,
+  "recall.count": 10,
+  "limits.maxBadReplies": 3,
+} as const;
+
+const next = (envFile: string): string => `
+To run an agent of your own, put a key into ${envFile} (OPENAI_API_KEY=…), or the address of a local server (OPENAI_BASE_URL=http://127.0.0.1:11434/v1), then:
+  npx goald run`;

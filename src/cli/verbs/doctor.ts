@@ -1,0 +1,216 @@
+/**
+ * doctor.ts -- `goald doctor`: everything that goald needs, looked at in order, with what to do about what is wrong.
+ *
+ * It works when nothing else does: each check stands alone, and none needs the settings, the store or the daemon of another.
+ * No value of a key is shown, and nothing leaves the machine unless `--online` asks the model server.
+ */
+import { statfs } from "node:fs/promises";
+import { loadWholeCatalogue } from "#app/catalogue.ts";
+import type { Home } from "#config/home.ts";
+import { type LoadedSettings, loadSettings } from "#config/load.ts";
+import { DEFAULT_BASE_URL } from "#config/settings.ts";
+import { EXIT, isGoaldError, toError } from "#core/errors.ts";
+import { openSqliteReader } from "#store/sqlite-store.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { createRedactor } from "#util/redact.ts";
+import { readVersion } from "../../shipped.ts";
+import {
+  callsHere,
+  counted,
+  findContext,
+  formatCall,
+  type GlobalOptions,
+  isClosed,
+  type Output,
+} from "../shared/context.ts";
+import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
+import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
+import { checkOnline } from "../shared/doctor-online.ts";
+
+const GIBIBYTE = 1024 ** 3;
+const LITTLE_DISK_BYTES = GIBIBYTE;
+const NO_DISK_BYTES = 0.05 * GIBIBYTE;
+const FEW_FILES = 1_000;
+/** Between two processes that write the log at the same time. */
+const CLOCK_SLACK_MS = 60_000;
+/** Of the oldest goald that writes such a log. */
+const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
+
+export async function doctor(
+  options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
+): Promise<number> {
+  const { home, output } = await findContext(options);
+  try {
+    const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
+    let findings = await look();
+    const repaired: Finding[] = [];
+    if (options.fix) {
+      for (const finding of findings) if (await repair(finding, output)) repaired.push(finding);
+      if (repaired.length > 0) findings = await look();
+    }
+    show(home, findings, repaired, output);
+    return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+async function examine(home: Home): Promise<readonly Finding[]> {
+  const ofHome = await checkHome(home, process.getuid?.());
+  // A home's commands are programs: what is wrong with who may write them is found before they are read.
+  const isSafe = ofHome.every(({ level }) => level === "ok");
+  const isOpen = !(await isClosed(home.privateFolder));
+  return [
+    fine("goald", `${readVersion()} on Node ${process.versions.node} (${process.execPath})`),
+    ...ofHome,
+    ...(isOpen ? await checkDaemon(home) : [notOurs(home)]),
+    ...(await checkSettings(home)),
+    ...(isSafe ? [await checkCatalogue(home)] : []),
+    ...(isOpen ? await checkStore(home) : []),
+    ...(await checkDisk(home)),
+    ...(await checkService(home)),
+  ];
+}
+
+const notOurs = ({ privateFolder }: Home): Finding =>
+  problem(
+    "permissions",
+    `${privateFolder} belongs to another user, or is closed to you: daemon and store cannot be looked at`,
+    "Ask as the user whose home it is, or name another home with --home.",
+  );
+
+async function repair(finding: Finding, output: Output): Promise<boolean> {
+  if (!finding.repair) return false;
+  try {
+    await finding.repair();
+    return true;
+  } catch (thrown) {
+    console.error(clean(`goald: ${finding.text}: it could not be repaired: ${toError(thrown).message}`));
+    if (isGoaldError(thrown) && thrown.hint) output.say(clean(thrown.hint));
+    return false;
+  }
+}
+
+async function checkSettings(home: Home): Promise<readonly Finding[]> {
+  try {
+    const loaded = await loadSettings({ home, env: process.env });
+    const redact = createRedactor(loaded.secrets);
+    return [
+      fine("settings", "can be read"),
+      ...loaded.notes.map((note) => warning("settings", redact(note), "")),
+      checkModel(loaded, home),
+    ];
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    const hint = isGoaldError(thrown) ? thrown.hint : "";
+    return message.split("\n").map((line) => problem("settings", line, hint));
+  }
+}
+
+/** Nothing runs an agent while one of the home's own commands, words or prices cannot be used. */
+async function checkCatalogue(home: Home): Promise<Finding> {
+  try {
+    const { registry } = await loadWholeCatalogue(home);
+    return fine("commands", `${counted(registry.all.length, "command")}, the words and the prices can be read`);
+  } catch (thrown) {
+    return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
+  }
+}
+
+function checkModel({ settings, originOf }: LoadedSettings, { envFile }: Home): Finding {
+  const { apiKey, baseUrl } = settings.openai;
+  const key = originOf("openai.apiKey");
+  const place = key.file || (key.layer === "environment" ? "environment of this shell" : key.layer);
+  const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
+  if (apiKey !== null) {
+    const text = `a key is set for ${server} (${key.name}, ${place})`;
+    if (key.layer !== "environment") return fine("model", text);
+    return warning(
+      "model",
+      text,
+      `A daemon that is started from elsewhere does not have it; for that one, put it into ${envFile}`,
+    );
+  }
+  if (baseUrl !== DEFAULT_BASE_URL) return fine("model", `${server}, without a key`);
+  return problem(
+    "model",
+    "there is no key and no model server",
+    `Put OPENAI_API_KEY=… into ${envFile}, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for a server of your own.`,
+  );
+}
+
+async function checkStore(home: Home): Promise<readonly Finding[]> {
+  try {
+    const reader = await openSqliteReader(home.database);
+    try {
+      const agents = await reader.agents();
+      const events = agents.reduce((sum, { head }) => sum + head, 0);
+      const last = agents.reduce((latest, { updatedAt }) => (updatedAt > latest ? updatedAt : latest), "");
+      const sound = `${counted(agents.length, "agent")}, ${counted(events, "event")}; to check every one: ${formatCall(home, "verify")}`;
+      return [fine("store", sound), ...checkClock(last)];
+    } finally {
+      await reader.close();
+    }
+  } catch (thrown) {
+    const hint = isGoaldError(thrown) ? thrown.hint : "";
+    return [problem("store", toError(thrown).message, hint), ...checkClock("")];
+  }
+}
+
+/** A log whose last event lies in the future was written by a clock that has been set back since. */
+function checkClock(lastEventAt: string): readonly Finding[] {
+  const now = systemClock.now();
+  const advice = "Set the clock of this machine: deadlines and waiting times go by it.";
+  if (now.getTime() < EARLIEST) return [problem("clock", `it says ${now.toISOString()}, which is in the past`, advice)];
+  if (lastEventAt !== "" && Date.parse(lastEventAt) > now.getTime() + CLOCK_SLACK_MS)
+    return [warning("clock", `it says ${now.toISOString()}, and the last event was at ${lastEventAt}`, advice)];
+  return [fine("clock", now.toISOString())];
+}
+
+async function checkDisk({ root }: Home): Promise<readonly Finding[]> {
+  const found = await statfs(root).catch(() => undefined);
+  if (!found) return [];
+  const freeBytes = found.bavail * found.bsize;
+  const text = `${(freeBytes / GIBIBYTE).toFixed(1)} GB are free for you at ${root}`;
+  const advice = "Free some space on that disk: agents stop when it is full. Nothing that is written is lost.";
+  if (freeBytes < NO_DISK_BYTES) return [problem("disk", text, advice)];
+  if (freeBytes < LITTLE_DISK_BYTES) return [warning("disk", text, advice)];
+  // Some file systems do not count files.
+  if (found.files > 0 && found.ffree < FEW_FILES)
+    return [
+      warning("disk", `only ${found.ffree} more files can be made at ${root}`, "Remove files that nobody needs."),
+    ];
+  return [fine("disk", text)];
+}
+
+function show(home: Home, findings: readonly Finding[], repaired: readonly Finding[], output: Output): void {
+  const count = (level: Finding["level"]): number => findings.filter((finding) => finding.level === level).length;
+  const [errors, warnings] = [count("error"), count("warning")];
+  if (output.json) {
+    const plain = ({ check, level, text, advice }: Finding) => ({ check, level, text, advice });
+    const document = {
+      home: home.root,
+      errors,
+      warnings,
+      findings: findings.map(plain),
+      repaired: repaired.map(plain),
+    };
+    output.data(JSON.stringify(document));
+    return;
+  }
+  for (const { text } of repaired) output.data(clean(`Repaired: ${text}`));
+  for (const { check, level, text, advice } of findings) {
+    output.data(clean(`${SIGNS[level]} ${check.padEnd(WIDTH)} ${callsHere(home, text).replaceAll("\n", " ")}`));
+    if (advice)
+      output.data(
+        clean(`  ${" ".repeat(WIDTH)} ${callsHere(home, advice).replaceAll("\n", `\n  ${" ".repeat(WIDTH)} `)}`),
+      );
+  }
+  const verdict =
+    errors + warnings === 0 ? "All is well." : `${counted(errors, "fault")}, ${counted(warnings, "warning")}.`;
+  output.say(verdict);
+}
+
+const SIGNS: Readonly<Record<Finding["level"], string>> = { ok: "✓", warning: "!", error: "✗" };
+const WIDTH = 12;

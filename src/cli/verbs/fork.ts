@@ -1,0 +1,91 @@
+/**
+ * fork.ts -- `goald fork`: a new agent that begins where another stood after a step (daemon/fork-agent.ts).
+ *
+ * Made by the host of the home when there is one, which may be at work with the other agent; else here, under its lock.
+ */
+
+import type { ForkedAgent } from "#api/control.ts";
+import { validateAgent } from "#config/agent-spec.ts";
+import { makeFolders } from "#config/make-folders.ts";
+import { EXIT } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import { forkAgent } from "#host/fork-agent.ts";
+import { holdHostLock, isHostHeld } from "#store/host-lock.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { findAgent } from "#views/load-agent.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { readVersion } from "../../shipped.ts";
+import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { reachHost } from "../shared/reach.ts";
+import { folderOf, readStore } from "../shared/reading.ts";
+
+export interface ForkOptions extends GlobalOptions {
+  readonly goal?: readonly string[];
+  readonly name?: string;
+}
+
+type Made = Pick<ForkedAgent, "id" | "name" | "workspace" | "events" | "files">;
+
+/** `step`: after which the new agent begins; 0 is before the first. */
+export async function forkVerb(name: string, step: number, options: ForkOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const row = await readStore(context, (reader) => findAgent(reader, name));
+    const made = isHostHeld(context.home.lock)
+      ? await forkThere(row, step, options, context)
+      : await forkHere(row, step, options, context);
+    say(row, made, step, context);
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+const requestOf = (step: number, { name, goal = [] }: ForkOptions, { scrub }: CliContext) => {
+  const key = `fork/${process.pid}/${systemClock.now().toISOString()}`;
+  const goals = goal.length > 0 ? { goals: goal.map(scrub) } : {};
+  return { step, ...goals, ...(name === undefined ? {} : { name }), key };
+};
+
+async function forkThere({ id }: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
+  return (await reachHost(context)).fork(id, requestOf(step, options, context));
+}
+
+async function forkHere(row: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
+  const { home } = context;
+  const startedAt = systemClock.now().toISOString();
+  using _lock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
+  const store = await openSqliteStore(home.database);
+  try {
+    const { row: fork, files } = await forkAgent(row, requestOf(step, options, context), {
+      store,
+      clock: systemClock,
+      checkAgent: validateAgent,
+      openWorkspace: async (made) => {
+        await makeFolders(folderOf(context, made), 0o777);
+        return openLocalWorkspace(folderOf(context, made), undefined, { own: true });
+      },
+    });
+    return { id: fork.id, name: fork.name, workspace: folderOf(context, fork), events: fork.head, files };
+  } finally {
+    await store.close();
+  }
+}
+
+function say(from: AgentRow, { id, name, workspace, events, files }: Made, step: number, context: CliContext): void {
+  const { output, home } = context;
+  if (output.json) {
+    output.data(JSON.stringify({ agent: id, name, from: from.id, step, events, files, workspace }));
+    return;
+  }
+  output.data(id);
+  const tell = process.stdout.isTTY ? output.say : console.error;
+  tell(
+    clean(
+      `${name} (${id}) begins where ${from.id} stood after step ${step}, with ${counted(files, "file")} in ${workspace}`,
+    ),
+  );
+  tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
+}

@@ -1,0 +1,144 @@
+/**
+ * ingest.ts -- `goald ingest`: files and pages, read into memory in pieces.
+ *
+ * A second time only what changed is touched: changed pieces take the place of old ones, pieces that are gone are forgotten,
+ * and so are those of files that are gone. A piece that a person forgot or corrected does not come back.
+ */
+import { resolve, sep } from "node:path";
+import { openPages } from "#app/shared.ts";
+import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { clean } from "#util/clean.ts";
+import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
+import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
+import { type CliContext, counted, openContext } from "../shared/context.ts";
+import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
+import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
+import { readStore } from "../shared/reading.ts";
+
+const MAX_SHOWN = 10;
+
+interface Ingestion {
+  readonly context: CliContext;
+  readonly space: Space;
+  readonly changer: Changer;
+  /** By the source. */
+  readonly known: Map<string, Held>;
+  readonly skipped: Skipped[];
+  readonly sums: { sources: number; added: number; changed: number; removed: number; unchanged: number };
+}
+
+interface Held extends KnownSource {
+  readonly pieces: KnownPiece[];
+  readonly settled: Set<string>;
+}
+
+export async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const space = await readStore(context, (reader) => findSpace(reader, name, options));
+    await using changer = await openChanger(context);
+    const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
+    const work: Ingestion = { context, space, changer, known: await knownIn(space, context), skipped: [], sums };
+    for (const source of sources) await ingestOne(source, work);
+    return tell(work);
+  } finally {
+    context.output.close();
+  }
+}
+
+const knownIn = ({ namespace }: Space, context: CliContext): Promise<Map<string, Held>> =>
+  readStore(context, async (reader) => {
+    const rows: MemoryRow[] = [];
+    for await (const row of allMemories(reader, namespace)) rows.push(row);
+    const byPerson = new Set(rows.filter(({ trust }) => trust === "person").map(({ id }) => id));
+    const known = new Map<string, Held>();
+    for (const { id, key, text, source, kind, forgotten, supersededBy } of rows) {
+      if (source === null || kind !== "file_chunk") continue;
+      const held = known.get(source) ?? { pieces: [], settled: new Set<string>() };
+      known.set(source, held);
+      if (forgotten === null && supersededBy === null) held.pieces.push({ id, key, text });
+      else if (key !== null && (forgotten === "person" || byPerson.has(supersededBy ?? ""))) held.settled.add(key);
+    }
+    return known;
+  });
+
+async function ingestOne(given: string, work: Ingestion): Promise<void> {
+  if (/^https?:\/\//i.test(given)) return ingestPage(given, work);
+  const place = await placeOf(given);
+  if (place?.isFolder) return ingestFolder(place.path, work);
+  if (place) return ingestFile(place.path, work);
+  const gone = [...work.known.keys()].filter((source) => isIn(resolve(given), source));
+  if (gone.length === 0)
+    throw new GoaldError("GOALD_FILE_MISSING", `There is nothing at ${given}, and nothing was read from there.`);
+  for (const source of gone) await forget(source, work);
+}
+
+const isIn = (place: string, source: string): boolean => source === place || source.startsWith(place + sep);
+
+async function ingestFolder(folder: string, work: Ingestion): Promise<void> {
+  const skip = (skipped: Skipped): void => void work.skipped.push(skipped);
+  for await (const file of filesBelow(folder, skip)) await ingestFile(file, work);
+  for (const source of [...work.known.keys()])
+    if (isIn(folder, source) && (await isGone(source))) await forget(source, work);
+}
+
+async function ingestFile(file: string, work: Ingestion): Promise<void> {
+  const found = await readText(file, (skipped) => void work.skipped.push(skipped));
+  if (found) await take({ name: found.path, text: found.text, format: found.format, trust: "file" }, work);
+}
+
+async function ingestPage(address: string, work: Ingestion): Promise<void> {
+  const { home, settings } = work.context;
+  const pages = openPages(home, settings);
+  if (!pages)
+    throw new GoaldError("GOALD_NOT_CONFIGURED", "This goald cannot read pages from the web.", {
+      hint: "Save the page as a file, and have that read: goald ingest <agent> FILE",
+    });
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  process.once("SIGINT", stop);
+  try {
+    const { text } = await pages.read(address, interrupt.signal);
+    await take({ name: new URL(address).href, text, format: "markdown", trust: "web" }, work);
+  } catch (thrown) {
+    if (!isGoaldError(thrown)) throw thrown;
+    work.skipped.push({ path: address, reason: thrown.message });
+  } finally {
+    process.off("SIGINT", stop);
+  }
+}
+
+async function take(source: Source, work: Ingestion): Promise<void> {
+  const text = work.context.scrub(source.text);
+  const plan = planSource({ ...source, text }, work.known.get(source.name) ?? { pieces: [], settled: new Set() });
+  work.sums.sources++;
+  await apply(plan, work);
+}
+
+async function forget(source: string, work: Ingestion): Promise<void> {
+  const changes = (work.known.get(source)?.pieces ?? []).map(retire);
+  await apply({ changes, added: 0, changed: 0, removed: changes.length, unchanged: 0 }, work);
+  work.known.delete(source);
+}
+
+async function apply({ changes, ...counts }: Plan, { changer, space, sums }: Ingestion): Promise<void> {
+  for (const unit of inUnits(changes, lengthOfChange)) await changer.change(space.namespace, unit);
+  for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
+}
+
+/** An error when nothing of what was named could be read. */
+function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
+  const { sources, added, changed, removed, unchanged } = sums;
+  const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
+  if (output.json) {
+    output.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
+    return code;
+  }
+  for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) console.error(clean(`Skipped ${path}: ${reason}`));
+  if (skipped.length > MAX_SHOWN) console.error(`And ${skipped.length - MAX_SHOWN} more were skipped.`);
+  const pieces = `${counted(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} as before`;
+  const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
+  output.say(clean(`${counted(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
+  return code;
+}

@@ -1,0 +1,72 @@
+/** init.ts -- `goald init`: makes a home, says what is in it, and remembers that the person made it. */
+import { readFile, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Home, trustRecordOf } from "#config/home.ts";
+import { holdsSomething, isBelowWorkspace, makeHome, unignored } from "#config/make-home.ts";
+import { isTrusted, recordTrust } from "#config/trust.ts";
+import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { ROOT_FOLDER } from "../../shipped.ts";
+import { findContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+
+export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
+  if (folder !== undefined && options.home !== undefined)
+    throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
+  const { home, output } = await findContext(folder === undefined ? options : { ...options, home: folder });
+  try {
+    const isHidden = await isBelowWorkspace(home.root);
+    const wasStrange = home.chosenBy !== "default" && (await holdsSomething(home));
+    const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
+    const { made, kept } = await makeHome(home, example, process.getuid?.());
+    const notes = await trust(home, wasStrange);
+    if (isHidden)
+      notes.push(`It lies below a folder called workspace, where goald finds no home by itself: name it with --home.`);
+    const open = await unignored(home);
+    if (open.length > 0)
+      notes.push(`Keep ${open.join(" and ")} out of repositories: ${join(home.root, ".gitignore")} does not name it.`);
+    if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));
+    else {
+      output.say(
+        clean(`${made.length > 0 ? "This is now a home of goald" : "This is a home of goald already"}: ${home.root}`),
+      );
+      if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
+      if (kept.length > 0) output.say(`  there already:  ${kept.join("  ")}`);
+      output.say(clean(nextSteps(home)));
+    }
+    for (const note of notes) console.error(clean(note));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+function nextSteps(home: Home): string {
+  const run = formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")));
+  return [
+    `Put your OPENAI_API_KEY into ${home.envFile}, or use a server of your own; then run an agent:`,
+    `  ${formatCall(home, "config", "set", "openai.baseUrl", "http://127.0.0.1:11434/v1")}`,
+    `  ${run}`,
+  ].join("\n");
+}
+
+/**
+ * Recorded, so that goald uses it from inside without asking. A folder that held commands or keys before may come
+ * from anybody: about that one the person is asked when it is found. Resolves to what there is to say.
+ */
+async function trust(home: Home, wasStrange: boolean): Promise<string[]> {
+  if (home.chosenBy === "checkout" || home.chosenBy === "found") return [];
+  const record = trustRecordOf({ configHome: process.env.XDG_CONFIG_HOME, userHome: homedir() });
+  const [uid, root] = [process.getuid?.(), await realpath(home.root)];
+  if (await isTrusted(record, root, uid)) return [];
+  if (wasStrange)
+    return [
+      "It held commands, settings or a .goald folder before: goald asks once, on a terminal, before it uses it without --home.",
+    ];
+  try {
+    await recordTrust(record, root, uid);
+    return [];
+  } catch (thrown) {
+    return [toError(thrown).message, "Until then name it with --home."];
+  }
+}

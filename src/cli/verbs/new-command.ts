@@ -1,0 +1,56 @@
+/** new-command.ts -- `goald new command NAME`: a command of one's own to begin with, and a test for it. */
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { loadRegistryOf } from "#app/catalogue.ts";
+import { COMMAND_NAME } from "#commands/validate.ts";
+import { makeFile } from "#config/make-home.ts";
+import { openFolder } from "#config/open-home.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { ROOT_FOLDER } from "../../shipped.ts";
+import { formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { quoteForShell } from "../shared/own-calls.ts";
+
+export async function newCommand(name: string, options: GlobalOptions): Promise<number> {
+  if (!COMMAND_NAME.test(name))
+    throw new GoaldError(
+      "GOALD_USAGE",
+      `Expected a name of small letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
+      { hint: "Such as: goald new command count_words" },
+    );
+  const { home, output } = await openContext({ ...options, revives: false });
+  try {
+    const isShipped = (await loadRegistryOf(home, {})).fileOf(name) !== undefined;
+    await openFolder(home.commandsFolder, home);
+    const file = join(home.commandsFolder, `${name}.ts`);
+    const test = join(home.commandsFolder, `${name}.test.ts`);
+    if (!(await makeFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
+    if (!(await makeFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
+      await rm(file);
+      throw taken(test);
+    }
+    if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
+    else
+      for (const line of [
+        `A command of your own: ${file}`,
+        `and its test:          ${test}`,
+        ...(isShipped ? [`It takes the place of goald's own ${name} in this home.`] : []),
+        "It works as it stands (it counts words). Next:",
+        `  node --test ${quoteForShell(test)}`,
+        `  ${formatCall(home, "commands", name)}`,
+        `  ${formatCall(home, "reload")}    (when a daemon is up)`,
+      ])
+        output.say(clean(line));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+const skeleton = async (shipped: string, name: string): Promise<string> =>
+  (await readFile(join(ROOT_FOLDER, "config", "skeletons", shipped), "utf8")).replaceAll("{{name}}", name);
+
+const taken = (path: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT", `${path} is there already, and stays as it is.`, {
+    hint: "Choose another name, or move the file away.",
+  });

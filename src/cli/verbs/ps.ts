@@ -1,0 +1,145 @@
+/**
+ * ps.ts -- `goald ps`: the agents of a home, as they stand; with --watch, again and again.
+ *
+ * Listed are those that are not over, and those that finished or were stopped within a day; -a lists all. The table and
+ * the JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
+ */
+
+import type { AgentView } from "#api/control.ts";
+import { shortSpan } from "#cli/terminal/span.ts";
+import { fitLine, renderTable } from "#cli/terminal/table.ts";
+import { EXIT } from "#core/errors.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { FAILING, isOver } from "#views/agent-view.ts";
+import { dollars } from "#views/limits-left.ts";
+import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { readStore, viewAgents } from "../shared/reading.ts";
+import { untilInterrupt } from "../shared/until-interrupt.ts";
+
+export interface PsOptions extends GlobalOptions {
+  readonly all?: boolean;
+  readonly watch?: boolean;
+}
+
+const RECENT_MS = 24 * 3_600_000;
+const WATCH_EVERY_MS = 1_000;
+
+export async function ps(options: PsOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    if (options.watch) return await watch(context, options);
+    const listed = await list(context, options);
+    show(listed, context);
+    return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+interface Listed {
+  readonly shown: readonly AgentView[];
+  readonly hidden: number;
+}
+
+async function list(context: CliContext, { all = false }: PsOptions): Promise<Listed> {
+  const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+  const oldest = systemClock.now().getTime() - RECENT_MS;
+  const shown = views
+    .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
+    .sort(byInterest);
+  return { shown: belowParents(shown), hidden: views.length - shown.length };
+}
+
+/** Each agent is followed by those that it started; one whose parent is not shown stands where it is. */
+function belowParents(views: readonly AgentView[]): readonly AgentView[] {
+  const ids = new Set(views.map(({ id }) => id));
+  const byParent = Map.groupBy(views, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
+  const withOthers = (view: AgentView): readonly AgentView[] => [
+    view,
+    ...(byParent.get(view.id) ?? []).flatMap(withOthers),
+  ];
+  return (byParent.get(null) ?? []).flatMap(withOthers);
+}
+
+/** Those that are not over first, then the newest: what a small screen has room for. */
+function byInterest(a: AgentView, b: AgentView): number {
+  const over = Number(isOver(a.state)) - Number(isOver(b.state));
+  return over || Date.parse(b.createdAt) - Date.parse(a.createdAt);
+}
+
+/** It has something to do, and somebody runs it. */
+export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
+
+const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
+
+function show(listed: Listed, { output, home }: CliContext): void {
+  if (output.json) output.data(JSON.stringify({ agents: listed.shown }));
+  else if (listed.shown.length > 0) output.data(tableOf(listed.shown));
+  if (output.json) return;
+  const { shown, hidden } = listed;
+  if (hidden > 0)
+    output.say(`${counted(hidden, "agent")} that ended more than a day ago: ${formatCall(home, "ps", "-a")}`);
+  else if (shown.length === 0) output.say(`No agents in ${home.root} yet. Set one up: ${formatCall(home, "run")}`);
+  for (const { id, reason } of shown.filter(isDamaged)) output.say(clean(`${id} is damaged: ${reason}`));
+  for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) output.say(clean(`${id}: ${reason}`));
+}
+
+/** Whose an agent is, is said where agents have started some. */
+function tableOf(views: readonly AgentView[]): string {
+  const hasParents = views.some(({ parent }) => parent !== null);
+  const rows = views.map((view) => {
+    const [id = "", name = "", ...others] = rowOf(view);
+    return hasParents ? [id, name, view.parent ?? "", ...others] : [id, name, ...others];
+  });
+  const startedBy = hasParents ? ["STARTED BY"] : [];
+  return renderTable(["ID", "NAME", ...startedBy, "STATE", "STEP", "TOKENS", "COST", "CHANGED", "WORKSPACE"], rows);
+}
+
+function rowOf({
+  id,
+  name,
+  state,
+  stalledMs,
+  step,
+  tokens,
+  costUsd,
+  changedAt,
+  workspace,
+}: AgentView): readonly string[] {
+  const standing = stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+  const ago = (at: string): string => `${shortSpan(systemClock.now().getTime() - Date.parse(at))} ago`;
+  return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
+}
+
+/** On a terminal the screen is drawn anew each second; elsewhere what changed is printed. Ctrl-C ends it, which is no failure. */
+async function watch(context: CliContext, options: PsOptions): Promise<number> {
+  const { stdout } = process;
+  const onTerminal = stdout.isTTY === true && !context.output.json;
+  let last = "";
+  await untilInterrupt(WATCH_EVERY_MS, async () => {
+    const listed = await list(context, options);
+    if (onTerminal) {
+      stdout.write(`${CLEAR}${screenOf(listed, context, stdout.columns || 80, stdout.rows || 24)}`);
+      return;
+    }
+    const now = JSON.stringify(listed);
+    if (now !== last) show(listed, context);
+    last = now;
+  });
+  return EXIT.ok;
+}
+
+/** Home, and erase from there. */
+const CLEAR = "\u001b[H\u001b[2J";
+
+function screenOf({ shown, hidden }: Listed, { home }: CliContext, columns: number, rows: number): string {
+  const head = `${systemClock.now().toISOString()}  ${home.root}  (Ctrl-C ends this)`;
+  const table = shown.length === 0 ? ["No agents that are not over."] : tableOf(shown).split("\n");
+  const more = hidden > 0 ? [`${hidden} ended more than a day ago: ${formatCall(home, "ps", "-a")}`] : [];
+  const lines = [head, ...table, ...more];
+  const fitting =
+    lines.length < rows ? lines : [...lines.slice(0, rows - 2), `… ${lines.length - rows + 2} more lines`];
+  return `${fitting.map((line) => fitLine(line, columns)).join("\n")}\n`;
+}

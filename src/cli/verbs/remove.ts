@@ -1,0 +1,55 @@
+/**
+ * remove.ts -- `goald rm`: forgets an agent. What it made stays on the disk, unless its folder is to go, too.
+ */
+
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import { formatCall, type GlobalOptions } from "../shared/context.ts";
+import { folderOf } from "../shared/reading.ts";
+import { steering } from "../shared/steering.ts";
+
+export interface RemoveOptions extends GlobalOptions {
+  readonly force?: boolean;
+  readonly files?: boolean;
+}
+
+export async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
+  const { force = false, files = false } = options;
+  return steering(
+    name,
+    options,
+    async ({ row, state, context, reach }) => {
+      const { output, home } = context;
+      const unasked = formatCall(home, "rm", "-f", ...(files ? ["--files"] : []), row.id);
+      if (!force && !isOver(state))
+        throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
+          hint: `Stop it first: ${formatCall(home, "stop", row.id)}, or remove it all the same: ${unasked}`,
+        });
+      if (!force && !output.interactive)
+        throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on whether ${row.id} may be removed.`, {
+          hint: `Without asking: ${unasked}`,
+        });
+      const folder = folderOf(context, row);
+      if (!force) {
+        const what = files ? `Its folder ${folder} goes, too.` : `Its folder ${folder} stays.`;
+        output.say(clean(`${row.name} (${row.id}): its log, memory and file history will be gone. ${what}`));
+        const answer = await output.input().askLine("Remove it? (y/n) ");
+        if (answer === undefined) return EXIT.interrupted;
+        if (!/^y(?:es)?$/i.test(answer.trim())) {
+          output.say("Nothing was removed.");
+          return EXIT.ok;
+        }
+      }
+      const client = await reach();
+      const { id, workspace } = await client.remove(row.id, { force, files });
+      if (output.json) output.data(JSON.stringify({ id, workspace, files }));
+      else
+        output.say(
+          clean(`${id} is removed. ${files ? `So is its folder ${workspace}.` : `Its folder stays: ${workspace}`}`),
+        );
+      return EXIT.ok;
+    },
+    { unique: true },
+  );
+}

@@ -1,0 +1,105 @@
+/**
+ * run.ts -- `goald run`: a new agent, in front of a person, of nobody, or in the background.
+ *
+ * With a daemon up it runs there, and this process follows it; with nobody running the agents of this home it
+ * runs here. Everything that can be wrong with the call is found before anything is created: flags, agent, terminal, key.
+ */
+
+import { setUpAgent } from "#cli/terminal/set-up.ts";
+import { readAgentFile } from "#config/agent-file.ts";
+import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
+import { isFinished } from "#core/state.ts";
+import { systemClock } from "#util/clock.ts";
+import { type BackgroundOptions, createThere } from "../shared/background.ts";
+import { connected } from "../shared/connect.ts";
+import { type CliContext, openContext } from "../shared/context.ts";
+import { type Found, lastAgent } from "../shared/find.ts";
+import { findDaemon } from "../shared/reach.ts";
+import { openRecording, requireHere } from "../shared/recording.ts";
+import { runHere } from "../shared/run-here.ts";
+import { checkOptions, flagsOf, givenMode, modeOf, newSettings, requireSomebody } from "../shared/run-settings.ts";
+import { goOn } from "./resume.ts";
+
+export interface RunOptions extends BackgroundOptions {
+  readonly name?: string;
+  readonly role?: string;
+  readonly goal?: readonly string[];
+  readonly from?: string;
+}
+
+/** `goal` is the argument without a flag: one more goal. */
+export async function runVerb(goal: string | undefined, options: RunOptions): Promise<number> {
+  checkOptions(options);
+  const context = await openContext(options, flagsOf(options));
+  try {
+    const given = await agentFromFlags(goal, options, context.settings.agentFile);
+    if (!given && !context.output.interactive) throw nobodyDescribed();
+    if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.approve);
+    if (given) return await createAndRun(given, context, options);
+    const found = await lastAgent(context);
+    const last = found && isLeftBehind(found) ? found : undefined;
+    const chosen = await setUpAgent(context.output.input(), (line) => context.output.say(line), last?.state);
+    if (chosen.kind === "left") return EXIT.interrupted;
+    if (chosen.kind === "go-on" && last) return await goOn(last, context, options);
+    if (chosen.kind === "new") return await createAndRun(chosen.agent, context, options);
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+/** Not finished, and not one that a daemon goes on with by itself. */
+const isLeftBehind = ({ state }: Found): boolean =>
+  !isFinished(state) && (state.paused !== null || !state.settings.background);
+
+async function createAndRun(
+  agent: Pick<AgentSpec, "name" | "role" | "goals">,
+  visited: CliContext,
+  options: RunOptions,
+): Promise<number> {
+  const daemon = await findDaemon(visited);
+  requireHere(options, daemon !== undefined);
+  if (daemon || options.detach || options.wait) return createThere(agent, visited, options, daemon);
+  const connection = await connected(visited, options);
+  if (connection.kind === "done") return connection.exitCode;
+  const recording = openRecording(options, connection.context);
+  using recorder = recording?.recorder;
+  const { context } = recording ?? connection;
+  const now = systemClock.now();
+  const at = now.toISOString();
+  const { scrub } = context;
+  const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
+  const approve = await modeOf(context, options, false);
+  const spec: AgentSpec = { ...draft, ...(await newSettings(context, options, now, { approve, unattended: false })) };
+  return await runHere(context, ({ store }) => store.create(spec, `run/${process.pid}/${at}`, at), recorder);
+}
+
+// ---------------------------------------------------------------- what was asked for
+
+async function agentFromFlags(
+  goal: string | undefined,
+  options: RunOptions,
+  agentFile: string | null,
+): Promise<Pick<AgentSpec, "name" | "role" | "goals"> | undefined> {
+  const goals = [...(options.goal ?? []), ...(goal === undefined ? [] : [goal])];
+  const { name, role } = options;
+  const from = options.from ?? (name === undefined && role === undefined && goals.length === 0 ? agentFile : undefined);
+  if (from) {
+    const file = await readAgentFile(from);
+    for (const note of file.notes) console.error(`${from}: ${note}`);
+    return validateAgent({
+      name: name ?? file.name,
+      role: role ?? file.role,
+      goals: goals.length > 0 ? goals : file.goals,
+    });
+  }
+  if (name === undefined && role === undefined && goals.length === 0) return undefined;
+  return validateAgent({ name: name ?? DEFAULT_AGENT.name, role: role ?? DEFAULT_AGENT.role, goals });
+}
+
+const nobodyDescribed = (): GoaldError =>
+  new GoaldError("GOALD_USAGE", "There is no agent to run: no goal was given, and there is no terminal to ask on.", {
+    hint: 'Give at least a goal: goald run -d "…" in the background, or goald run --goal "…" --continuous; or a file: goald run --from agent.yaml --continuous.',
+  });

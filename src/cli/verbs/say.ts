@@ -1,0 +1,40 @@
+/**
+ * say.ts -- `goald say`: a person's words for an agent, from the command line or from standard input.
+ */
+import { GoaldError } from "#core/errors.ts";
+import { isFinished } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import { callsHere, type GlobalOptions } from "../shared/context.ts";
+import { readInput } from "../shared/read-input.ts";
+import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
+
+const MAX_CHARS = 100_000;
+
+export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
+  return steering(name, options, async ({ row, state, context, reach }) => {
+    const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
+    if (text === "") throw usage("There are no words to say.", row.id);
+    if (text.length > MAX_CHARS)
+      throw usage(
+        `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
+        row.id,
+        "Put it into a file of its workspace and name that.",
+      );
+    const client = await reach();
+    const key = `say/${process.pid}/${new Date().toISOString()}`;
+    const { agent, note } = await client.say(row.id, { from: "a person", text: context.scrub(text), key });
+    const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
+    return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
+  });
+}
+
+/** Throws GOALD_USAGE on a terminal: nobody would know that something is waited for. */
+async function readPiped(agent: string): Promise<string> {
+  if (process.stdin.isTTY) throw usage(`What is ${agent} to be told?`, agent);
+  return readInput(MAX_CHARS);
+}
+
+const usage = (message: string, agent: string, hint?: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", message, {
+    hint: hint ?? `Such as: goald say ${agent} "Leave out the prices", or: goald say ${agent} < notes.txt`,
+  });

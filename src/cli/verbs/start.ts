@@ -1,0 +1,34 @@
+/**
+ * start.ts -- goald without a verb, and `npm start`.
+ *
+ * `npm start` is the set-up on a terminal, the demo without one. Plain `goald` is the same as long as nothing is lost sight
+ * of by that: agents at work are listed, and no demo is played among a person's own agents.
+ */
+
+import { formatCall, openContext } from "../shared/context.ts";
+import { readStore, viewAgents } from "../shared/reading.ts";
+import { demoVerb } from "./demo.ts";
+import { isGoing, ps } from "./ps.ts";
+import type { RunOptions } from "./run.ts";
+
+export async function start(options: RunOptions): Promise<number> {
+  return isOnTerminal(options) ? (await import("./run.ts")).runVerb(undefined, options) : demoVerb(options);
+}
+
+export async function plain(options: RunOptions): Promise<number> {
+  const onTerminal = isOnTerminal(options);
+  const context = await openContext(options);
+  try {
+    const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+    if (onTerminal ? !views.some(isGoing) : views.length === 0) return await start(options);
+    const exitCode = await ps(options);
+    const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];
+    if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
+    return exitCode;
+  } finally {
+    context.output.close();
+  }
+}
+
+const isOnTerminal = ({ input, json }: RunOptions): boolean =>
+  process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;

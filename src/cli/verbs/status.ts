@@ -1,0 +1,135 @@
+/**
+ * status.ts -- `goald status` and `goald reload`: what the daemon says of itself, on one screen.
+ *
+ * Asked by people who are in a hurry and by programs that ask often: it reads no settings and no store.
+ */
+import { checkVersion, findHost, takesNoCalls } from "#api/auto-start.ts";
+import type { DaemonStatus } from "#api/control.ts";
+import { type Meeting, meetHost } from "#api/meet-host.ts";
+import { hasDied } from "#api/wanted.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { readVersion } from "../../shipped.ts";
+import { type CliContext, counted, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+
+type Household = Pick<CliContext, "home" | "output">;
+
+/** One that has just taken the lock is about to serve; a busy one is about to answer. */
+const PATIENCE_MS = 5_000;
+const MEBIBYTE = 1024 * 1024;
+
+export async function status(options: GlobalOptions): Promise<number> {
+  const household = await findOwnContext(options);
+  const { home, output } = household;
+  try {
+    const met = await meetHost(home, PATIENCE_MS);
+    if (met.kind === "host") {
+      show(met, household);
+      return EXIT.ok;
+    }
+    sayAbsent(met, household);
+    return EXIT.daemonUnreachable;
+  } finally {
+    output.close();
+  }
+}
+
+export async function reload(options: GlobalOptions): Promise<number> {
+  const { home, output } = await findOwnContext(options);
+  try {
+    const client = await findHost(home, { version: readVersion() });
+    if (!client)
+      throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to reload.", {
+        hint: `It reads everything when it starts: ${formatCall(home, "up")}`,
+      });
+    const changes = await client.reload();
+    if (output.json) output.data(JSON.stringify({ changes }));
+    else if (changes.length === 0) output.say("Read again; no setting has changed. Commands and words are fresh.");
+    else for (const change of changes) output.data(clean(change));
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}
+
+function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: Household): void {
+  const died = met.kind === "nobody" && hasDied(home);
+  if (output.json) {
+    const holder = met.kind === "mute" ? { answers: false, host: met.info ?? null } : { died };
+    output.data(JSON.stringify({ running: met.kind === "mute", ...holder }));
+  } else if (met.kind === "mute") {
+    const { message, hint } = takesNoCalls(met);
+    output.data(clean(`${message}\n${hint}`));
+  } else if (died) output.data(`The daemon is not running: it died. Its agents go on with: ${formatCall(home, "up")}`);
+  else output.data(`The daemon is not running. Start it: ${formatCall(home, "up")}`);
+}
+
+function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { output, home }: Household): void {
+  const { socket } = client;
+  if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...told }));
+  else output.data(clean(describe(told, socket)));
+  try {
+    checkVersion(told, { version: readVersion() });
+  } catch (thrown) {
+    // Everything else would fail with that; what it says of itself can still be read.
+    if (Error.isError(thrown))
+      console.error(clean(`${thrown.message} To put this one in its place: ${formatCall(home, "restart")}`));
+  }
+}
+
+function describe(told: DaemonStatus, socket: string): string {
+  const { agents, eventLoopDelayMs: delay } = told;
+  const who = told.role === "daemon" ? "The daemon is up" : "A run on a terminal runs the agents";
+  const standing = [
+    `${agents.running} running${agents.stalled > 0 ? ` (${agents.stalled} stalled)` : ""}`,
+    `${agents.waiting} waiting`,
+    `${agents.paused} paused`,
+    `${agents.finished} finished`,
+  ];
+  const rows: (readonly [string, string])[] = [
+    ["since", `${told.startedAt} (${spanOf(Date.now() - Date.parse(told.startedAt))})`],
+    ["home", told.home],
+    ["socket", socket],
+    ["agents", standing.join(", ")],
+    ["followers", `${told.followers}`],
+    ["event loop", `delay p50 ${ms(delay.p50)}, p99 ${ms(delay.p99)}, max ${ms(delay.max)} in the last minute`],
+    ["memory", `${Math.round(told.rssBytes / MEBIBYTE)} MB`],
+    ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),
+    // An older daemon does not tell.
+    ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
+    ...told.problems.map((problem) => ["problem", problem] as const),
+  ];
+  const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", going down" : ""}`;
+  return [head, ...rows.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`)].join("\n");
+}
+
+function describeServer({ origin, active, limit, queued, closedUntil }: DaemonStatus["modelServers"][number]): string {
+  const closed = closedUntil === null ? "" : `; asked not to be called until ${closedUntil}`;
+  return `${origin}: ${active} of at most ${limit} calls under way, ${queued} queued${closed}`;
+}
+
+function describeEmbeddings({ model, tokens, tokensPerDay, usd }: DaemonStatus["embeddings"]): string {
+  const limit = tokensPerDay === null ? "" : ` of at most ${tokensPerDay}`;
+  const cost = usd === null ? "" : `, ${Number(usd.toFixed(4))} US dollars`;
+  return `${model}: ${tokens}${limit} tokens today${cost}`;
+}
+
+const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;
+
+/** "2 days 3 hours", "5 minutes": the two biggest units. */
+function spanOf(durationMs: number): string {
+  const seconds = Math.max(0, Math.floor(durationMs / 1000));
+  const units: readonly (readonly [number, string])[] = [
+    [Math.floor(seconds / 86_400), "day"],
+    [Math.floor(seconds / 3_600) % 24, "hour"],
+    [Math.floor(seconds / 60) % 60, "minute"],
+    [seconds % 60, "second"],
+  ];
+  const first = units.findIndex(([count]) => count > 0);
+  if (first < 0) return "0 seconds";
+  return units
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => counted(count, unit))
+    .join(" ");
+}

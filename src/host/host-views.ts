@@ -1,0 +1,92 @@
+/**
+ * host-views.ts -- agents as their host shows them: what the log says, and what only the process that runs them knows.
+ */
+
+import type { AgentView } from "#api/control.ts";
+import { toError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { AgentState } from "#core/state.ts";
+import { createTurns } from "#util/turns.ts";
+import { type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { findAgent, stateOf } from "#views/load-agent.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface HostViewParts {
+  readonly store: Store;
+  readonly supervisor: Supervisor;
+  readonly clock: Clock;
+  readonly workspaceFolder: string;
+  stallAfterMs(): number;
+}
+
+export interface Found {
+  readonly row: AgentRow;
+  readonly state: AgentState;
+}
+
+export interface HostViews {
+  /** Throws GOALD_NOT_FOUND. */
+  find(name: string): Promise<Found>;
+  view(row: AgentRow): Promise<AgentView>;
+  agents(): Promise<readonly AgentView[]>;
+  /** The agent was removed. */
+  forget(id: string): void;
+}
+
+export function createHostViews(parts: HostViewParts): HostViews {
+  const { store, supervisor, clock } = parts;
+  /** Views of agents that nothing is under way of; valid as long as the log ends there. */
+  const views = new Map<string, { readonly head: number; readonly view: AgentView }>();
+
+  async function find(name: string): Promise<Found> {
+    const row = await findAgent(store, name);
+    return { row, state: await stateHere(row) };
+  }
+
+  async function stateHere(row: AgentRow): Promise<AgentState> {
+    const life = supervisor.lives.get(row.id);
+    return life?.state && life.head === row.head ? life.state : stateOf(store, row);
+  }
+
+  const factsOf = (row: AgentRow): ViewFacts => ({
+    workspaceFolder: parts.workspaceFolder,
+    hosted: supervisor.lives.has(row.id),
+    lastCommand: null,
+    stallAfterMs: parts.stallAfterMs(),
+    now: clock.now(),
+    problem: supervisor.lives.get(row.id)?.problem ?? null,
+  });
+
+  async function view(row: AgentRow): Promise<AgentView> {
+    const kept = views.get(row.id);
+    if (kept?.head === row.head && !supervisor.lives.has(row.id)) return kept.view;
+    const made = viewAgent(row, await stateHere(row), factsOf(row));
+    if (supervisor.lives.has(row.id)) views.delete(row.id);
+    else views.set(row.id, { head: row.head, view: made });
+    return made;
+  }
+
+  /** An agent whose log cannot be read is listed as such, and hides no other. */
+  async function viewOrDamage(row: AgentRow): Promise<AgentView> {
+    try {
+      return await view(row);
+    } catch (thrown) {
+      return viewDamaged(row, toError(thrown).message, factsOf(row));
+    }
+  }
+
+  async function agents(): Promise<readonly AgentView[]> {
+    const all: AgentView[] = [];
+    // Reading many logs must not hold up the agents; nor they this, by a turn of theirs for each of it.
+    const turn = createTurns();
+    for (const row of await store.agents()) {
+      all.push(await viewOrDamage(row));
+      await turn();
+    }
+    return all;
+  }
+
+  return { find, view, agents, forget: (id) => void views.delete(id) };
+}

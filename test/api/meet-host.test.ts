@@ -1,0 +1,212 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { ensureDaemon, findHost, revive } from "#api/auto-start.ts";
+import { PROTOCOL_VERSION } from "#api/control.ts";
+import { meetHost } from "#api/meet-host.ts";
+import { forgetWanted, hasDied, isWanted } from "#api/wanted.ts";
+import { findHome, type Home } from "#config/home.ts";
+import { type HostInfo, type HostLock, holdHostLock } from "#store/host-lock.ts";
+import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
+
+const STARTED_AT = "2026-11-20T10:00:00.000Z";
+
+interface FakeHost extends AsyncDisposable {
+  readonly home: Home;
+  readonly server: UnixServer;
+  readonly said: string[];
+  /** Answers so from now on. */
+  tell(more: Record<string, unknown>): void;
+  hold(more?: Partial<HostInfo>): HostLock;
+}
+
+/** A home whose host is this process: what it answers to `status` is `told`. */
+async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
+  const status: Record<string, unknown> = {
+    pid: 4711,
+    version: "1.2.3",
+    protocol: PROTOCOL_VERSION,
+    role: "daemon",
+    stopping: false,
+    ...told,
+  };
+  const server = await startUnixServer((_request, response) => sendJson(response, 200, status));
+  const home = await findHome({
+    flag: server.folder,
+    env: {},
+    cwd: "/",
+    checkout: undefined,
+    userHome: server.folder,
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: async () => false,
+    uid: process.getuid?.(),
+  });
+  await mkdir(home.privateFolder, { mode: 0o700 });
+  return {
+    home,
+    server,
+    said: [],
+    tell: (more) => void Object.assign(status, more),
+    hold: (more = {}) =>
+      holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+describe("whether there is a host", () => {
+  it("is nobody where nothing is, and where a dead one has left everything", async () => {
+    await using host = await fakeHost();
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await findHost(host.home)).toBeUndefined();
+    const lock = host.hold({ role: "daemon", socket: host.server.socket });
+    await host.server.stop();
+    lock.release();
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("is the one that answers where it says that it listens", async () => {
+    await using host = await fakeHost();
+    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    expect(await meetHost(host.home)).toMatchObject({
+      kind: "host",
+      client: { socket: host.server.socket },
+      status: { pid: 4711 },
+    });
+    expect((await findHost(host.home))?.socket).toBe(host.server.socket);
+  });
+
+  it("is nobody in a copy of a home whose host runs: that one is asked for nothing on its behalf", async () => {
+    await using host = await fakeHost();
+    await writeFile(
+      join(host.home.privateFolder, "daemon.json"),
+      JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
+    );
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+    expect(await findHost(host.home)).toBeUndefined();
+  });
+
+  it("is the one of this home, also when the file of its lock was removed: no second one is started", async () => {
+    await using host = await fakeHost();
+    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
+    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
+    host.tell({ home: host.home.root });
+    expect(await meetHost(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
+    host.tell({ home: join(host.home.root, "another") });
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("waits for one that has the lock and does not listen yet", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    setTimeout(() => host.server.start(), 300);
+    expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
+  });
+
+  it("stops waiting when that one goes away instead", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    const lock = host.hold({ role: "daemon", socket: host.server.socket });
+    setTimeout(() => lock.release(), 200);
+    expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
+  });
+
+  it("is mute after a while, and at once for a run that takes no calls at all", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    const daemon = host.hold({ role: "daemon", socket: host.server.socket });
+    const start = performance.now();
+    expect(await meetHost(host.home, 300)).toMatchObject({
+      kind: "mute",
+      info: { pid: process.pid, role: "daemon" },
+      problem: { code: "GOALD_DAEMON" },
+    });
+    expect(performance.now() - start).toBeGreaterThan(290);
+    daemon.release();
+    using _run = host.hold();
+    // Longer than a test may take.
+    expect(await meetHost(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
+    await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
+  });
+
+  it("sends nothing to a socket that is somebody else's", async () => {
+    await using host = await fakeHost();
+    // As another user sees it.
+    const { getuid } = process;
+    process.getuid = () => 12_345;
+    try {
+      using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+      expect(await meetHost(host.home, 50)).toMatchObject({
+        kind: "mute",
+        problem: { message: expect.stringContaining("not to you (12345)") },
+      });
+    } finally {
+      if (getuid) process.getuid = getuid;
+    }
+    expect(host.server.requests).toEqual([]);
+  });
+});
+
+describe("a daemon of another version", () => {
+  it("is used when it speaks the same protocol, with a word about it", async () => {
+    await using host = await fakeHost();
+    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    const tell = (text: string): void => void host.said.push(text);
+    expect(await findHost(host.home, { version: "1.2.4", tell })).toBeDefined();
+    expect(host.said).toEqual([
+      "The daemon is goald 1.2.3, this is 1.2.4. To put this one in its place: goald restart",
+    ]);
+    expect(await ensureDaemon(host.home, { version: "1.2.3", tell })).toMatchObject({ started: false });
+    expect(host.said).toHaveLength(1);
+  });
+
+  it("is not used when it speaks another protocol, and the way out is said", async () => {
+    await using host = await fakeHost({ protocol: PROTOCOL_VERSION + 1 });
+    using _lock = host.hold({ role: "daemon", socket: host.server.socket });
+    const refused = { code: "GOALD_DAEMON", hint: expect.stringContaining("goald restart") };
+    await expect(findHost(host.home)).rejects.toMatchObject(refused);
+    await expect(ensureDaemon(host.home)).rejects.toMatchObject(refused);
+    expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
+  });
+});
+
+describe("a daemon that should be there", () => {
+  it("has died when it is wanted and nobody holds the lock", async () => {
+    await using host = await fakeHost();
+    expect([isWanted(host.home), hasDied(host.home)]).toEqual([false, false]);
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    expect([isWanted(host.home), hasDied(host.home)]).toEqual([true, true]);
+    const lock = host.hold();
+    expect(hasDied(host.home)).toBe(false);
+    lock.release();
+  });
+
+  it("is not looked for where it is not wanted, nor started where nothing is to do", async () => {
+    await using host = await fakeHost();
+    let asked = 0;
+    const hasUnfinished = async (): Promise<boolean> => ++asked > 99;
+    await revive(host.home, hasUnfinished);
+    expect(asked).toBe(0);
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    await revive(host.home, hasUnfinished, { program: "/nowhere" });
+    expect(asked).toBe(1);
+  });
+
+  it("whose start fails is told about, and keeps nobody from looking", async () => {
+    await using host = await fakeHost();
+    await mkdir(join(host.home.privateFolder, "wanted"));
+    await chmod(host.home.privateFolder, 0o700);
+    const tell = (text: string): void => void host.said.push(text);
+    await revive(host.home, async () => true, { program: join(host.server.folder, "no-such-program.js"), tell });
+    expect(host.said).toEqual([
+      expect.stringMatching(/^The daemon has died and could not be started again\. The daemon ended/),
+    ]);
+  });
+
+  it("is no longer wanted when that is forgotten, also where no home is", async () => {
+    await using host = await fakeHost();
+    forgetWanted(host.home);
+    expect(isWanted({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { createEventStreamParser, type ServerSentEvent } from "#api/read-event-stream.ts";
+import { growthOverEightfold } from "../helpers/growth.ts";
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+/** All events of a text that arrives in pieces that end at these offsets. */
+function parse(text: string, cuts: readonly number[] = [], maxChars?: number): readonly ServerSentEvent[] {
+  const parser = createEventStreamParser(maxChars);
+  const all = bytes(text);
+  const borders = [0, ...[...cuts].sort((a, b) => a - b), all.length];
+  return borders.slice(1).flatMap((end, at) => parser.push(all.subarray(borders[at], end)));
+}
+
+const message = (data: string, id?: string): ServerSentEvent => ({ event: "message", data, id });
+
+describe("server-sent events", () => {
+  it("come with their number, name and data", () => {
+    expect(parse('id: 7\ndata: {"seq":7}\n\nevent: bye\ndata: {}\n\n')).toEqual([
+      message('{"seq":7}', "7"),
+      { event: "bye", data: "{}", id: undefined },
+    ]);
+  });
+
+  it.each([["\n"], ["\r"], ["\r\n"]])("end their lines with %j", (end) => {
+    expect(parse(["id: 1", "data: a", "data: b", "", "data: c", "", ""].join(end))).toEqual([
+      message("a\nb", "1"),
+      message("c"),
+    ]);
+  });
+
+  it("lose one blank after the colon, and no more", () => {
+    expect(parse("data:a\n\ndata: b\n\ndata:  c\n\ndata\n\n").map(({ data }) => data)).toEqual(["a", "b", " c", ""]);
+  });
+
+  it("pass over comments, unknown fields, an id with NUL, and events without data", () => {
+    expect(parse(": alive\n\nretry: 3\nid: a\u0000b\n: x\ndata: 1\n\nevent: empty\n\ndata: 2\n\n")).toEqual([
+      message("1"),
+      message("2"),
+    ]);
+  });
+
+  it("are not told before they are complete, and not at all when the stream ends in the middle", () => {
+    const parser = createEventStreamParser();
+    expect(parser.push(bytes("data: half"))).toEqual([]);
+    expect(parser.push(bytes(" whole\n"))).toEqual([]);
+    expect(parser.push(bytes("\ndata: never"))).toEqual([message("half whole")]);
+  });
+
+  it("are the same wherever the stream is cut: in a character, between CR and LF, in a name", () => {
+    const text = 'id: 12\r\ndata: {"name":"漢字 ✓ 🎯"}\r\n\r\n: alive\r\rdata: ä\ndata: ö\n\n';
+    const whole = parse(text);
+    expect(whole.map(({ data }) => data)).toEqual(['{"name":"漢字 ✓ 🎯"}', "ä\nö"]);
+    const { length } = bytes(text);
+    expect(
+      parse(
+        text,
+        Array.from({ length: length - 1 }, (_, at) => at + 1),
+      ),
+    ).toEqual(whole);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 1, max: length - 1 })), (cuts) => {
+        expect(parse(text, cuts)).toEqual(whole);
+      }),
+    );
+  });
+
+  it("have a limit, whether one line is too long or there are too many", () => {
+    const tooLarge = expect.objectContaining({ code: "GOALD_HTTP_TOO_LARGE" });
+    expect(() => parse(`data: ${"x".repeat(200)}`, [], 100)).toThrow(tooLarge);
+    expect(() => parse(`data: ${"x".repeat(200)}\n\n`, [50, 100], 100)).toThrow(tooLarge);
+    expect(() => parse("data: 1234567890\n".repeat(20), [], 100)).toThrow(tooLarge);
+    expect(parse(`data: ${"x".repeat(60)}\n\n`.repeat(50), [], 100)).toHaveLength(50);
+  });
+
+  it("cost in proportion to their length, in however small pieces a long line comes", async () => {
+    const growth = await growthOverEightfold(80_000, (pieces) => {
+      const parser = createEventStreamParser();
+      const piece = bytes("x".repeat(64));
+      parser.push(bytes("data: "));
+      for (let at = 0; at < pieces; at++) parser.push(piece);
+      expect(parser.push(bytes("\n\n"))[0]?.data).toHaveLength(64 * pieces);
+    });
+    expect(growth).toBeLessThan(30);
+  });
+});

@@ -1,0 +1,195 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { AgentView, Answer, Control, DaemonStatus, Done, EventPage, NewAgent } from "#api/control.ts";
+import { buildOpenApi } from "#api/openapi.ts";
+import { ALL_ROUTES } from "#api/routes.ts";
+import * as words from "#api/schemas.ts";
+import { validateAgent } from "#config/agent-spec.ts";
+import type { AgentSettings } from "#core/event.ts";
+import type { MemoryChange } from "#core/ports/memory-row.ts";
+import { bodyFor, expectReply, validate } from "../contracts/local-api.ts";
+import { makeFakeControl } from "../helpers/fake-control.ts";
+import { serve } from "../helpers/local-server.ts";
+
+const ALL_SETTINGS: Required<AgentSettings> = {
+  approve: "risky",
+  stepLimit: 50,
+  tokenLimit: null,
+  budgetUsd: 2.5,
+  deadline: "2026-02-01T08:00:00Z",
+  model: "gpt-4o",
+  windowBatch: 18,
+  background: true,
+};
+const NEW_AGENT: Required<NewAgent> = {
+  name: "Chef Ünal 漢字",
+  role: "a cook\nwho writes",
+  goals: ["Cook", "Write\tit down"],
+  settings: ALL_SETTINGS,
+  key: "k-1",
+};
+const ANSWER: Required<Answer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
+
+const MEMORY = { kind: "fact", text: "x", importance: 0.5, trust: "file" } as const;
+const CHANGES: readonly MemoryChange[] = [
+  { op: "add", ...MEMORY },
+  { op: "add", ...MEMORY, supersedes: "t/3", key: "k", source: "a.md" },
+  { op: "pin", id: "t/4" },
+  { op: "unpin", id: "t/4.1" },
+  { op: "forget", id: "t/+1", by: "person" },
+];
+
+describe("a route", () => {
+  const CALLS: readonly [string, string, unknown, keyof Control, readonly unknown[]][] = [
+    ["GET", "/v1/status", undefined, "status", []],
+    ["GET", "/v1/agents", undefined, "agents", []],
+    ["POST", "/v1/agents", NEW_AGENT, "create", [NEW_AGENT]],
+    ["GET", "/v1/agents/t", undefined, "agent", ["t"]],
+    ["DELETE", "/v1/agents/t", undefined, "remove", ["t", { force: false, files: false }]],
+    ["DELETE", "/v1/agents/t?force=true&files=true", undefined, "remove", ["t", { force: true, files: true }]],
+    ["POST", "/v1/agents/t/messages", { from: "you", text: "hi" }, "say", ["t", { from: "you", text: "hi" }]],
+    ["PUT", "/v1/agents/t/goals", { goals: ["a", "b"] }, "setGoals", ["t", ["a", "b"]]],
+    ["PATCH", "/v1/agents/t/settings", ALL_SETTINGS, "changeSettings", ["t", ALL_SETTINGS]],
+    ["POST", "/v1/agents/t/pause", { reason: "to look" }, "pause", ["t", "to look"]],
+    ["POST", "/v1/agents/t/resume", { settings: { stepLimit: 9 } }, "resume", ["t", { stepLimit: 9 }]],
+    ["POST", "/v1/agents/t/resume", undefined, "resume", ["t", {}]],
+    ["POST", "/v1/agents/t/stop", { graceMs: 0 }, "stop", ["t", 0]],
+    ["POST", "/v1/agents/t/stop", {}, "stop", ["t", 30_000]],
+    ["POST", "/v1/agents/t/kill", undefined, "kill", ["t"]],
+    ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
+    ["POST", "/v1/agents/t/fork", { step: 1, key: "k" }, "fork", ["t", { step: 1, key: "k" }]],
+    ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
+    ["POST", "/v1/reload", undefined, "reload", []],
+    ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
+  ];
+
+  it.each(CALLS)(
+    "%s %s with %j asks the host for one thing, and answers by its schema",
+    async (method, path, body, called, given) => {
+      const control = makeFakeControl();
+      control.add("t", 3);
+      await using api = await serve(control);
+      const reply = await api.ask(method, path, body === undefined ? {} : { body });
+      expectReply(reply, method, path);
+      expect(control.calls).toEqual([{ method: called, given }]);
+      expect(reply.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    },
+  );
+
+  it("is tried above, each of them but the events and the document", () => {
+    const tried = new Set(CALLS.map(([method, path]) => `${method} ${path.split("?")[0]?.replace("/t", "/:agent")}`));
+    const others = ALL_ROUTES.map(({ method, path }) => `${method} ${path}`).filter((route) => !tried.has(route));
+    expect(others).toEqual(["GET /v1/agents/:agent/events", "GET /v1/openapi.json"]);
+  });
+
+  it("gives 200 events to a page unless asked otherwise, and 1,000 at most", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1_500);
+    await using api = await serve(control);
+    const sizes = await Promise.all(
+      ["", "?limit=1000", "?after=1400", "?after=1500", "?after=9999"].map(async (query) => {
+        const { events, head } = (await api.ask("GET", `/v1/agents/t/events${query}`)).body as EventPage;
+        return [events.length, events[0]?.seq, head];
+      }),
+    );
+    expect(sizes).toEqual([
+      [200, 1, 1_500],
+      [1_000, 1, 1_500],
+      [100, 1_401, 1_500],
+      [0, undefined, 1_500],
+      [0, undefined, 1_500],
+    ]);
+  });
+});
+
+describe("the schemas", () => {
+  // Complete by their types: a member that is added to a type is missed here by the compiler.
+  const SAMPLES: readonly [string, words.ObjectSchema, object][] = [
+    ["new agent", words.NewAgent, NEW_AGENT],
+    ["settings", words.ChangedSettings, ALL_SETTINGS],
+    ["answer", words.Answer, ANSWER],
+    ["words", words.Words, { from: "", text: "", key: "" } satisfies Required<Parameters<Control["say"]>[1]>],
+    ["status", words.DaemonStatus, {} as DaemonStatus],
+    ["agent", words.AgentView, {} as AgentView],
+    ["done", words.Done, { agent: {} as AgentView, note: "" } satisfies Required<Done>],
+    ["page", words.EventPage, { events: [], head: 0 } satisfies Required<EventPage>],
+  ];
+
+  it.each(SAMPLES.filter(([, , sample]) => Object.keys(sample).length > 0))(
+    "of %s names the members of its type",
+    (_what, schema, sample) => {
+      expect(Object.keys(schema.properties).sort()).toEqual(Object.keys(sample).sort());
+    },
+  );
+
+  it("let what an agent may be through, and what it may not be not, as the command line does", () => {
+    const base = { name: "a", role: "r", goals: ["g"] };
+    const drafts = [
+      base,
+      { ...base, name: "x".repeat(80) },
+      { ...base, name: "x".repeat(81) },
+      { ...base, name: "" },
+      { ...base, name: " " },
+      { ...base, name: "😀".repeat(80) },
+      { ...base, name: "a\nb" },
+      { ...base, name: "a\u202eb" },
+      { ...base, name: "a\ud800" },
+      { ...base, role: "" },
+      { ...base, role: "a\nb\tc\r\nd" },
+      { ...base, role: "a\u0007" },
+      { ...base, role: "x".repeat(2_001) },
+      { ...base, goals: [] },
+      { ...base, goals: ["1", "2", "3", "4", "5"] },
+      { ...base, goals: ["1", "2", "3", "4", "5", "6"] },
+      { ...base, goals: ["a", " "] },
+      { ...base, goals: ["a\u2066"] },
+    ];
+    const byApi = drafts.map((draft) => validate(words.NewAgent, { ...draft, settings: ALL_SETTINGS }).length === 0);
+    const byCommandLine = drafts.map((draft) => {
+      try {
+        return Boolean(validateAgent(draft));
+      } catch {
+        return false;
+      }
+    });
+    expect(byApi).toEqual(byCommandLine);
+    expect(new Set(byApi)).toEqual(new Set([true, false]));
+  });
+
+  it("are schemas of the standard that OpenAPI 3.1 names", () => {
+    const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+    for (const schema of Object.values(words.NAMED)) expect(() => ajv.compile(schema)).not.toThrow();
+    expect(() => ajv.compile({ type: "objekt" })).toThrow();
+  });
+
+  it("take every body that the tests of all hosts send", () => {
+    for (const { path, body } of ALL_ROUTES)
+      if (body && path.includes(":agent")) expect([path, validate(body, bodyFor(path).body)]).toEqual([path, []]);
+  });
+});
+
+describe("config/openapi.json", () => {
+  const read = (): unknown => JSON.parse(readFileSync("config/openapi.json", "utf8"));
+
+  it("is today's (write it: npm run openapi), and what the server gives", async () => {
+    await using api = await serve(makeFakeControl());
+    expect(read()).toEqual(buildOpenApi());
+    expect((await api.ask("GET", "/v1/openapi.json")).body).toEqual(read());
+  });
+
+  it("would not be today's with a route more", () => {
+    const { paths, ...rest } = buildOpenApi() as { paths: object };
+    expect(read()).not.toEqual({ ...rest, paths: { ...paths, "/v1/more": {} } });
+  });
+
+  it("refers only to what is in it, and names every operation once", () => {
+    const text = JSON.stringify(read());
+    const document = read() as { components: { schemas: object } };
+    const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    expect(names.filter((name) => !Object.hasOwn(document.components.schemas, name as string))).toEqual([]);
+    expect(new Set(names).size).toBeGreaterThan(8);
+    const operations = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, name]) => name);
+    expect(operations.sort()).toEqual(ALL_ROUTES.map(({ operation }) => operation).sort());
+  });
+});

@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { startServer } from "#api/server.ts";
+import { makeFakeControl } from "../helpers/fake-control.ts";
+import { ask, eventually, serve } from "../helpers/local-server.ts";
+
+interface Folder extends AsyncDisposable {
+  readonly path: string;
+}
+async function makeFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), "goald-socket-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+const start = (socket: string) =>
+  startServer({ control: makeFakeControl(), socket, redact: (text) => text, onProblem: () => undefined });
+const isThere = (path: string): Promise<boolean> => lstat(path).then(Boolean, () => false);
+
+describe("the socket", () => {
+  it("is its owner's alone, whatever the process's umask is, and is gone when the server is closed", async () => {
+    await using folder = await makeFolder();
+    const socket = join(folder.path, "s.sock");
+    const before = process.umask(0);
+    const server = await start(socket).finally(() => process.umask(before));
+    const found = await lstat(socket);
+    expect([found.isSocket(), (found.mode & 0o777).toString(8)]).toEqual([true, "600"]);
+    expect((await ask(socket, "GET", "/v1/status")).status).toBe(200);
+    await server.close("The test is over.");
+    expect(await isThere(socket)).toBe(false);
+  });
+
+  it("takes the place of one that a killed process left", async () => {
+    await using folder = await makeFolder();
+    const socket = join(folder.path, "s.sock");
+    const child = spawn(process.execPath, [
+      "-e",
+      `net.createServer().listen(${JSON.stringify(socket)}, () => console.log("up"))`,
+    ]);
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect((await lstat(socket)).isSocket()).toBe(true);
+    await expect(ask(socket, "GET", "/v1/status")).rejects.toThrow("ECONNREFUSED");
+    const server = await start(socket);
+    expect((await ask(socket, "GET", "/v1/status")).status).toBe(200);
+    await server.close("The test is over.");
+  });
+
+  it("does not take the place of a file, a folder, or a link to a socket", async () => {
+    await using folder = await makeFolder();
+    const [file, inner, link, target] = ["file", "inner", "link", "target"].map((name) => join(folder.path, name)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const other = createServer().listen(target);
+    await once(other, "listening");
+    await writeFile(file, "mine");
+    await mkdir(inner);
+    await symlink(target, link);
+    for (const path of [file, inner, link])
+      await expect(start(path)).rejects.toMatchObject({ code: "GOALD_DAEMON", message: expect.stringContaining(path) });
+    expect(await readFile(file, "utf8")).toBe("mine");
+    for (const path of [inner, link, target]) expect(await isThere(path)).toBe(true);
+    other.close();
+    await once(other, "close");
+  });
+
+  it("lies in a folder that is ours alone, and no link, or nowhere", async () => {
+    await using folder = await makeFolder();
+    const [open, link] = [join(folder.path, "open"), join(folder.path, "link")];
+    await mkdir(open);
+    await symlink(open, link);
+    const refused = async (path: string, words: RegExp) =>
+      expect(start(join(path, "s.sock"))).rejects.toMatchObject({
+        code: "GOALD_DAEMON",
+        message: expect.stringMatching(words),
+      });
+    await chmod(open, 0o750);
+    await refused(open, /open to other users/);
+    await chmod(open, 0o701);
+    await refused(open, /open to other users/);
+    await chmod(open, 0o700);
+    await refused(link, /link/);
+    await refused(join(folder.path, "missing"), /does not exist/);
+    await (await start(join(open, "s.sock"))).close("The test is over.");
+  });
+
+  it("has a path of up to 107 bytes, from the root", async () => {
+    await using folder = await makeFolder();
+    const fits = join(folder.path, "s".repeat(107 - folder.path.length - 1));
+    await (await start(fits)).close("The test is over.");
+    await expect(start(`${fits}s`)).rejects.toMatchObject({
+      code: "GOALD_DAEMON",
+      message: expect.stringMatching(/107 bytes, this one has 108/),
+    });
+    await expect(start("s.sock")).rejects.toMatchObject({ code: "GOALD_DAEMON" });
+  });
+});
+
+describe("the limits of connections", () => {
+  it("tell one too many that it is, and let it in when another has gone", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { connections: 3 } });
+    const first = await api.follow("/v1/agents/t/events");
+    await using _second = await api.follow("/v1/agents/t/events");
+    await using _third = await api.follow("/v1/agents/t/events");
+    const refused = await api.ask("POST", "/v1/agents/t/kill");
+    expect([refused.status, refused.headers.connection]).toEqual([503, "close"]);
+    expect(refused.body).toMatchObject({
+      error: { code: "GOALD_DAEMON", message: expect.stringMatching(/too many/i) },
+    });
+    expect(control.calls.filter(({ method }) => method === "kill")).toEqual([]);
+    await first[Symbol.asyncDispose]();
+    await eventually(() => api.server.followers === 2);
+    expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
+  });
+
+  it("leave room to steer an agent, however many programs follow it", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { limits: { followers: 2 } });
+    await using _first = await api.follow("/v1/agents/t/events");
+    await using _second = await api.follow("/v1/agents/t/events");
+    const refused = await api.ask("GET", "/v1/agents/t/events", { headers: { accept: "text/event-stream" } });
+    expect([refused.status, refused.body]).toEqual([
+      503,
+      {
+        error: expect.objectContaining({
+          code: "GOALD_DAEMON",
+          message: "Too many programs follow agents at once: 2.",
+        }),
+      },
+    ]);
+    expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
+  });
+
+  it("end a request whose head or body does not come", async () => {
+    await using api = await serve(makeFakeControl(), { limits: { headersMs: 100, requestMs: 200 } });
+    const answers = await Promise.all([
+      api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\n"),
+      api.send(
+        "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+      ),
+    ]);
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+      expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toMatchObject({ error: { code: "GOALD_USAGE" } });
+    }
+  });
+});

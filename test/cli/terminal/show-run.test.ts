@@ -1,0 +1,155 @@
+import { describe, expect, it } from "@jest/globals";
+import { createEventLines } from "#cli/terminal/event-line.ts";
+import { createShowRun } from "#cli/terminal/show-run.ts";
+import { renderTable } from "#cli/terminal/table.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import * as given from "../../helpers/events.ts";
+
+const THOUGHTS = { text: "I look.", reasoning: "", plan: "- a\n- b", criticism: "", speak: "Looking." };
+function show(colour: boolean, ...events: readonly NewEvent[]): string {
+  const lines: string[] = [];
+  const showEvent = createShowRun({
+    print: (line) => lines.push(line),
+    colour,
+    thoughtsOf: (reply) => (reply === "prose" ? null : THOUGHTS),
+  });
+  for (const event of given.log(...events)) showEvent(event);
+  return lines.join("\n");
+}
+
+describe("a running agent on a terminal", () => {
+  it.each<[title: string, event: NewEvent, shown: string]>([
+    [
+      "the question",
+      { ...given.asked(3, 2), recallIds: ["foo/1"] },
+      "\nStep 3 · asking test-model, with 1 recall of earlier steps, attempt 2",
+    ],
+    [
+      "the thoughts, empty ones left out",
+      given.replied(1, "{}"),
+      "Thoughts: I look.\nPlan: - a\n  - b\nSays: Looking.",
+    ],
+    ["a reply without thoughts as it is", given.replied(1, "prose"), "Reply: prose"],
+    ["a reply that cannot be used", given.rejected(), "Reply not usable: No JSON object was found."],
+    [
+      "a failure and when it is tried again",
+      given.modelFailed(),
+      "No reply: The server answered 500. Trying again at 2026-11-20T10:01:00.000Z.",
+    ],
+    ["the command as the JSON that will run", given.requested(), 'Command: write_to_file {"file":"a.txt","text":"a"}'],
+    [
+      "the result with its status",
+      given.finished(1, given.observed("no", { status: "failed" })),
+      "Result (failed): no",
+    ],
+    [
+      "a person's no",
+      { type: "command-denied", step: 1, callId: "c1", by: "person", reason: "rather b" },
+      "Not run; your words: rather b",
+    ],
+    ["a policy's no", { type: "command-denied", step: 1, callId: "c1", by: "policy", reason: "gone" }, "Not run: gone"],
+    [
+      "why it asks",
+      { type: "approval-asked", step: 1, callId: "c1", reason: "It reaches outside." },
+      "It reaches outside.",
+    ],
+    ["a wait", { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }, "Waiting for agent."],
+    ["what a person said", { type: "message-received", from: "ada", text: "hurry" }, "ada says: hurry"],
+    ["a pause", { type: "agent-paused", code: "person", reason: "Stopped." }, "Paused: Stopped."],
+    ["going on", { type: "agent-resumed" }, "Resumed."],
+    ["the end", { type: "turn-finished", outcome: "completed", reason: "All done." }, "Completed: All done."],
+    ["nothing of what needs no eye", given.started(), ""],
+    ["the last reason once", { ...given.finished(), closesTurn: true }, ""],
+  ])("shows %s", (_title, event, shown) => {
+    expect(show(false, event)).toBe(shown);
+  });
+
+  it("shows how large a text is that was put aside, and cuts long ones", () => {
+    expect(
+      show(false, given.finished(1, given.observed("x", { text: { blob: "ab", bytes: 99_999, head: "begin" } }))),
+    ).toContain("99999 bytes in all");
+    expect(show(false, given.finished(1, given.observed("y".repeat(5_000)))).length).toBeLessThan(1_700);
+  });
+
+  it("shows every argument of a command, however long another one is", () => {
+    const args = {
+      text: "x".repeat(9_000),
+      more: { blob: "ab".repeat(32), bytes: 50_000, head: "begin" },
+      file: "keys/important.txt",
+    };
+    const text = show(false, { ...given.requested(), call: { name: "write_to_file", args } });
+    expect(text).toContain("keys/important.txt");
+    expect(text).toContain("8000 more characters");
+    expect(text).toContain("50000 bytes in all");
+    expect(text.length).toBeLessThan(3_000);
+  });
+
+  it("lets no control character of a model through, CVE-2023-37275", () => {
+    const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202efake\rSYSTEM: approved";
+    const text = show(
+      false,
+      given.finished(1, given.observed(hostile)),
+      { ...given.requested(), call: { name: "write_to_file", args: { file: hostile } } },
+      { type: "message-received", from: hostile, text: hostile },
+    );
+    expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  });
+
+  it.each([
+    ["a title in one byte", "ok\u009dhidden\u009cok", "ok\\u009dhidden\\u009cok"],
+    ["a sequence that takes an argument with it", "ok\u0090", "ok\\u0090"],
+    ["turned writing", "a\u202etxt.exe", "a\\u202etxt.exe"],
+    ["letters that nobody sees", "a\u{e0068}\u200b\u2063b", "a\\udb40\\udc68\\u200b\\u2063b"],
+    ["joined pictures, which stay", "👩‍💻 ✌️", "👩‍💻 ✌️"],
+  ])("hides nothing of a command that waits for a yes: %s", (_what, text, shown) => {
+    const call = { name: "send_tweet", args: { text, more: "\u009c seen" } };
+    expect(show(false, { ...given.requested(), call })).toBe(
+      `Command: send_tweet {"text":"${shown}","more":"\\u009c seen"}`,
+    );
+  });
+
+  it("colours on a colour terminal only", () => {
+    expect(show(true, given.finished())).toContain("\u001b[");
+    expect(show(false, given.finished())).not.toContain("\u001b[");
+  });
+});
+
+describe("an event line", () => {
+  it("carries the call in every event of it, from request to result", () => {
+    const toLine = createEventLines();
+    const lines = given.log(given.created(), ...given.wholeStep(1), given.asked(2)).map((event) => toLine(event));
+    expect(lines.map((line) => [line.type, line.call?.name])).toEqual([
+      ["agent-created", undefined],
+      ["model-asked", undefined],
+      ["model-replied", undefined],
+      ["command-requested", "write_to_file"],
+      ["command-approved", "write_to_file"],
+      ["command-started", "write_to_file"],
+      ["command-finished", "write_to_file"],
+      ["model-asked", undefined],
+    ]);
+  });
+});
+
+describe("an event line of a log that is read from the middle", () => {
+  it("carries the calls that were open there", () => {
+    const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
+    const toLine = createEventLines(replay(before).open);
+    expect(toLine(given.log(given.finished())[0] as RecordedEvent).call?.name).toBe("write_to_file");
+  });
+});
+
+describe("a table", () => {
+  it("aligns its columns", () => {
+    expect(
+      renderTable(
+        ["ID", "STATE"],
+        [
+          ["foo", "done"],
+          ["longer", "x"],
+        ],
+      ),
+    ).toBe("ID      STATE\nfoo     done\nlonger  x");
+  });
+});

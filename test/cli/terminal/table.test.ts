@@ -1,0 +1,35 @@
+import { describe, expect, it } from "@jest/globals";
+import { fitLine, renderTable } from "#cli/terminal/table.ts";
+
+describe("a table", () => {
+  it("has its columns below each other, without blanks at the ends of lines", () => {
+    expect(
+      renderTable(
+        ["A", "LONG", "C"],
+        [
+          ["1", "2", "3"],
+          ["10", "20", ""],
+        ],
+      ),
+    ).toBe("A   LONG  C\n1   2     3\n10  20");
+  });
+
+  it("counts the cells that a character takes on the screen", () => {
+    const [head, wide, marked] = renderTable(
+      ["N", "X"],
+      [
+        ["漢字", "a"],
+        ["e\u0301😀", "b"],
+      ],
+    ).split("\n");
+    expect(head).toBe("N     X");
+    expect(wide).toBe("漢字  a");
+    expect(marked).toBe("e\u0301😀   b");
+  });
+
+  it("is cut to the width of the screen, at whole characters", () => {
+    expect(fitLine("abcdef", 6)).toBe("abcdef");
+    expect(fitLine("abcdefg", 6)).toBe("abcde…");
+    expect(fitLine("漢字漢字", 6)).toBe("漢字…");
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "@jest/globals";
+import type { NewEvent } from "#core/event.ts";
+import { createStepLog } from "#host/log-step.ts";
+import type { Log } from "#util/log.ts";
+import {
+  asked,
+  created,
+  finished,
+  log,
+  modelFailed,
+  observed,
+  rejected,
+  replied,
+  requested,
+  wholeStep,
+} from "../helpers/events.ts";
+
+type Line = Record<string, unknown> & { readonly level: string; readonly msg: string };
+
+function linesOf(...events: readonly NewEvent[]): readonly Line[] {
+  const lines: Line[] = [];
+  const at = (level: string) => (fields: object, msg: string) => lines.push({ ...fields, level, msg });
+  const fake = { info: at("info"), warn: at("warn"), debug: at("debug") } as unknown as Log;
+  const add = createStepLog(fake, "foo");
+  for (const event of log(...events)) add(event);
+  return lines.filter(({ level }) => level !== "debug");
+}
+
+describe("goald's own log of an agent", () => {
+  it("has one line for a step: command, status, model, durations, tokens, cost", () => {
+    const priced = { ...replied(1), costUsd: 0.002 };
+    expect(linesOf(asked(1), priced, requested("read_file", 1), finished(1, observed("x", { code: "odd" })))).toEqual([
+      {
+        level: "info",
+        msg: "step",
+        agent: "foo",
+        seq: 4,
+        step: 1,
+        command: "read_file",
+        status: "ok",
+        code: "odd",
+        model: "test-model",
+        attempts: 1,
+        modelMs: 20,
+        commandMs: 3,
+        inputTokens: 10,
+        outputTokens: 5,
+        cachedTokens: 2,
+        costUsd: 0.002,
+      },
+    ]);
+  });
+
+  it("has exactly one for each of many, whatever became of them, and nothing of one in the next", () => {
+    const lines = linesOf(
+      created(),
+      ...wholeStep(1),
+      ...[asked(2), replied(2), rejected(2)],
+      ...[asked(3), modelFailed(3), asked(3, 2), replied(3), requested("x", 3)],
+      { type: "command-denied", step: 3, callId: "c3", by: "person", reason: "no" },
+      ...wholeStep(4),
+      { type: "turn-finished", outcome: "completed", reason: "r" },
+    );
+    const steps = lines.filter(({ msg }) => msg === "step");
+    expect(steps.map(({ step, status, attempts }) => [step, status, attempts])).toEqual([
+      [1, "ok", 1],
+      [2, "bad-reply", 1],
+      [3, "denied", 2],
+      [4, "ok", 1],
+    ]);
+    expect(steps[1]).not.toHaveProperty("command");
+    expect(lines.filter(({ msg }) => msg !== "step").map(({ level, msg }) => [level, msg])).toEqual([
+      ["info", "agent-created"],
+      ["warn", "The server answered 500."],
+      ["info", "turn-finished"],
+    ]);
+  });
+
+  it("of a step that another process began says what this one knows", () => {
+    expect(linesOf(finished(7))).toMatchObject([{ step: 7, status: "ok", commandMs: 3 }]);
+  });
+
+  it("warns of every pause, with its reason", () => {
+    expect(linesOf({ type: "agent-paused", code: "budget", reason: "Nothing is left." })).toEqual([
+      { level: "warn", msg: "Nothing is left.", agent: "foo", seq: 1, code: "budget" },
+    ]);
+  });
+});

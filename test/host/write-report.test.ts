@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { REPORT_FILE, writeReport } from "#host/write-report.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
+
+async function finishedLoop() {
+  const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.md", text: "abc" }), done("See a.md.")] });
+  await loop.run();
+  const changes: string[] = [];
+  const open = (own: boolean) =>
+    new MemoryWorkspace({ files: loop.files, own, onChange: ({ path }) => changes.push(path) });
+  const write = (redact?: (text: string) => string) =>
+    writeReport(loop.row, { store: loop.store, hosted: false, workspace: open(true), ...(redact ? { redact } : {}) });
+  return { loop, changes, open, write };
+}
+
+describe("the report in an agent's folder", () => {
+  it("is written once, and not again while nothing has happened", async () => {
+    const { loop, changes, write } = await finishedLoop();
+    expect(await write()).toBe(true);
+    expect(loop.text(REPORT_FILE)).toContain("`a.md`");
+    expect(await write()).toBe(false);
+    expect(changes).toEqual([REPORT_FILE]);
+    loop.files.set(REPORT_FILE, Buffer.from("somebody else's"));
+    expect(await write()).toBe(true);
+    expect(loop.text(REPORT_FILE)).toMatch(/^# Foo: report\n/);
+  });
+
+  it("is no file of the agent: its history does not have it", async () => {
+    const { loop, write } = await finishedLoop();
+    await write();
+    expect((await loop.store.files(loop.row.id)).map(({ path }) => path)).toEqual(["a.md"]);
+  });
+
+  it("holds no secret", async () => {
+    const { loop, write } = await finishedLoop();
+    await write((text) => text.replaceAll("abc", "[redacted]").replaceAll("See", "[redacted]"));
+    expect(loop.text(REPORT_FILE)).toContain("> [redacted] a.md.");
+  });
+
+  it("cannot be written by a workspace that commands have", async () => {
+    const { loop, open } = await finishedLoop();
+    const parts = { store: loop.store, hosted: false, workspace: open(false) };
+    await expect(writeReport(loop.row, parts)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+  });
+});

@@ -1,0 +1,304 @@
+import { describe, expect, it } from "@jest/globals";
+import { defineCommand, succeed } from "#core/command.ts";
+import type { AgentSettings } from "#core/event.ts";
+import { type Price, spentOf } from "#core/limits.ts";
+import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
+import { activeFrame } from "#core/state.ts";
+import type { Prepare } from "#loop/perform.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
+
+/** A dollar for each token in, two for each out: limits in round numbers. */
+const PRICE: Price = { input: 1_000_000, cachedInput: 500_000, output: 2_000_000 };
+const priceOf = () => PRICE;
+const AT = "2026-11-20T08:00:00.000Z";
+
+/** Each reads another file, so that nothing goes round in a circle. */
+const reads = Array.from({ length: 40 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
+/** Used 100 tokens in, 50 of them cached, and 10 out. */
+const answered = (text: string): ModelAnswer => ({
+  kind: "replied",
+  text,
+  finishReason: "stop",
+  usage: { inputTokens: 100, cachedTokens: 50, outputTokens: 10, estimated: false },
+});
+const COST = 50 * 1 + 50 * 0.5 + 10 * 2;
+
+const limited = (settings: Partial<AgentSettings>, options: Partial<LoopOptions> = {}): Promise<Loop> =>
+  makeLoop({ script: reads.map(answered), settings: { stepLimit: 5, ...settings }, priceOf, ...options });
+const asked = async (loop: Loop) => (await loop.events()).filter((event) => event.type === "model-asked");
+const tell = (loop: Loop, key: string, message: InboxMessage) => loop.store.deliver(loop.row.id, key, message, AT);
+
+/** The process dies between the request and its reply: the intent is durable, the end is not seen. */
+async function dieWhileAsking(loop: Loop): Promise<void> {
+  await expect(loop.run({ prepare: cutPowerAfter("ask") })).rejects.toThrow(PowerCut);
+}
+
+describe("a budget", () => {
+  it("is spent by what the replies cost, and every request reserves what it may cost", async () => {
+    const loop = await limited({ budgetUsd: 1e9 });
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "step-limit" });
+    expect(state.costUsd).toBeCloseTo(5 * COST, 6);
+    const [first] = await asked(loop);
+    expect(first?.reservedUsd).toBe(((first?.reservedTokens ?? 0) - 1_000) * 1 + 1_000 * 2);
+    const replied = (await loop.events()).find((event) => event.type === "model-replied");
+    expect(replied?.costUsd).toBeCloseTo(COST, 6);
+  });
+
+  it("stops the agent before a request that might go beyond it: none leaves", async () => {
+    const { reservedUsd } = (await probe()) as { reservedUsd: number };
+    const exact = await limited({ budgetUsd: reservedUsd, stepLimit: 1 });
+    expect((await exact.run()).paused).toMatchObject({ code: "step-limit" });
+    const short = await limited({ budgetUsd: reservedUsd - 0.01 });
+    const state = await short.run();
+    expect(state.paused).toMatchObject({
+      code: "budget",
+      reason: expect.stringContaining("the next request may cost"),
+    });
+    expect(short.model.requests).toHaveLength(0);
+    expect(await asked(short)).toHaveLength(0);
+  });
+
+  it("survives a crash: what a dead process may have spent counts, and no request leaves beyond it", async () => {
+    const { reservedUsd } = (await probe()) as { reservedUsd: number };
+    const loop = await limited({ budgetUsd: reservedUsd * 2.5 });
+    await dieWhileAsking(loop);
+    await dieWhileAsking(loop);
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "budget" });
+    expect(loop.model.requests).toHaveLength(2);
+    expect(spentOf(state).usd).toBeCloseTo(2 * reservedUsd, 3);
+
+    const unlimited = await limited({});
+    await dieWhileAsking(unlimited);
+    await dieWhileAsking(unlimited);
+    expect((await unlimited.run()).paused).toMatchObject({ code: "step-limit" });
+    expect(unlimited.model.requests).toHaveLength(2 + 5);
+  });
+
+  it("that is raised lets the agent go on where it stood", async () => {
+    const { reservedUsd } = (await probe()) as { reservedUsd: number };
+    const loop = await limited({ budgetUsd: reservedUsd - 1 });
+    await loop.run();
+    await tell(loop, "1", { type: "settings", budgetUsd: 1e9 });
+    await tell(loop, "2", { type: "resume" });
+    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
+  });
+
+  it("counts a call that failed after the server may have worked for it, and no other", async () => {
+    const failed = (code: string): ModelAnswer => ({ kind: "failed", code, message: code, retry: { afterMs: 10 } });
+    const lost = async (code: string) =>
+      (await (await limited({ stepLimit: 1 }, { script: [failed(code), answered(reads[0] as string)] })).run()).lost;
+    expect(await lost("rate-limited")).toEqual({ tokens: 0, usd: 0 });
+    expect((await lost("timeout")).tokens).toBeGreaterThan(1_000);
+    expect((await lost("timeout")).usd).toBeGreaterThan(2_000);
+  });
+
+  it("fails closed for a model without a price, before anything is recalled or sent", async () => {
+    let recalls = 0;
+    const recall = async () => {
+      recalls++;
+      return [];
+    };
+    const memory = { remote: false, recall };
+    const unpriced = { script: reads, memory, priceOf: () => undefined };
+    const loop = await limited({ budgetUsd: 5 }, unpriced);
+    const { paused } = await loop.run();
+    expect(paused).toMatchObject({ code: "budget", reason: expect.stringContaining("config/prices.json") });
+    expect([recalls, loop.model.requests.length]).toEqual([0, 0]);
+    const free = await limited({}, unpriced);
+    expect((await free.run()).paused).toMatchObject({ code: "step-limit" });
+    expect((await asked(free))[0]?.reservedUsd).toBeNull();
+  });
+
+  it("costs a local model nothing, even when there is none", async () => {
+    const loop = await limited({ budgetUsd: 0 }, { priceOf: () => ({ input: 0, cachedInput: 0, output: 0 }) });
+    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
+  });
+
+  async function probe() {
+    const loop = await limited({ stepLimit: 1 });
+    await loop.run();
+    return (await asked(loop))[0];
+  }
+});
+
+describe("a limit of tokens", () => {
+  it("stops before a request that has no room in it, and survives a crash", async () => {
+    const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
+    await loop.run();
+    const reservedTokens = (await asked(loop))[0]?.reservedTokens ?? 0;
+
+    const crashing = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
+    await dieWhileAsking(crashing);
+    expect((await crashing.run()).paused).toMatchObject({ code: "token-limit" });
+    expect(crashing.model.requests).toHaveLength(1);
+    const control = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
+    expect((await control.run()).step).toBeGreaterThan(1);
+  });
+});
+
+describe("a limit of time", () => {
+  it("ends a wait for the next attempt, and is what the host is woken for", async () => {
+    const script = [{ kind: "failed", code: "rate-limited", message: "", retry: { afterMs: 3_600_000 } } as const];
+    const loop = await limited({ deadline: "2026-11-20T08:10:00.000Z" }, { script });
+    expect((await loop.run()).paused).toMatchObject({ code: "time-limit" });
+    expect(loop.clock.slept).toEqual([600_000]);
+  });
+
+  it("wakes an agent that waits for an approval, so that it pauses then", async () => {
+    const loop = await limited({ approve: "always", deadline: "2026-11-20T08:10:00.000Z" });
+    expect(activeFrame(await loop.run()).phase.kind).toBe("awaiting-approval");
+    expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-20T08:10:00.000Z");
+    await loop.clock.sleep(600_000);
+    expect((await loop.run()).paused).toMatchObject({ code: "time-limit" });
+  });
+});
+
+describe("the agent's own model", () => {
+  it("is asked, reserved for and paid for in place of the one of the settings, with its own room", async () => {
+    const seen: string[] = [];
+    const loop = await limited(
+      { model: "other-model", stepLimit: 2 },
+      {
+        priceOf: (model) => {
+          seen.push(model);
+          return PRICE;
+        },
+        roomOf: (model) => {
+          seen.push(model);
+          return { contextTokens: 8_000, replyTokens: 500 };
+        },
+      },
+    );
+    await loop.run();
+    expect(new Set(seen)).toEqual(new Set(["other-model"]));
+    expect(loop.model.requests.map((request) => request.model)).toEqual(["other-model", "other-model"]);
+    const [first] = await asked(loop);
+    expect(first?.model).toBe("other-model");
+    expect(first?.reservedUsd).toBe((first?.reservedTokens ?? 0) - 500 + 2 * 500);
+    await tell(loop, "1", { type: "settings", model: null, stepLimit: 3 });
+    await tell(loop, "2", { type: "resume" });
+    await loop.run();
+    expect(loop.model.requests.at(-1)?.model).toBe("test-model");
+  });
+});
+
+describe("a model that goes round in a circle", () => {
+  const circle = () => makeLoop({ script: () => reply("read_file", { file: "a.txt" }) });
+  const contents = (loop: Loop, index: number) =>
+    (loop.model.requests[index]?.messages ?? []).map((message) => message.content).join("\n");
+
+  it("is told after the third time, and paused at the fifth, which is not run", async () => {
+    const loop = await circle();
+    const state = await loop.run();
+    expect(state.paused).toMatchObject({ code: "loop", reason: expect.stringContaining("read_file") });
+    expect(loop.model.requests).toHaveLength(5);
+    expect([1, 2].map((index) => contents(loop, index).includes("times in a row"))).toEqual([false, false]);
+    expect(contents(loop, 3)).toContain("read_file with the same arguments 3 times in a row");
+    const types = (await loop.events()).map((event) => event.type);
+    expect(types.filter((type) => type === "command-started")).toHaveLength(4);
+    expect(types.filter((type) => type === "repetition-noticed")).toHaveLength(1);
+    expect(types.slice(-2)).toEqual(["command-requested", "agent-paused"]);
+  });
+
+  it("goes on with the call that was held back when a person resumes", async () => {
+    const loop = await circle();
+    await loop.run();
+    await tell(loop, "1", { type: "say", from: "ada", text: "Try b.txt." });
+    expect((await loop.run()).paused).toMatchObject({ code: "loop" });
+    await tell(loop, "2", { type: "resume" });
+    await loop.run();
+    const finished = (await loop.events()).filter((event) => event.type === "command-finished");
+    expect(finished.map((event) => event.callId).slice(0, 6)).toEqual(["c1", "c2", "c3", "c4", "c5", "c6"]);
+    expect(contents(loop, 5)).toContain("Try b.txt.");
+  });
+
+  it("is left alone as long as it does something else in between", async () => {
+    const turns = Array.from({ length: 12 }, (_, at) => reply("read_file", { file: at % 2 === 0 ? "a" : "b" }));
+    const loop = await makeLoop({ script: [...turns, done()] });
+    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
+    expect((await loop.events()).some((event) => event.type === "repetition-noticed")).toBe(false);
+  });
+});
+
+describe("an agent that takes the process down", () => {
+  const hammer = (deadly: { readonly is: boolean }, effect: "pure" | "at-most-once", hits: { count: number }) =>
+    defineCommand({
+      name: "hammer",
+      label: "Hammer",
+      summary: "Hammers.",
+      effect,
+      args: { type: "object", properties: { at: { type: "integer", description: "Where." } } },
+      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+      run: async () => {
+        hits.count++;
+        return succeed(deadly.is ? "never seen" : "Hit.");
+      },
+    });
+  /** The process dies while the command runs: its intent is durable, and nothing after it. */
+  const dying = (deadly: { readonly is: boolean }) => ({ prepare: cutPowerAfter("execute", () => deadly.is) });
+  const script = (_request: unknown, index: number) => (index < 9 ? reply("hammer", { at: index }) : done());
+
+  it.each([
+    ["again and again with the same call", "pure", 3, 3],
+    ["with call after call of which nobody can tell the end", "at-most-once", 3, 3],
+  ] as const)(
+    "%s is parked at the third death, and goes on when it is resumed",
+    async (_title, effect, deaths, runs) => {
+      const deadly = { is: true };
+      const hits = { count: 0 };
+      const loop = await makeLoop({ script, commands: [hammer(deadly, effect, hits)] });
+      for (let life = 1; life <= deaths; life++) await expect(loop.run(dying(deadly))).rejects.toThrow(PowerCut);
+      const parked = await loop.run(dying(deadly));
+      expect(parked.paused).toMatchObject({ code: "crash-loop", reason: expect.stringContaining("hammer") });
+      expect(hits.count).toBe(runs);
+      // A further start does not try it again.
+      expect((await loop.run(dying(deadly))).paused).toMatchObject({ code: "crash-loop" });
+      expect(hits.count).toBe(runs);
+      deadly.is = false;
+      await tell(loop, "resume", { type: "resume" });
+      const state = await loop.run();
+      expect(activeFrame(state).phase.kind).toBe("resting");
+      expect(state.deaths).toBe(0);
+    },
+  );
+
+  it("is not parked as long as its commands come to an end in between", async () => {
+    const deadly = { is: true };
+    const loop = await makeLoop({ script, commands: [hammer(deadly, "pure", { count: 0 })] });
+    for (let death = 1; death <= 5; death++) {
+      let runs = 0;
+      // From the second life on, the call that was cut off comes to its end; with the next one the process dies again.
+      const prepare: (real: Prepare) => Prepare = (real) => async (move, journal) => {
+        if (move.kind === "execute") deadly.is = ++runs > (death === 1 ? 0 : 1);
+        return dying(deadly).prepare(real)(move, journal);
+      };
+      await expect(loop.run({ prepare })).rejects.toThrow(PowerCut);
+    }
+    expect((await loop.events()).filter((event) => event.type === "call-interrupted")).toHaveLength(4);
+    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
+  });
+});
+
+describe("an agent that has finished", () => {
+  it("begins its next turn with a person's words or new goals, and keeps its limits", async () => {
+    const loop = await makeLoop({ script: [done("first"), done("second"), done("third")], settings: { stepLimit: 2 } });
+    await loop.run();
+    await tell(loop, "1", { type: "say", from: "ada", text: "And the second part?" });
+    const second = await loop.run();
+    expect(activeFrame(second).phase).toMatchObject({ kind: "resting", reason: "second" });
+    expect(second.turn).toBe(2);
+    expect(JSON.stringify(loop.model.requests[1]?.messages)).toContain("And the second part?");
+    await tell(loop, "2", { type: "goals", goals: ["Count to a hundred"] });
+    const third = await loop.run();
+    expect(third).toMatchObject({ turn: 3, goals: ["Count to a hundred"], paused: { code: "step-limit" } });
+    await tell(loop, "3", { type: "settings", stepLimit: 9 });
+    await tell(loop, "4", { type: "resume" });
+    expect(activeFrame(await loop.run()).phase).toMatchObject({ kind: "resting", reason: "third" });
+    expect(loop.model.requests[2]?.messages[0]?.content).toContain("Count to a hundred");
+    expect(JSON.stringify(loop.model.requests[2]?.messages)).toContain("goals were changed just now");
+  });
+});

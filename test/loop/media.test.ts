@@ -1,0 +1,246 @@
+/** What pictures and speech cost, by the real loop and the real commands against servers of the real protocol. */
+import { describe, expect, it } from "@jest/globals";
+import { defineCommand, succeed } from "#core/command.ts";
+import type { AgentSettings, EventOf } from "#core/event.ts";
+import { type Price, spentOf } from "#core/limits.ts";
+import type { Services } from "#core/services.ts";
+import { createHttp } from "#http/http.ts";
+import type { Prepare } from "#loop/perform.ts";
+import { createOpenAIImages } from "#model/openai-images.ts";
+import { createOpenAISpeech } from "#model/openai-speech.ts";
+import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/media-server.ts";
+import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+
+/** In the loop's own questions nothing costs anything, so that every dollar is a picture's. */
+const FREE: Price = { input: 0, cachedInput: 0, output: 0 };
+const PAINTER: Price = { input: 5, cachedInput: 1.25, output: 40 };
+const TOLD = { input_tokens: 20, output_tokens: 4_160, total_tokens: 4_180 };
+const COST = (20 * 5 + 4_160 * 40) / 1e6;
+/** Of a picture of 1024 by 1024 pixels, and four tokens of a prompt. */
+const MOST = { tokens: 4_164, usd: (4 * 5 + 4_160 * 40) / 1e6 };
+const picture = (usage?: object): Answer => {
+  const { body, ...answer } = pictureAnswer(png(8, 8)) as { status: number; body: object };
+  return { ...answer, body: { ...body, ...(usage ? { usage } : {}) } };
+};
+const answeringWith = (image: Answer): Promise<MediaServer> => startMediaServer({ image: () => image });
+const paints = (...files: string[]): readonly string[] =>
+  files.map((file) => reply("generate_image", { prompt: "a red ball", file }));
+
+interface Way {
+  readonly settings?: Partial<AgentSettings>;
+  readonly price?: Price | null;
+  readonly script?: readonly string[];
+  /** What the server of the pictures will answer, where it may be silence. */
+  readonly answer?: Answer;
+}
+function servicesOf({ baseUrl }: MediaServer, timeoutMs = patienceMs(undefined)): Partial<Services> {
+  const given = { baseUrl, apiKey: MEDIA_KEY, http: createHttp(), timeoutMs };
+  return {
+    images: createOpenAIImages({ ...given, model: "gpt-image-1" }),
+    speech: createOpenAISpeech({ ...given, model: "gpt-4o-mini-transcribe" }),
+  };
+}
+const painting = (server: MediaServer, { settings = {}, price = PAINTER, script = paints("a"), answer }: Way = {}) =>
+  makeLoop({
+    script: [...script, done()].map((text) => ({
+      ...{ kind: "replied", text, finishReason: "stop" },
+      usage: { inputTokens: 100, cachedTokens: 0, outputTokens: 10, estimated: false },
+    })),
+    settings,
+    priceOf: () => FREE,
+    servicePriceOf: () => price,
+    services: { images: { ready: true }, speech: { ready: true } },
+    serving: servicesOf(server, patienceMs(answer)),
+  });
+async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
+  const found = (await loop.events()).find((event) => event.type === "command-finished");
+  if (found?.type !== "command-finished") throw new Error("no command finished");
+  return found;
+}
+
+describe("what a picture costs", () => {
+  it("is the agent's own spending, by what the server says that it took", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await painting(server, { script: paints("a", "b") });
+    const state = await loop.run();
+    expect(server.images).toHaveLength(2);
+    expect(state.usage).toEqual({
+      modelCalls: 5,
+      inputTokens: 3 * 100 + 2 * 20,
+      outputTokens: 3 * 10 + 2 * 4_160,
+      cachedTokens: 0,
+      estimated: false,
+    });
+    expect(state.costUsd).toBeCloseTo(2 * COST, 9);
+    expect(state.lost).toEqual({ tokens: 0, usd: 0 });
+    const usage = { inputTokens: 20, outputTokens: 4_160, cachedTokens: 0, estimated: false };
+    expect((await ended(loop)).spent).toEqual({ usage, costUsd: expect.closeTo(COST, 9), modelCalls: 1 });
+  });
+
+  it("stops the agent at its budget, and at its limit of tokens", async () => {
+    await using server = await answeringWith(picture({ ...TOLD, output_tokens: 10_000 }));
+    const script = paints("a", "b", "c");
+    const poor = await (await painting(server, { script, settings: { budgetUsd: 0.4 } })).run();
+    expect(poor.paused).toMatchObject({
+      code: "budget",
+      reason: expect.stringContaining("0.4001 US dollars are spent"),
+    });
+    expect(server.images).toHaveLength(1);
+    const short = await (await painting(server, { script, settings: { tokenLimit: 12_000 } })).run();
+    expect(short.paused).toMatchObject({ code: "token-limit", reason: expect.stringContaining("10130 are spent") });
+    expect(server.images).toHaveLength(2);
+  });
+
+  it("is asked for only where the most that it may cost is left: else nothing leaves, and the model reads why", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await painting(server, { settings: { budgetUsd: 0.1664 } });
+    const state = await loop.run();
+    expect(server.requests).toHaveLength(0);
+    expect((await ended(loop)).observation).toMatchObject({
+      status: "failed",
+      code: "limit",
+      text: expect.stringMatching(/^Nothing was sent: It may cost 0\.166\d USD, and 0\.1664 are left for it\./),
+    });
+    expect(await ended(loop)).not.toHaveProperty("spent");
+    expect(spentOf(state).usd).toBe(0);
+    const enough = await painting(server, { settings: { budgetUsd: 0.167 } });
+    await enough.run();
+    expect((await ended(enough)).observation.status).toBe("ok");
+  });
+
+  it.each<[title: string, answer: Answer, price: Price | null, tokens: number, usd: number]>([
+    ["turned down: nothing", failure(400, "No."), PAINTER, 0, 0],
+    ["too many requests: nothing", failure(429, "Later."), PAINTER, 0, 0],
+    ["no end seen: the most", { fault: "stall" }, PAINTER, MOST.tokens, MOST.usd],
+    ["no end seen, no price: the most, no dollars", { fault: "stall" }, null, MOST.tokens, 0],
+    ["no picture in it: what the server says", { status: 200, body: { data: [], usage: TOLD } }, PAINTER, 4_180, COST],
+    ["not said, with a price: the most", picture(), PAINTER, MOST.tokens, MOST.usd],
+    ["said in a form that nobody knows: as if not said", picture({ input_tokens: -1 }), PAINTER, MOST.tokens, MOST.usd],
+    ["not said and no price, as of those billed by the picture: nothing is made up", picture(), null, 0, 0],
+    ["said, without a price: tokens and no dollars", picture(TOLD), null, 4_180, 0],
+    ["not said on a server of one's own: nothing", picture(), FREE, 0, 0],
+  ])("after an answer like this: %s", async (_title, answer, price, tokens, usd) => {
+    await using server = await answeringWith(answer);
+    const loop = await painting(server, { price, answer });
+    const state = await loop.run();
+    expect(server.images).toHaveLength(1);
+    expect(spentOf(state).tokens).toBe(tokens + 220);
+    expect(spentOf(state).usd).toBeCloseTo(usd, 9);
+  });
+
+  it("hinders nobody with a budget where no price is known: its dollars are not known either", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await painting(server, { price: null, settings: { budgetUsd: 1 } });
+    await loop.run();
+    expect(server.images).toHaveLength(1);
+    expect((await ended(loop)).spent).toMatchObject({ costUsd: null, usage: { outputTokens: 4_160 } });
+  });
+
+  it("counts once after a crash: what a dead process may have spent is set aside, and the picture is not asked for again", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await painting(server);
+    const dying =
+      (real: Prepare): Prepare =>
+      async (move, journal) => {
+        const work = await real(move, journal);
+        if (move.kind !== "execute") return work;
+        return { ...work, act: () => work.act().then(() => Promise.reject(new Error("power cut"))) };
+      };
+    await expect(loop.run({ prepare: dying })).rejects.toThrow("power cut");
+    const state = await loop.run();
+    expect(server.images).toHaveLength(1);
+    const [started] = (await loop.events()).filter((event) => event.type === "command-started");
+    expect(started?.reserved).toEqual({ tokens: 10_240, usd: expect.closeTo(0.2696, 9) });
+    expect(state.lost).toEqual({ tokens: 10_240, usd: expect.closeTo(0.2696, 9) });
+    expect(state.costUsd).toBe(0);
+    expect((await ended(loop)).reconciled).toBe(true);
+  });
+});
+
+describe("what speech costs", () => {
+  const listening = async (usage: object) => {
+    const server = await startMediaServer({ speech: () => ({ status: 200, body: { text: "hello", usage } }) });
+    const price: Price = { input: 3, cachedInput: 3, output: 5 };
+    const loop = await painting(server, { price, script: [reply("read_audio_from_file", { file: "a.wav" })] });
+    loop.files.set("a.wav", wav());
+    await using _server = server;
+    return spentOf(await loop.run());
+  };
+
+  it("is counted where the server says tokens, and the most where it says minutes and a price is known", async () => {
+    const told = await listening({ type: "tokens", input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 });
+    expect(told).toMatchObject({ tokens: 1_320, usd: expect.closeTo(0.0035, 9) });
+    const minutes = await listening({ type: "duration", seconds: 60 });
+    expect(minutes).toMatchObject({ tokens: 18_220, usd: expect.closeTo(0.058, 9) });
+  });
+
+  it("is nothing for a file that is no recording: it never left", async () => {
+    await using server = await startMediaServer();
+    const loop = await painting(server, { script: [reply("read_audio_from_file", { file: "a.wav" })] });
+    loop.files.set("a.wav", new TextEncoder().encode("no sound"));
+    expect(spentOf(await loop.run()).tokens).toBe(220);
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+describe("a command that makes several pictures", () => {
+  const album = defineCommand({
+    name: "make_album",
+    label: "Make album",
+    summary: "makes four pictures at the same time.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+    needs: ["images"],
+    async run(_args, { use, signal }) {
+      const made = await Promise.allSettled([1, 2, 3, 4].map(() => use("images").generate("b", "1024x1024", signal)));
+      return succeed(made.map(({ status }) => status).join(" "));
+    },
+  });
+
+  it("stays within the limits with all of them together, those under way included", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await makeLoop({
+      script: [reply("make_album"), done()],
+      commands: [album],
+      settings: { budgetUsd: 0.34 },
+      priceOf: () => FREE,
+      servicePriceOf: () => PAINTER,
+      serving: servicesOf(server),
+    });
+    const state = await loop.run();
+    expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
+    expect(server.images).toHaveLength(2);
+    expect(state.costUsd).toBeCloseTo(2 * COST, 9);
+  });
+});
+
+describe("a command that buys a picture and then waits", () => {
+  const show = defineCommand({
+    name: "show_picture",
+    label: "Show picture",
+    summary: "makes a picture and lets it dry.",
+    args: { type: "object", properties: {} },
+    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+    needs: ["images"],
+    async run(_args, { use, signal }) {
+      await use("images").generate("a ball", "1024x1024", signal);
+      return { status: "waiting", waitFor: "time", until: "2999-01-01T00:00:00.000Z" };
+    },
+  });
+
+  it("has paid for it when the wait begins, once", async () => {
+    await using server = await answeringWith(picture(TOLD));
+    const loop = await makeLoop({
+      script: [reply("show_picture"), done()],
+      commands: [show],
+      priceOf: () => FREE,
+      servicePriceOf: () => PAINTER,
+      serving: servicesOf(server),
+    });
+    const state = await loop.run();
+    expect((await loop.events()).map(({ type }) => type)).toContain("command-waiting");
+    expect(server.images).toHaveLength(1);
+    expect(spentOf(state).usd).toBeCloseTo(COST, 9);
+  });
+});

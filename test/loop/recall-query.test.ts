@@ -1,0 +1,57 @@
+import { describe, expect, it } from "@jest/globals";
+import { type AgentState, initialState, type Message } from "#core/state.ts";
+import { describeWork } from "#loop/recall-query.ts";
+
+const message = (kind: Message["kind"], text: string): Message => ({
+  seq: 1,
+  step: 1,
+  kind,
+  from: "",
+  status: null,
+  source: "goald",
+  text,
+});
+function stateWith(...window: Message[]): AgentState {
+  const [frame] = initialState.frames;
+  if (!frame) throw new Error("A state has a frame.");
+  return { ...initialState, goals: ["Compare strings.", "Write it down."], frames: [{ ...frame, window }] };
+}
+const weightOf = (state: AgentState, part: string) => {
+  const { texts, weights } = describeWork(state);
+  return weights[texts.findIndex((text) => text.includes(part))];
+};
+const reply = JSON.stringify({
+  thoughts: { text: "I need the price", plan: ["look", "note"] },
+  command: { name: "google", args: { query: "racket string" } },
+});
+
+describe("what an agent is busy with", () => {
+  it("is its goals alone at the start", () => {
+    expect(describeWork(stateWith()).texts).toEqual(["Compare strings.\nWrite it down."]);
+  });
+
+  it("is what it thinks first, then its command, then what came back, without the names that stand in every reply", () => {
+    const state = stateWith(message("reply", reply), message("result", "3 hits".padEnd(5_000, "x")));
+    const { texts } = describeWork(state);
+    expect(texts.slice(1, 3)).toEqual(["google\nracket string", "I need the price\nlook\nnote"]);
+    expect(texts[3]?.length).toBeLessThan(1_000);
+    const [thoughts, command, result] = ["price", "google", "3 hits"].map((part) => weightOf(state, part) ?? 0);
+    expect(thoughts).toBeGreaterThan(command ?? 1);
+    expect(command).toBeGreaterThan(result ?? 1);
+  });
+
+  it("is a person's words as much as its own, and all the less the older they are", () => {
+    const state = stateWith(
+      message("feedback", "old words"),
+      message("reply", "no JSON"),
+      message("feedback", "new words"),
+    );
+    expect(weightOf(state, "new words")).toBe(1);
+    expect(weightOf(state, "no JSON")).toBeCloseTo(0.9);
+    expect(weightOf(state, "old words")).toBeCloseTo(0.81);
+  });
+
+  it.each(["null", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])("survives the reply %s", (text) => {
+    expect(describeWork(stateWith(message("reply", text))).texts).toHaveLength(2);
+  });
+});

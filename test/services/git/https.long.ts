@@ -1,0 +1,92 @@
+/** A clone over TLS, as all of them are but those of these tests: by a certificate for a name that no resolver knows. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
+import { findGit } from "#services/git/find-git.ts";
+import { makeRepository } from "../../helpers/git-repository.ts";
+import { type GitServer, startGitServer } from "../../helpers/git-server.ts";
+
+/** Of the machine, as git is. */
+const OPENSSL = "openssl";
+const NAME = "pinned.test";
+let root: string;
+let behind: GitServer;
+let server: Server;
+let origin: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "goald-tls-"));
+  makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
+  const openssl = (...args: readonly string[]): void => void execFileSync(OPENSSL, args, { cwd: root, stdio: "pipe" });
+  const newKey = ["-newkey", "rsa:2048", "-nodes"] as const;
+  openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test");
+  openssl("req", ...newKey, "-keyout", "server.key", "-out", "server.csr", "-subj", `/CN=${NAME}`);
+  writeFileSync(join(root, "names"), `subjectAltName=DNS:${NAME}`);
+  const signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names"] as const;
+  openssl("x509", "-req", "-in", "server.csr", "-out", "server.pem", ...signing);
+  behind = await startGitServer({ root });
+  const pair = { key: readFileSync(join(root, "server.key")), cert: readFileSync(join(root, "server.pem")) };
+  server = createServer(pair, (incoming, outgoing) => {
+    const { url, method, headers } = incoming;
+    const onwards = request({ host: "127.0.0.1", port: behind.port, path: url, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onwards);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `https://${NAME}:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  await behind[Symbol.asyncDispose]();
+  await rm(root, { recursive: true });
+});
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "goald-clone-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const clone = (environment: RepositoriesParts["environment"], name = NAME) => {
+  const rules = { isPublic: () => false, isNeverAllowed: () => false, resolve: async () => ["127.0.0.1"] };
+  const allow = origin.replace(NAME, name);
+  const git = findGit(process.env.PATH) ?? "";
+  const repositories = createRepositories({ git, allow, key: null, environment, ...rules });
+  return repositories.clone(`${allow}/plain.git`, folder, new AbortController().signal);
+};
+
+describe("a clone over TLS", () => {
+  it("goes to the address that was judged, under the name that was asked for, with no proxy between", async () => {
+    const proxies = {
+      https_proxy: "http://127.0.0.1:1",
+      HTTPS_PROXY: "http://127.0.0.1:1",
+      ALL_PROXY: "http://127.0.0.1:1",
+    };
+    await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") });
+    expect(await readFile(join(folder, "README.md"), "utf8")).toBe("# Plain\n");
+  });
+
+  it.each<[title: string, more: Readonly<Record<string, string>>, name: string]>([
+    ["a certificate that nobody vouches for", { GIT_SSL_NO_VERIFY: "1" }, NAME],
+    ["a certificate for another name", { GIT_SSL_CAINFO: "ca.pem" }, "other.test"],
+  ])("ends at %s, whatever the environment says", async (_title, more, name) => {
+    const environment: NodeJS.ProcessEnv = { ...process.env, ...more };
+    if (more.GIT_SSL_CAINFO) environment.GIT_SSL_CAINFO = join(root, more.GIT_SSL_CAINFO);
+    const asked = behind.requests.length;
+    await expect(clone(environment, name)).rejects.toMatchObject({
+      code: "GOALD_GIT",
+      message: expect.stringContaining("could not show that it is the one of that name"),
+    });
+    expect(behind.requests).toHaveLength(asked);
+  });
+});

@@ -1,0 +1,262 @@
+import { globSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { createPageReader, type PageReader } from "#services/page/read-page.ts";
+import { writePdf } from "./write-pdf.ts";
+
+const FOLDER = "test/data/pages";
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html",
+  json: "application/json",
+  csv: "text/csv",
+  md: "text/markdown; charset=utf-8",
+  xml: "application/rss+xml",
+  pdf: "application/pdf",
+};
+const SAID_BY_HEADER: Readonly<Record<string, string>> = { "windows-1251.html": 'text/html; Charset="windows-1251"' };
+const URL = "https://site.example/a/b";
+const signal = new AbortController().signal;
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+const reader = createPageReader();
+afterAll(() => reader.close());
+const read = (page: string | Uint8Array, type: string | null = "text/html", by: PageReader = reader) =>
+  by.read(typeof page === "string" ? bytesOf(page) : page, type, URL, signal);
+
+describe("a page", () => {
+  const names = globSync("*.expected", { cwd: FOLDER }).map((name) => name.replace(/\.expected$/, ""));
+
+  it.each(names.sort())("%s is read as what stands beside it", async (name) => {
+    const expected = readFileSync(`${FOLDER}/${name}.expected`, "utf8");
+    const said = JSON.parse(expected.slice(0, expected.indexOf("\n")));
+    const type = SAID_BY_HEADER[name] ?? TYPES[name.split(".").at(-1) as string] ?? "";
+    const page = await read(readFileSync(`${FOLDER}/${name}`), type);
+    expect(`${page.text}\n`).toBe(expected.slice(expected.indexOf("\n") + 1));
+    expect({ title: page.title, remarks: page.remarks, links: page.links.map(({ href }) => href) }).toEqual(said);
+  });
+
+  it("is told by its first bytes where nobody says what it is", async () => {
+    expect((await read("<!doctype html><p>Words", null)).text).toBe("Words");
+    expect((await read("<p>Words", "application/octet-stream")).text).toBe("<p>Words");
+    expect((await read(readFileSync(`${FOLDER}/paper.pdf`), "nonsense")).title).toBe("On sails");
+    expect((await read("\ufeff\uff21 mark", "text/plain")).text).toBe("\uff21 mark");
+  });
+
+  it.each([
+    ["image/png", bytesOf("\u0089PNG")],
+    ["image/svg+xml", bytesOf("<svg/>")],
+    ["application/zip", bytesOf("PK")],
+    ["video/mp4", bytesOf("x")],
+    ["text/plain", Uint8Array.of(1, 0, 0, 2)],
+    [null, Uint8Array.of(1, 0, 0, 2)],
+  ])("of the type %s is refused", async (type, bytes) => {
+    await expect(read(bytes, type)).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining(type ?? "octet-stream"),
+      hint: expect.stringContaining("download_file"),
+    });
+  });
+
+  it.each([
+    ["%PDF-1.4 nothing else", "damaged"],
+    ["", "damaged"],
+  ])("that says it is a PDF and is %j is refused with a reason", async (text, reason) => {
+    await expect(read(text, "application/pdf")).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining(reason),
+    });
+  });
+
+  it("of many pages is read as far as three hundred, and says so", async () => {
+    const pages = Array.from({ length: 310 }, (_, index) => `Words of page ${index + 1}.`);
+    const { text, remarks } = await read(writePdf(pages), "application/pdf");
+    expect(remarks).toEqual(["Only the first 300 of 310 pages were read."]);
+    expect(text).toMatch(/## Page 300\n\nWords of page 300\.$/);
+  });
+
+  it("of pictures only, or locked, says so", async () => {
+    const { text, remarks } = await read(writePdf(["", ""]), "application/pdf");
+    expect({ text, remarks }).toEqual({
+      text: "",
+      remarks: ["There is no text in this PDF: its pages are probably pictures."],
+    });
+    const key = "ab".repeat(32);
+    const locked = `/ID [<${key}><${key}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <${key}> /U <${key}> /P -44 >>`;
+    await expect(read(writePdf(["x"], locked), "application/pdf")).rejects.toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringContaining("locked with a password"),
+    });
+  });
+
+  it("keeps no characters that nobody sees, in no part of it", async () => {
+    const page = await read(
+      "<title>a\u202eb\u001b]0;x\u0007</title><p><a href='/x'>c\u200b\u{e0041}d</a> \u00ade\ud800f 👩‍🚒 می‌خواهم",
+    );
+    expect(page).toMatchObject({
+      title: "ab",
+      text: "[cd](https://site.example/x) e\ufffdf 👩‍🚒 می‌خواهم",
+      links: [{ text: "cd" }],
+    });
+  });
+
+  it.each([
+    `<meta http-equiv="Refresh" content="0; URL='/new'">`,
+    `<html><head><meta http-equiv=refresh content="5;url=https://site.example/new"></head><body></body></html>`,
+  ])("says where it leads on to: %s", async (html) => {
+    expect((await read(html)).remarks).toContain("The page leads on to https://site.example/new.");
+  });
+
+  it("gives links that are absolute, on the web, and there once", async () => {
+    const page = await read(
+      `<base href="/docs/"><a href="a#x">A</a> <a href="a#y">again</a> <a href="javascript:alert(1)">no</a> <a href="mailto:x@y.z">no</a>
+       <a href="//other.example/b">B</a> <a href="https://name:word@c.example/">C</a> <a href="#top">no</a> <a href="/${"x".repeat(2000)}">no</a>`,
+    );
+    expect(page.links).toEqual([
+      { text: "A", href: "https://site.example/docs/a" },
+      { text: "B", href: "https://other.example/b" },
+      { text: "C", href: "https://c.example/" },
+    ]);
+    const many = await read(
+      Array.from({ length: 500 }, (_, index) => `<a href="/${index}">link number ${index}</a>`).join(" "),
+    );
+    expect(many.links).toHaveLength(200);
+  });
+});
+
+describe("a page of which an article is only a piece", () => {
+  const nav = '<nav><a href="/">Home</a> <a href="/news">News</a></nav>';
+  const prose =
+    "This is a rather long sentence, with commas, that says something and goes on, as people do, until it ends.";
+  const article = `<main><h1>Title</h1>${`<p>${`${prose} `.repeat(3)}</p>`.repeat(2)}`;
+  const sixty = (item: (index: number) => string): string =>
+    Array.from({ length: 60 }, (_, index) => item(index)).join("");
+
+  it.each([
+    [
+      "a thread",
+      `<div>${sixty((index) => `<div class="post"><a href="/u">user</a><p>item ${index}: ${prose}</p></div>`)}</div>`,
+    ],
+    [
+      "a table below it",
+      `${article}<table>${sixty((index) => `<tr><td>item ${index}</td><td>${index}</td></tr>`)}</table>`,
+    ],
+    [
+      "a list of links below it",
+      `${article}<ul>${sixty((index) => `<li><a href="/${index}">item ${index}</a></li>`)}</ul>`,
+    ],
+    ["questions and answers", `<dl>${sixty((index) => `<dt>item ${index}</dt><dd>${prose}</dd>`)}</dl>`],
+    ["blocks without a name", sixty((index) => `<div>item ${index}: ${prose}<br><br></div>`)],
+  ])("is read whole: %s", async (_what, html) => {
+    const { text } = await read(`<!doctype html><html><head><title>T</title></head><body>${nav}${html}</body></html>`);
+    expect(new Set(text.match(/item \d+/g)).size).toBe(60);
+  });
+
+  it("is read without the stories beside it, however many there are", async () => {
+    const beside = sixty(
+      (index) => `<div><h3><a href="/${index}">Another story, number ${index}, of which nobody asked</a></h3></div>`,
+    );
+    const page = `<!doctype html><html><body>${nav}<div>${article}</div><div>${beside}</div></body></html>`;
+    expect((await read(page)).text).not.toContain("Another story");
+  });
+});
+
+describe("a hostile page", () => {
+  const HOSTILE: readonly (readonly [string, string, RegExp])[] = [
+    [
+      "a long article",
+      `<article>${`<p>${"Some words, with commas, here. ".repeat(20)}</p>`.repeat(300)}`,
+      /^Some words/,
+    ],
+    ["100,000 elements", "<p>word, <b>x</b></p>".repeat(50_000), /^word, x\n\nword/],
+    ["50,000 nested blocks", `${"<div>".repeat(50_000)}deep words`, /^deep words$/],
+    ["50,000 nested tables", `${"<table><tr><td>".repeat(50_000)}deep`, /deep$/],
+    ["a table of 20,000 rows", `<table>${"<tr><td>1</td><td>2</td></tr>".repeat(20_000)}`, /^\| 1 \| 2/],
+    ["300,000 attributes", `<p ${"a='x' ".repeat(300_000)}>words`, /^words$/],
+    ["quotes that stay open", `${'<a href="x '.repeat(100_000)}`, /^/],
+    ["150,000 titles that stay open", `${"<title>a".repeat(150_000)}<p>words`, /^words$/],
+    ["nothing but angle brackets", "<".repeat(300_000), /^<<</],
+    ["100,000 entities", "&amp;".repeat(100_000), /^&&&/],
+    [
+      "an article with a large program in it",
+      `<body><article><h1>T</h1><script>${"if (a && b < c) d();".repeat(50_000)}</SCRIPT ><p>${"Some words, with commas. ".repeat(20)}</article>`,
+      /^##? T\n\nSome words/,
+    ],
+    ["a comment that stays open", `words<!--${"-".repeat(500_000)}`, /^words/],
+    ["a tag that stays open", `words <b ${"x ".repeat(200_000)}`, /^words/],
+    [
+      "50,000 spaces behind a fence (GHSA-m2wr-7m3r-p52c)",
+      `<pre>\`\`\`${" ".repeat(50_000)}x</pre><p>\`\`\`${"&#32;".repeat(5_000)}x`,
+      /^````/,
+    ],
+  ];
+
+  it.each(HOSTILE)("of %s is read in its time", async (_what, html, expected) => {
+    expect((await read(html)).text).toMatch(expected);
+  });
+
+  it("keeps the structure of all that is not too deep", async () => {
+    const article = readFileSync(`${FOLDER}/article.html`, "utf8");
+    const page = await read(article.replace("<h2>", `${"<div>".repeat(2_000)}deep${"</div>".repeat(2_000)}<h2>`));
+    expect(page.remarks).toEqual(["The page is nested very deeply; what lies deepest has lost its structure."]);
+    expect(page.text).toMatch(/^The harbour(?:.|\n)*\n\ndeep\n\n## Higher than before\n\n/);
+  });
+
+  it.each(["hang", "exit", "throw", "memory"])(
+    "that makes the thread %s is read plainly, and the next one as ever",
+    async (what) => {
+      const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+      const stubborn = createPageReader({
+        program,
+        memoryMb: 64,
+        timeLimitMs: what === "hang" ? 700 : 10_000,
+        plainTimeLimitMs: 10_000,
+      });
+      try {
+        const page = await read(`<title>T</title><h1>Words</h1><p>${what}`, "text/html", stubborn);
+        expect(page).toMatchObject({ title: "T", text: `# Words\n\n${what}` });
+        expect(page.remarks[0]).toMatch(/too much to be taken apart/);
+        if (what !== "hang")
+          await expect(read(`always ${what}`, "text/html", stubborn)).rejects.toMatchObject({ code: "GOALD_WEB" });
+        expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
+      } finally {
+        await stubborn.close();
+      }
+    },
+    40_000,
+  );
+
+  it("that fails when it has long been read ends the thread, and nothing else", async () => {
+    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+    const stubborn = createPageReader({ program });
+    expect((await read("later", "text/html", stubborn)).text).toBe("later");
+    for (let waitedMs = 0; stubborn.isRunning && waitedMs < 30_000; waitedMs += 20) await delay(20);
+    expect(stubborn.isRunning).toBe(false);
+    expect((await read("<h1>calm</h1>", "text/html", stubborn)).text).toBe("# calm");
+    await stubborn.close();
+  });
+
+  it("that is not waited for any longer lets go at once", async () => {
+    const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
+    const stubborn = createPageReader({ program });
+    const reason = new Error("enough");
+    await expect(stubborn.read(bytesOf("hang"), "text/html", URL, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const reading = stubborn.read(bytesOf("hang"), "text/html", URL, controller.signal);
+    setTimeout(() => controller.abort(reason), 200);
+    await expect(reading).rejects.toBe(reason);
+    expect(stubborn.isRunning).toBe(false);
+    await stubborn.close();
+  });
+});
+
+describe("the negative control", () => {
+  it("is a page with boilerplate, which all of its text would show", async () => {
+    const { readPlainHtml } = await import("#services/page/plain-html.ts");
+    const html = readFileSync(`${FOLDER}/news.html`, "utf8");
+    const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
+    const all = readPlainHtml(html, URL).text;
+    const { text } = await read(html);
+    expect(boilerplate.filter((words) => all.includes(words))).toEqual(boilerplate);
+    expect(boilerplate.filter((words) => text.includes(words))).toEqual([]);
+  });
+});

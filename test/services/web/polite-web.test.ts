@@ -1,0 +1,222 @@
+import type { RequestListener } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { createHttp } from "#http/http.ts";
+import { createPoliteWeb, type WebRequest } from "#services/web/polite-web.ts";
+import { type DualStack, listenOnBoth, resolver } from "../../helpers/dual-stack.ts";
+import { type FakeClock, fakeClock } from "../../helpers/fake-clock.ts";
+
+const START = "2026-11-21T00:00:00.000Z";
+let answer: RequestListener;
+let robots: string | number;
+let seen: string[];
+let site: DualStack;
+let clock: FakeClock;
+beforeAll(async () => {
+  site = await listenOnBoth((request, response) => {
+    seen.push(`${request.headers.host?.replace(/:.*/, "")}${request.url}`);
+    if (request.url !== "/robots.txt") answer(request, response);
+    else if (typeof robots === "number") response.writeHead(robots).end();
+    else response.end(robots);
+  });
+});
+beforeEach(() => {
+  [seen, robots, clock] = [[], 404, fakeClock({ start: START, auto: true })];
+  answer = (_request, response) => response.writeHead(200, { "content-type": "Text/HTML; charset=x" }).end("page");
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+});
+
+const address = (host: string, path = "/"): string => `http://${host}.example:${site.port}${path}`;
+function open(keepsToRobots = true) {
+  const hosts = ["a", "b", "c"].map((host) => `${host}.example`);
+  const { lookup } = resolver(Object.fromEntries(hosts.map((host) => [host, [["127.0.0.1"]]])));
+  const http = createHttp({}, { lookup, allow: hosts.map((host) => `http://${host}:${site.port}`) });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/0 (test)", keepsToRobots });
+  const signal = new AbortController().signal;
+  return (url: string, request: Partial<WebRequest> = {}) => web.get(url, { maxBytes: 1_000, signal, ...request });
+}
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );
+
+describe("a page", () => {
+  it("comes with its address, its type and its bytes", async () => {
+    const page = await open()(address("a", "/x#part"));
+    expect(page).toMatchObject({ url: address("a", "/x"), status: 200, contentType: "text/html", isCut: false });
+    expect(Buffer.from(page.bytes).toString()).toBe("page");
+  });
+
+  it("is asked for by goald's own name, and without credentials", async () => {
+    let headers: unknown;
+    answer = (request, response) => {
+      headers = request.headers;
+      response.end();
+    };
+    await open()(address("a"), { accept: "text/html" });
+    expect(headers).toMatchObject({ "user-agent": "goald/0 (test)", accept: "text/html" });
+    expect(headers).not.toHaveProperty("cookie");
+  });
+
+  it("is cut where the reader wants that, and refused where it does not, before it was read when it says its size", async () => {
+    answer = (_request, response) => response.end("x".repeat(1_500));
+    const get = open();
+    const page = await get(address("a"), { cuts: true });
+    expect([page.bytes.byteLength, page.isCut]).toEqual([1_000, true]);
+    expect(await failureOf(get(address("a")))).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
+    answer = (_request, response) => response.writeHead(200, { "content-length": 1e12 }).write("x");
+    expect(await failureOf(get(address("a")))).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
+  });
+
+  it.each([
+    [404, "404, there is no such page"],
+    [500, "500, an error of its own"],
+    [418, "answered with 418."],
+    [304, "answered with 304."],
+  ])("that is none (%i) is an error in words", async (status, words) => {
+    answer = (_request, response) => response.writeHead(status).end("x");
+    const error = await failureOf(open()(address("a", "/p?token=hidden")));
+    expect(error).toMatchObject({ code: "GOALD_WEB", message: expect.stringContaining(words) });
+    expect(String(error)).not.toContain("hidden");
+  });
+
+  it("that has not changed is said to be so when a condition was sent", async () => {
+    answer = (request, response) => response.writeHead(request.headers["if-none-match"] === '"1"' ? 304 : 200).end();
+    expect(await open()(address("a"), { headers: { "if-none-match": '"1"' } })).toMatchObject({ status: 304 });
+  });
+
+  it.each([
+    [
+      "www.nowhere.example/x",
+      "GOALD_WEB",
+      "https://www.nowhere.example could not be read: there is no server of that name.",
+    ],
+    ["http://127.0.0.1/", "GOALD_HTTP_REFUSED", "is not on the public Internet"],
+    [" https://example.com", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["localhost", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["http:\\\\127.0.0.1", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+  ])("at %j is %s", async (text, code, words) => {
+    expect(await failureOf(open()(text))).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+});
+
+describe("robots.txt", () => {
+  it("is asked once a day for each site, and what it forbids to goald is not read", async () => {
+    robots = "User-agent: other\nDisallow: /\n\nUser-agent: goald\nDisallow: /private\nAllow: /private/open\n";
+    const get = open();
+    for (const path of ["/", "/private/open", "/"]) await get(address("a", path));
+    expect(await failureOf(get(address("a", "/private/x")))).toMatchObject({
+      code: "GOALD_WEB",
+      message: expect.stringMatching(/asks programs in its robots\.txt not to read \/private\/x/),
+    });
+    expect(seen.filter((path) => path === "a.example/robots.txt")).toHaveLength(1);
+    await clock.advance(25 * 60 * 60_000);
+    await get(address("a"));
+    expect(seen.filter((path) => path === "a.example/robots.txt")).toHaveLength(2);
+    expect(seen).not.toContain("a.example/private/x");
+  });
+
+  it("is read as if there were no manners when a person has turned it off", async () => {
+    robots = "User-agent: *\nDisallow: /";
+    expect(await failureOf(open()(address("a")))).toMatchObject({ code: "GOALD_WEB" });
+    expect(await open(false)(address("a"))).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    [404, true],
+    [401, true],
+    [500, false],
+    [503, false],
+  ])("that is %i: the site may be read: %s", async (status, isRead) => {
+    robots = status;
+    const result = await failureOf(open()(address("a")));
+    expect(result === "no error").toBe(isRead);
+  });
+
+  it("holds for a page that another site leads to", async () => {
+    answer = (request, response) =>
+      request.headers.host?.startsWith("a.")
+        ? response.writeHead(302, { location: address("b") }).end()
+        : response.end();
+    await open()(address("a"));
+    expect(seen).toEqual(["a.example/robots.txt", "a.example/", "b.example/robots.txt", "b.example/"]);
+    robots = "User-agent: *\nDisallow: /$";
+    seen.length = 0;
+    answer = (_request, response) => response.writeHead(302, { location: address("b") }).end();
+    expect(String(await failureOf(open()(address("a", "/from"))))).toContain("b.example");
+    expect(seen).toEqual(["a.example/robots.txt", "a.example/from", "b.example/robots.txt"]);
+  });
+
+  it("is told by its groups: rules of others, of all and of goald do not mix", async () => {
+    robots = [
+      "\uFEFFuser-agent: other # not us\r\nuser-agent: another\r\ndisallow: /a",
+      "User-Agent: GOALD/1.0\nUser-agent: third\nDisallow: /b",
+      "User-agent: *\nDisallow: /c",
+      "User-agent: last\nDisallow: /",
+    ].join("\n\n");
+    const get = open();
+    const read = async (path: string) => (await failureOf(get(address("a", path)))) === "no error";
+    expect(await Promise.all(["/a", "/b", "/c", "/d"].map(read))).toEqual([true, false, true, true]);
+  });
+
+  it("that is hostile costs little: 20,000 programs with 20,000 rules, endless text, long wildcards", async () => {
+    const many = (line: string, count: number): string => line.repeat(count);
+    robots = many("User-agent: a\nUser-agent: b\n", 10_000) + many("Disallow: /x\n", 20_000) + many(" ", 4e6);
+    await open()(address("a"));
+    // Compared letter by letter this would take seconds, in which nobody else is served.
+    robots = `User-agent: *\n${many(`Disallow: /${many("*a", 450)}b\n`, 500)}`;
+    const get = open();
+    expect(String(await failureOf(get(address("b", `/${many("a", 1_800)}`))))).toContain("robots.txt");
+    expect(await get(address("b", "/short"))).toMatchObject({ status: 200 });
+  });
+});
+
+describe("a host", () => {
+  it("gets one request a second, whoever asks; others do not wait for it", async () => {
+    const get = open();
+    await Promise.all([get(address("a", "/1")), get(address("b", "/1"))]);
+    await Promise.all([get(address("a", "/2")), get(address("a", "/3"))]);
+    expect(clock.now().getTime() - Date.parse(START)).toBeGreaterThanOrEqual(3_000);
+    expect(Math.max(...clock.slept)).toBeLessThanOrEqual(3_000);
+  });
+
+  it("that asks for more time between requests gets it, as far as that is reasonable", async () => {
+    robots = "User-agent: *\nCrawl-delay: 7";
+    const get = open();
+    await get(address("a"));
+    await get(address("a"));
+    expect(clock.slept.at(-1)).toBe(7_000);
+  });
+
+  it("that says when to come back is asked again then", async () => {
+    let asked = 0;
+    answer = (_request, response) => {
+      asked++;
+      if (asked === 1) response.writeHead(429, { "retry-after": "3" }).end();
+      else response.end("page");
+    };
+    expect(await open()(address("a"))).toMatchObject({ status: 200 });
+    expect(clock.slept).toContain(3_000);
+  });
+
+  it("that wants to be left alone for long is, by everybody, and that is said at once", async () => {
+    answer = (_request, response) => response.writeHead(503, { "retry-after": "3600" }).end();
+    const get = open();
+    expect(String(await failureOf(get(address("a"))))).toContain("takes no more requests before 2026-11-21T01:00:0");
+    const before = seen.length;
+    expect(String(await failureOf(get(address("a", "/other"))))).toContain("takes no more requests before");
+    expect(seen).toHaveLength(before);
+    await clock.advance(3_700_000);
+    answer = (_request, response) => response.end();
+    expect(await get(address("a"))).toMatchObject({ status: 200 });
+  });
+
+  it("that is always too busy is asked three times and no more", async () => {
+    answer = (_request, response) => response.writeHead(429).end();
+    expect(await failureOf(open()(address("a")))).toMatchObject({ message: expect.stringContaining("429") });
+    expect(seen.filter((path) => path === "a.example/")).toHaveLength(3);
+  });
+});
