@@ -3,7 +3,7 @@
  *
  * An agent that is not there is found out before any daemon is started for it.
  */
-import type { Client } from "#api/client.ts";
+import type { Client, HostClient } from "#api/client.ts";
 import type { AgentView, Done } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -75,7 +75,7 @@ function standingOf({ id, state, step }: AgentView): string {
  * The agent as it stands when it has heard what it was told, which it does at once where it waits or rests. `told`: as it
  * stood then. It is not waited for long: what is told is durable, and so is no less true when it comes late.
  */
-export async function viewWhenHeard(client: Client, told: AgentView): Promise<AgentView> {
+export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: AgentView): Promise<AgentView> {
   for (let look = 1; look <= LOOKS; look++) {
     const view = await client.agent(told.id);
     if (view.changedAt !== told.changedAt || view.state !== told.state) return view;

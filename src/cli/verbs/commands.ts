@@ -1,7 +1,6 @@
 /** commands.ts -- `goald commands`: what agents of this home can do, what they could do, and what to set for that. */
 import { join } from "node:path";
-import { loadRegistryOf } from "#app/catalogue.ts";
-import { serviceStates } from "#app/services.ts";
+import { loadRegistryOf, serviceStates } from "#app/catalogue.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";

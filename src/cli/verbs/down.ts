@@ -4,8 +4,8 @@
  * Only the lock says that it is gone. It is asked, and given time; killed it is only for a person who says so.
  */
 import { takesNoCalls } from "#api/auto-start.ts";
+import { stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { meetHost } from "#api/meet-host.ts";
-import { forgetWanted } from "#api/wanted.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
@@ -43,7 +43,7 @@ export async function down(options: StopOptions): Promise<number> {
   try {
     // A run on a terminal is not ended by this, and what it hands over is still wanted.
     const isOnTerminal = isHostHeld(home.lock) && readHostInfo(home.lock)?.role === "foreground";
-    if (!isOnTerminal) forgetWanted(home);
+    if (!isOnTerminal) stopExpectingDaemon(home);
     const stopped = await stopDaemon({ home, output }, options);
     if (!stopped)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to end.", {

@@ -1,6 +1,6 @@
 /** memory.ts -- the verbs that look into memory: list, show, search, why. They need no lock and change nothing. */
 
-import { openRecall } from "#app/shared.ts";
+import { openRecall } from "#app/services.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isLive, SHARED_MEMORY } from "#core/memory.ts";
