@@ -25,10 +25,11 @@ const UTIL = "#util/.+";
 const FILES = "node:fs|node:fs/promises|node:path|node:url|node:os";
 
 const ROOMS: readonly Room[] = [
-  room("src/core/*.ts", PORTS),
+  room("src/core/*.ts", PORTS, "\\./subagents/[\\w-]+\\.ts"),
+  room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(event|family-event)\\.ts"),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),

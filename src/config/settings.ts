@@ -2,7 +2,7 @@
  * settings.ts -- what goald is set to, complete and checked, and how it is described to people.
  */
 import { readFileSync } from "node:fs";
-import type { ApprovalMode } from "#core/event.ts";
+import type { ApprovalMode } from "#core/agent-settings.ts";
 import { SETTINGS } from "./settings-table.ts";
 
 /** OpenAI's own server: the one that answers nobody without a key. */

@@ -6,12 +6,12 @@
  * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
  * `effect`; a command never decides about itself.
  */
-import type { Observation, WaitFor } from "./event.ts";
-import type { FamilyWish } from "./family.ts";
+import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
 import type { ServiceName, Services } from "./services.ts";
+import type { SubagentRequest } from "./subagents/requests.ts";
 
 /** JSON Schema of one argument. `hint` stands in the prompt's command list as `"name": "<hint>"`. */
 export type PropertySchema =
@@ -64,37 +64,6 @@ export type Args<S extends ArgsSchema> = {
   readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? K : never]: Value<S["properties"][K]>;
 } & { readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? never : K]?: Value<S["properties"][K]> };
 
-/**
- * Facts that the policy judges by, in the words of MCP's tool annotations.
- * What is not stated is assumed to be the worst.
- */
-export interface Annotations {
-  /** Changes nothing, inside the workspace or out. */
-  readonly readOnly: boolean;
-  /** May overwrite or remove what was there. */
-  readonly destructive: boolean;
-  /** Twice equals once. */
-  readonly idempotent: boolean;
-  /** Reaches past the workspace: the network, other programs, other people. */
-  readonly openWorld: boolean;
-  /** What it destroys can be brought back from goald's own file history. */
-  readonly restorable?: boolean;
-}
-
-/**
- * What a crash between intent and result may have left, and so what follows:
- *   pure           changes nothing: run again
- *   idempotent     twice equals once: run again, with the same call id
- *   transactional  acts only by `stage`, committed with the result: run again, it cannot have happened
- *   reconcilable   `probe` can tell from what `prepare` recorded whether it happened
- *   at-most-once   nobody can tell: never again, the model reads `unknown` and looks
- */
-export type Effect = "pure" | "idempotent" | "transactional" | "reconcilable" | "at-most-once";
-
-/** Mildest first; of what was recorded and what the command says now, the stricter one holds. */
-const STRICTNESS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
-export const stricter = (a: Effect, b: Effect): Effect => (STRICTNESS.indexOf(a) >= STRICTNESS.indexOf(b) ? a : b);
-
 /** All that a command may touch. Nothing else is in scope: no globals, no process.cwd(). */
 export interface CommandContext {
   readonly workspace: Workspace;
@@ -118,7 +87,7 @@ type Answer = { readonly message: Extract<InboxMessage, { readonly type: "answer
 export type CommandWrite =
   | Extract<StagedWrite, { readonly kind: "memory" }>
   | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & Answer)
-  | FamilyWish;
+  | SubagentRequest;
 
 /** What `run` returns when the answer comes later: the call stays open and costs nothing meanwhile. */
 export interface Waiting {

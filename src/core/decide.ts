@@ -6,9 +6,9 @@
  * All judgement is here and pure; all waiting is at the edge. `record` needs nothing from
  * outside and folds at once; it becomes durable with the next intent.
  */
-import type { Annotations, Effect } from "./command.ts";
-import { stricter } from "./command.ts";
-import type { NewEvent, Observation, PauseCode, WaitFor } from "./event.ts";
+import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
+import { stricterEffect } from "./call.ts";
+import type { NewEvent, PauseCode } from "./event.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
@@ -215,7 +215,7 @@ function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Da
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
   const open = openCommand(state, callId);
   const now = (open && rules.facts(open.call.name)?.effect) ?? "at-most-once";
-  return open?.intent ? stricter(open.intent.effect, now) : now;
+  return open?.intent ? stricterEffect(open.intent.effect, now) : now;
 }
 
 /** A phase that names a call which is not open cannot come from this code; pause instead of spinning. */

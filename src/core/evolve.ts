@@ -4,13 +4,23 @@
  * Total and pure: every event on every state gives a state. It throws nothing, reads no
  * clock, makes no id. `state = events.reduce(evolve, initialState)`.
  */
-import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
-import { agentEnded, agentReported, agentStarted, agentTold, bornOf, taskReceived, withMade } from "./evolve-family.ts";
+
+import type { AgentSettings } from "./agent-settings.ts";
+import type { EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import { type At, closeCall, inPhase, putCall, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
+import {
+  agentEnded,
+  agentReported,
+  agentStarted,
+  agentTold,
+  startedFrom,
+  taskReceived,
+  withMade,
+} from "./subagents/evolve-subagents.ts";
 import { headOf } from "./text.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
@@ -18,7 +28,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-created": {
       const { name, role, goals, startedBy } = event;
       const created = { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
-      return startedBy ? bornOf(startedBy, created) : created;
+      return startedBy ? startedFrom(startedBy, created) : created;
     }
     case "settings-changed": {
       const fallback = event.model === undefined ? state.fallback : null;

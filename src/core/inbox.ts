@@ -9,9 +9,9 @@
  * hears them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
-import { nextTurn, receiveFromKin } from "./inbox-family.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
+import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
 
 /** Whether the agent stands at a point where a message may change its course. */
 export function listens(state: AgentState): boolean {
@@ -59,7 +59,7 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
     case "policy":
     case "end":
     case "report":
-      return receiveFromKin(message, state);
+      return receiveFromAgent(message, state);
   }
 }
 

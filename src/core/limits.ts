@@ -7,8 +7,8 @@
  * person reads says what was allowed, what is spent, and how to go on.
  */
 import type { PauseCode, Usage } from "./event.ts";
-import type { Spending } from "./family-event.ts";
 import type { AgentState } from "./state.ts";
+import type { Spending } from "./subagents/subagent-event.ts";
 
 export interface LimitReached {
   readonly code: Extract<PauseCode, "step-limit" | "token-limit" | "budget" | "time-limit">;

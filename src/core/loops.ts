@@ -6,7 +6,9 @@
  * does not interrupt a circle; a person's word, new goals or a resume does, since the next request is made in
  * another light.
  */
-import type { CommandCall, EventOf, NewEvent } from "./event.ts";
+
+import type { CommandCall } from "./call.ts";
+import type { EventOf, NewEvent } from "./event.ts";
 import type { AgentState, Repetition } from "./state.ts";
 import { isBlobRef } from "./text.ts";
 

@@ -4,8 +4,7 @@
  * Judged from facts only: the command's annotations, the agent's settings, what a
  * person has granted, and whether text from outside has been read (taint). The command itself has no say.
  */
-import type { Annotations } from "./command.ts";
-import type { CommandCall } from "./event.ts";
+import type { Annotations, CommandCall } from "./call.ts";
 import type { AgentState } from "./state.ts";
 
 export type Verdict =

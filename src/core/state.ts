@@ -3,18 +3,11 @@
  *
  * The state stays small for ever: nine messages (some more where a person asked for that), the open calls, a few counters.
  */
-import type { Annotations, Effect } from "./command.ts";
-import type {
-  AgentSettings,
-  CommandCall,
-  Fallback,
-  Observation,
-  OutputMode,
-  PauseCode,
-  Usage,
-  WaitFor,
-} from "./event.ts";
-import type { Origin, Reach, Spending } from "./family-event.ts";
+
+import type { AgentSettings } from "./agent-settings.ts";
+import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
+import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
 /** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */

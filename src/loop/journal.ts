@@ -10,7 +10,6 @@ import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
-import { sentWith } from "#core/kin.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
@@ -18,6 +17,7 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { stageMessages } from "#core/subagents/outgoing.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
 /** Refolding 60,000 events takes about 0.1 s, so snapshots may be rare. */
@@ -88,7 +88,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
       state = evolve(state, recorded);
-      draft.staged.push(...sentWith(recorded, state, lease.agent));
+      draft.staged.push(...stageMessages(recorded, state, lease.agent));
     }
     draft.files.push(...(outcome.files ?? []));
     for (const write of outcome.staged ?? [])

@@ -3,16 +3,17 @@
  */
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand, Registry } from "#commands/registry.ts";
+import type { Observation } from "#core/call.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
-import type { NewEvent, Observation } from "#core/event.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
-import { type FamilyParts, grant, openDirectory } from "./family-calls.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
+import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** With what its purchases are made of, which each call has to itself. */
@@ -28,7 +29,7 @@ export interface CommandParts extends PurchaseParts {
   readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands find no other agents, and may start none. */
-  readonly family?: FamilyParts;
+  readonly subagents?: SubagentParts;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;
@@ -96,7 +97,7 @@ async function act(
     const event: NewEvent = { type: "command-finished", ...of, durationMs, ...paid, observation, ...closesTurn };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };
-  const granted = await grant(execution.staged, journal.state, of, parts.family);
+  const granted = await grant(execution.staged, journal.state, of, parts.subagents);
   if ("refused" in granted) return finished(granted.refused);
   const { events, staged } = granted;
   const strangers = await unknownReceivers(staged, parts);
@@ -161,8 +162,8 @@ async function callFrame(
   const open = openCommand(state, callId);
   const args: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
-  const { folder, openWorkspace, openOwnWorkspace, signal, family, clock } = parts;
-  const services = family ? { ...parts.services, agents: openDirectory(state, family, clock) } : parts.services;
+  const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
+  const services = subagents ? { ...parts.services, agents: openDirectory(state, subagents, clock) } : parts.services;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
     command,

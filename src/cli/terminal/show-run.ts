@@ -5,7 +5,8 @@
  * control characters, and the command is shown as the JSON that will really run.
  */
 import { styleText } from "node:util";
-import type { CommandCall, EventOf, RecordedEvent } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";

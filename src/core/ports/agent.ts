@@ -1,6 +1,8 @@
 /** agent.ts -- agents as the store knows them, and the right to write one's log. */
-import type { GivenSettings, RecordedEvent } from "../event.ts";
-import type { Origin } from "../family-event.ts";
+
+import type { GivenSettings } from "../agent-settings.ts";
+import type { RecordedEvent } from "../event.ts";
+import type { Origin } from "../subagents/subagent-event.ts";
 
 export interface AgentSpec extends GivenSettings {
   readonly name: string;

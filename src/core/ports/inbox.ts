@@ -1,6 +1,7 @@
 /** inbox.ts -- what reaches an agent from outside. */
-import type { AgentSettings, Observation } from "../event.ts";
-import type { FamilyMessage } from "../family-event.ts";
+import type { AgentSettings } from "../agent-settings.ts";
+import type { Observation } from "../call.ts";
+import type { SubagentMessage } from "../subagents/subagent-event.ts";
 
 export type InboxMessage =
   | { readonly type: "say"; readonly from: string; readonly text: string }
@@ -22,7 +23,7 @@ export type InboxMessage =
   /** The end of a command's wait: a child's answer, a person's reply. */
   | { readonly type: "answer"; readonly callId: string; readonly observation: Observation }
   /** Between an agent and those that it starts. */
-  | FamilyMessage;
+  | SubagentMessage;
 
 export interface InboxRow {
   /** Idempotency key: the same key is delivered once. */

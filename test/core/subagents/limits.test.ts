@@ -1,12 +1,22 @@
 import { describe, expect, it } from "@jest/globals";
 import type { EventOf, NewEvent } from "#core/event.ts";
-import type { FamilyMessage, Origin, Spending } from "#core/family-event.ts";
 import { receive } from "#core/inbox.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import { finished, observed } from "../helpers/events.ts";
-import { created, ended, NOW, report, SPENT, startedAgent, stateOf, told, waiting } from "../helpers/family-events.ts";
+import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
+import { finished, observed } from "../../helpers/events.ts";
+import {
+  created,
+  ended,
+  NOW,
+  report,
+  SPENT,
+  startedAgent,
+  stateOf,
+  told,
+  waiting,
+} from "../../helpers/subagent-events.ts";
 
 describe("what is set aside for agents that an agent started", () => {
   const own = { steps: 1, tokens: 15, usd: 0 };
@@ -81,7 +91,7 @@ describe("what is set aside for agents that an agent started", () => {
 describe("an agent that another one started", () => {
   const origin: Origin = { agent: "foo", depth: 1, tainted: false };
   const born = [created({ startedBy: origin })];
-  const task: Extract<FamilyMessage, { type: "task" }> = {
+  const task: Extract<SubagentMessage, { type: "task" }> = {
     type: "task",
     from: "Foo",
     text: "more",

@@ -1,27 +1,28 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
-import type { CommandCall, EventBody } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { EventBody } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
-import { familyModel, messageAgent, startAgent } from "../helpers/family-model.ts";
 import { type Loop, type LoopOptions, makeLoop } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { write } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 
 const LIST: CommandCall = { name: "list_agents", args: {} };
 const endAgent = (key: string): CommandCall => ({ name: "delete_agent", args: { key } });
 
 /** Foo, and whatever it starts, each with its own list of commands. */
-const makeFamily = (
+const makeSubagents = (
   calls: Readonly<Record<string, readonly CommandCall[]>>,
   options: Partial<LoopOptions> = {},
 ): Promise<Loop> =>
   makeLoop({
-    script: (request) => familyModel(calls)(request as unknown as ChatRequest),
+    script: (request) => subagentModel(calls)(request as unknown as ChatRequest),
     services: ALL_READY,
     ...options,
   });
@@ -45,7 +46,7 @@ const standing = async ({ store }: Loop, id: string): Promise<string> => {
 
 describe("start_agent", () => {
   it("starts a real agent: own log, own folder, the fast model, its role and goal from task and prompt", async () => {
-    const loop = await makeFamily({ Foo: [startAgent("Ann", "Count to ten.")], Ann: [write("ten.txt", "10")] });
+    const loop = await makeSubagents({ Foo: [startAgent("Ann", "Count to ten.")], Ann: [write("ten.txt", "10")] });
     await loop.runAll();
     expect(await loop.store.agent("foo-ann")).toMatchObject({
       parent: "foo",
@@ -67,7 +68,7 @@ describe("start_agent", () => {
   });
 
   it("returns its key and its first answer, with its files as the parent reads them", async () => {
-    const loop = await makeFamily({ Foo: [startAgent("Ann")], Ann: [write("ten.txt", "10")] });
+    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [write("ten.txt", "10")] });
     await loop.runAll();
     expect(await resultsOf(loop)).toEqual([
       "Ann (key foo-ann) answers:\nAll 1 tasks are done.\nIts files: agents/foo-ann/ten.txt",
@@ -77,11 +78,11 @@ describe("start_agent", () => {
   });
 
   it("goes on without an answer that does not come in time, and hears it later as a message, once", async () => {
-    const loop = await makeFamily({ Foo: [startAgent("Ann"), write("own.txt", "x")], Ann: [] });
+    const loop = await makeSubagents({ Foo: [startAgent("Ann"), write("own.txt", "x")], Ann: [] });
     // Foo alone: the time goes by, and nobody runs Ann.
     await loop.run();
     await loop.clock.advance(60_000);
-    const late = await makeFamilyWait(loop);
+    const late = await makeSubagentsWait(loop);
     expect(late).toContain("Ann (key foo-ann) is working. Its answer will come");
     await loop.runAll();
     const reports = await eventsOf(loop, "foo", "agent-reported");
@@ -89,14 +90,14 @@ describe("start_agent", () => {
     expect(await standing(loop, "foo")).toBe("resting");
   });
 
-  async function makeFamilyWait(loop: Loop): Promise<string> {
+  async function makeSubagentsWait(loop: Loop): Promise<string> {
     await loop.run();
     return (await resultsOf(loop))[0] ?? "";
   }
 
   it("is refused in words where the limits say no, and nothing is started", async () => {
     const calls = { Foo: [startAgent("Ann"), startAgent("Bo")], Ann: [] };
-    const loop = await makeFamily(calls, { family: { maxChildren: 1 } });
+    const loop = await makeSubagents(calls, { subagents: { maxChildren: 1 } });
     await loop.runAll();
     expect((await resultsOf(loop))[1]).toMatch(/you may have 1 at a time, and have foo-ann \(finished\)/);
     expect((await loop.store.agents()).map(({ id }) => id)).toEqual(["foo", "foo-ann"]);
@@ -104,7 +105,7 @@ describe("start_agent", () => {
 
   it("goes as deep as the settings say", async () => {
     const calls = { Foo: [startAgent("Ann")], Ann: [startAgent("Bo")], Bo: [startAgent("Cy")] };
-    const loop = await makeFamily(calls);
+    const loop = await makeSubagents(calls);
     await loop.runAll();
     expect((await resultsOf(loop, "foo-ann-bo"))[0]).toMatch(/may stand 2 deep, and you are the last/);
     expect((await loop.store.agents()).map(({ id, parent }) => [id, parent])).toEqual([
@@ -116,7 +117,7 @@ describe("start_agent", () => {
 
   it("never gives more than the parent has: what all of them may spend stays within its limits", async () => {
     const calls = { Foo: ["Ann", "Bo", "Cy"].map((name) => startAgent(name)), Ann: [], Bo: [], Cy: [] };
-    const loop = await makeFamily(calls, { settings: { stepLimit: 40, tokenLimit: 1_000_000, approve: "risky" } });
+    const loop = await makeSubagents(calls, { settings: { stepLimit: 40, tokenLimit: 1_000_000, approve: "risky" } });
     // Nobody runs the others: all that is set aside stays so.
     for (let turn = 0; turn < 3; turn++) {
       await loop.run();
@@ -134,7 +135,7 @@ describe("start_agent", () => {
 
 describe("message_agent", () => {
   it("opens the next turn of one that has finished, with a new share", async () => {
-    const loop = await makeFamily({ Foo: [startAgent("Ann"), messageAgent("foo-ann", "Once more.")], Ann: [] });
+    const loop = await makeSubagents({ Foo: [startAgent("Ann"), messageAgent("foo-ann", "Once more.")], Ann: [] });
     await loop.runAll();
     const [task] = await eventsOf(loop, "foo-ann", "task-received");
     expect(task).toMatchObject({ from: "Foo", text: "Once more." });
@@ -146,7 +147,7 @@ describe("message_agent", () => {
   });
 
   it("finds an agent by its name, too, and says which keys there are when it finds none", async () => {
-    const loop = await makeFamily({
+    const loop = await makeSubagents({
       Foo: [startAgent("Ann"), messageAgent("ann", "More."), messageAgent("7", "?")],
       Ann: [],
     });
@@ -157,7 +158,7 @@ describe("message_agent", () => {
   });
 
   it("does not reach an agent that a person has stopped, nor one of somebody else", async () => {
-    const loop = await makeFamily({
+    const loop = await makeSubagents({
       Foo: [startAgent("Ann"), messageAgent("foo-ann", "More."), messageAgent("bar", "?")],
       Ann: [],
     });
@@ -185,7 +186,7 @@ describe("message_agent", () => {
 describe("delete_agent and list_agents", () => {
   it("list what there is, and give back what an ended one has not spent", async () => {
     const calls = { Foo: [LIST, startAgent("Ann"), LIST, endAgent("foo-ann"), LIST, startAgent("Ann")], Ann: [] };
-    const loop = await makeFamily(calls, { settings: { stepLimit: 100 } });
+    const loop = await makeSubagents(calls, { settings: { stepLimit: 100 } });
     await loop.runAll();
     const results = await resultsOf(loop);
     expect(results[0]).toBe("You have started no agents, or ended them all.");
@@ -199,7 +200,7 @@ describe("delete_agent and list_agents", () => {
 
   it("stop one that works, with what it has started, and settle its account when it has heard that", async () => {
     const calls = { Foo: [startAgent("Ann"), endAgent("foo-ann")], Ann: [startAgent("Bo")], Bo: [] };
-    const loop = await makeFamily(calls, { settings: { stepLimit: 100 } });
+    const loop = await makeSubagents(calls, { settings: { stepLimit: 100 } });
     await loop.run();
     await loop.run({ agent: "foo-ann" });
     await loop.clock.advance(60_000);
@@ -218,7 +219,7 @@ describe("delete_agent and list_agents", () => {
 
 describe("an agent that a person stops", () => {
   it("takes those along that work for it, and they go on with it", async () => {
-    const loop = await makeFamily({ Foo: [startAgent("Ann")], Ann: [] });
+    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
     await loop.run();
     await loop.store.deliver(
       "foo",
@@ -237,7 +238,7 @@ describe("an agent that a person stops", () => {
 describe("ask_user", () => {
   it("parks the agent until a person answers, and the answer is theirs", async () => {
     const ask: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
-    const loop = await makeFamily({ Foo: [ask] });
+    const loop = await makeSubagents({ Foo: [ask] });
     await loop.runAll();
     expect(await standing(loop, "foo")).toBe("waiting");
     expect((await loop.store.agent("foo"))?.wakeAt).toBeNull();
@@ -252,14 +253,14 @@ describe("ask_user", () => {
 // ---------------------------------------------------------------- crashes
 
 /** Foo starts two, tells one more, and ends the other; whoever is due runs. */
-const FAMILY = {
+const SUBAGENT_RULES = {
   Foo: [startAgent("Ann"), startAgent("Bo"), messageAgent("foo-ann", "Once more."), endAgent("foo-bo")],
   Ann: [write("a.txt", "a")],
   Bo: [write("b.txt", "b"), LIST],
 };
 
 async function runCut(at: number, when: When, change = (store: CutStore, _real: MemoryStore) => store): Promise<Loop> {
-  const loop = await makeFamily(FAMILY);
+  const loop = await makeSubagents(SUBAGENT_RULES);
   const cut = cutPowerAt(at, when);
   await expect(loop.runAll({ store: (real) => change(cut(real), real) })).rejects.toThrow(PowerCut);
   await loop.runAll();
@@ -290,7 +291,7 @@ const POINTS = Array.from({ length: COMMITS }, (_, at) => at + 1);
 describe("a power cut at every commit of an agent with two others", () => {
   let whole: Awaited<ReturnType<typeof pictureOf>>;
   beforeAll(async () => {
-    const loop = await makeFamily(FAMILY);
+    const loop = await makeSubagents(SUBAGENT_RULES);
     await loop.runAll();
     whole = await pictureOf(loop);
     expect(loop.store.commits.length).toBe(COMMITS);
@@ -336,10 +337,10 @@ async function runLate(loop: Loop, change: Parameters<Loop["run"]>[0] = {}): Pro
 
 describe("a power cut at every commit of an agent that hears all answers late", () => {
   it("leaves each answer as one message, and each account settled", async () => {
-    const calls = { ...FAMILY, Foo: FAMILY.Foo.slice(0, 3) };
+    const calls = { ...SUBAGENT_RULES, Foo: SUBAGENT_RULES.Foo.slice(0, 3) };
     let cuts = 0;
     for (let isCut = true; isCut; cuts++) {
-      const loop = await makeFamily(calls);
+      const loop = await makeSubagents(calls);
       const store = cutPowerAt(cuts + 1, "before");
       isCut = await runLate(loop, { store }).then(
         () => false,
@@ -400,7 +401,7 @@ describe("a command of a person's own", () => {
     ["starts no agent without a task", { kind: "start", name: "X" }],
     ["says no more to one than an event holds", { kind: "tell", agent: "foo-ann", text: "x".repeat(10_001) }],
   ])("%s", async (_title, wanted) => {
-    const loop = await makeFamily({ Foo: [{ name: "sly", args: {} }] }, { commands: [sly(wanted) as never] });
+    const loop = await makeSubagents({ Foo: [{ name: "sly", args: {} }] }, { commands: [sly(wanted) as never] });
     await loop.runAll();
     const [finished] = await eventsOf(loop, "foo", "command-finished");
     expect(finished?.observation).toMatchObject({ status: "failed", code: "command-invalid" });
@@ -411,7 +412,7 @@ describe("a command of a person's own", () => {
   it("may start one as the shipped command does, and is held to the same limits", async () => {
     const wish = { kind: "start", name: "Ann", task: "t", prompt: "p", approve: "never", stepLimit: 1_000 };
     const calls = { Foo: [{ name: "sly", args: {} }], Ann: [] };
-    const loop = await makeFamily(calls, {
+    const loop = await makeSubagents(calls, {
       commands: [sly(wish) as never],
       settings: { approve: "risky", stepLimit: 10 },
     });

@@ -1,23 +1,23 @@
 /**
  * family.ts -- whether an agent may start, tell or end another one, and with what share of its own limits. Pure.
  *
- * A command says what it wants (`FamilyWish`); what comes of it is decided here from the log alone: how deep and how many,
+ * A command says what it wants (`SubagentRequest`); what comes of it is decided here from the log alone: how deep and how many,
  * what is set aside, and that the other one may never do more than the one that starts it.
  */
-import type { NewEvent } from "./event.ts";
-import type { Child, Reach } from "./family-event.ts";
-import { spentOf } from "./limits.ts";
-import type { AgentState, ChildAccount } from "./state.ts";
-import { oneLine } from "./text.ts";
+import type { NewEvent } from "../event.ts";
+import { spentOf } from "../limits.ts";
+import type { AgentState, ChildAccount } from "../state.ts";
+import { oneLine } from "../text.ts";
+import type { Child, Reach } from "./subagent-event.ts";
 
 /** What a command may want of other agents. */
-export type FamilyWish =
+export type SubagentRequest =
   | { readonly kind: "start"; readonly name: string; readonly task: string; readonly prompt: string }
   /** `agent`: the key of one that it started. */
   | { readonly kind: "tell"; readonly agent: string; readonly text: string }
   | { readonly kind: "end"; readonly agent: string };
 
-export interface FamilyRules {
+export interface SubagentRules {
   /** How many agents may stand above one another below a person's. */
   readonly maxDepth: number;
   /** How many one agent may have at a time. */
@@ -45,7 +45,12 @@ interface Of {
 const MAX_NAME_CHARS = 80;
 
 /** The event that grants the wish, or why not. */
-export function arrange(wish: FamilyWish, state: AgentState, rules: FamilyRules, of: Of): NewEvent | Refused {
+export function grantRequest(
+  wish: SubagentRequest,
+  state: AgentState,
+  rules: SubagentRules,
+  of: Of,
+): NewEvent | Refused {
   const { step, callId } = of;
   if (wish.kind === "start") return start(wish, state, rules, of);
   const child = childOf(state, wish.agent);
@@ -73,9 +78,9 @@ export function unknownAgent({ children }: AgentState, key: string): Refused {
 }
 
 function start(
-  { name, task, prompt }: Extract<FamilyWish, { kind: "start" }>,
+  { name, task, prompt }: Extract<SubagentRequest, { kind: "start" }>,
   state: AgentState,
-  rules: FamilyRules,
+  rules: SubagentRules,
   { step, callId, id }: Of,
 ): NewEvent | Refused {
   const count = Object.keys(state.children).length;
@@ -99,7 +104,7 @@ function start(
 }
 
 /** What it may spend in all: what it has spent already, and its part of what is left here. */
-function shareOf(state: AgentState, { sharePercent }: FamilyRules, child?: ChildAccount): Reach | Refused {
+function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): Reach | Refused {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
   const part = (left: number): number => (Math.max(0, left) * sharePercent) / 100;

@@ -4,9 +4,11 @@
  * Such a message is never a person's: it opens turns and moves limits only as far as the one that started the agent may.
  * What a person has stopped, and what waits for one, it does not set going.
  */
-import type { ApprovalMode, NewEvent, PauseCode } from "./event.ts";
-import type { FamilyMessage } from "./family-event.ts";
-import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
+
+import type { ApprovalMode } from "../agent-settings.ts";
+import type { NewEvent, PauseCode } from "../event.ts";
+import { type AgentState, activeFrame, isFinished, openCommand } from "../state.ts";
+import type { SubagentMessage } from "./subagent-event.ts";
 
 /** More room, or other words, help. */
 const HELPED: ReadonlySet<PauseCode> = new Set([
@@ -24,7 +26,7 @@ const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, nev
 export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
   paused === null || HELPED.has(paused.code);
 
-export function receiveFromKin(message: FamilyMessage, state: AgentState): readonly NewEvent[] {
+export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "task": {
       const { from, text, tainted, reach } = message;
@@ -63,7 +65,7 @@ function ended(reason: string, state: AgentState): readonly NewEvent[] {
 
 /** An answer to the call that waits for it ends that call; any other comes as a message. */
 function receiveReport(
-  { type: _type, observation, ...told }: Extract<FamilyMessage, { type: "report" }>,
+  { type: _type, observation, ...told }: Extract<SubagentMessage, { type: "report" }>,
   state: AgentState,
 ): readonly NewEvent[] {
   const child = state.children[told.agent];

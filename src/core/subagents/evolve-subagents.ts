@@ -5,17 +5,17 @@
  * the last task says what was really spent. Sums in reports are over the whole life, so that one that is lost on the way
  * to a crash, or comes late, never counts twice.
  */
-import type { EventOf } from "./event.ts";
-import type { Origin, Spending } from "./family-event.ts";
-import { type At, withMessage } from "./fold.ts";
-import { type AgentState, type ChildAccount, NOTHING_SPENT } from "./state.ts";
-import { oneLine } from "./text.ts";
+import type { EventOf } from "../event.ts";
+import { type At, withMessage } from "../fold.ts";
+import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
+import { oneLine } from "../text.ts";
+import type { Origin, Spending } from "./subagent-event.ts";
 
 /** How many files an answer names. */
 const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
-export const bornOf = (origin: Origin, state: AgentState): AgentState => ({
+export const startedFrom = (origin: Origin, state: AgentState): AgentState => ({
   ...state,
   startedBy: origin,
   heard: 1,

@@ -1,17 +1,19 @@
 /** family-events.ts -- an agent with another one at work for it, as events and messages tell of it. */
-import type { AgentSettings, EventOf, NewEvent } from "#core/event.ts";
+
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { EventOf, NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { FamilyRules } from "#core/family.ts";
-import type { FamilyMessage, Origin, Spending } from "#core/family-event.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
+import type { SubagentRules } from "#core/subagents/requests.ts";
+import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
 import * as given from "./events.ts";
 
 const { asked, replied, requested, approved, started, observed, log } = given;
 
 export const NOW = new Date("2026-11-20T10:00:30.000Z");
 export const UNTIL = "2026-11-20T10:01:00.000Z";
-export const FAMILY: FamilyRules = { maxDepth: 2, maxChildren: 2, sharePercent: 25, model: "fast-model" };
+export const SUBAGENT_RULES: SubagentRules = { maxDepth: 2, maxChildren: 2, sharePercent: 25, model: "fast-model" };
 
 export const created = (settings: Partial<AgentSettings> & { readonly startedBy?: Origin } = {}): NewEvent => ({
   ...given.created(settings),
@@ -63,7 +65,7 @@ export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf
   spent: SPENT,
   ...change,
 });
-export const said = (change: Partial<Extract<FamilyMessage, { type: "report" }>> = {}): InboxMessage => ({
+export const said = (change: Partial<Extract<SubagentMessage, { type: "report" }>> = {}): InboxMessage => ({
   ...report(),
   type: "report",
   observation: observed("42", { source: "agent" }),

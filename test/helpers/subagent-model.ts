@@ -1,12 +1,12 @@
 /**
  * family-model.ts -- one model for several agents: each is known by the name in its system message, and works through its own list.
  */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { numberedModel } from "./numbered-model.ts";
 import type { ChatRequest } from "./openai-answers.ts";
 
 /** `calls`: by the agent's name; one without a list says at once that it is done. */
-export const familyModel =
+export const subagentModel =
   (calls: Readonly<Record<string, readonly CommandCall[]>>) =>
   (request: ChatRequest): string =>
     numberedModel(calls[nameIn(request)] ?? [])(request);

@@ -1,20 +1,20 @@
 import { describe, expect, it } from "@jest/globals";
 import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { Origin } from "#core/family-event.ts";
-import { sentWith } from "#core/kin.ts";
 import { initialState } from "#core/state.ts";
-import { asked, finished, log, observed, replied, requested } from "../helpers/events.ts";
-import { child, created, ended, report, startedAgent, told, waiting } from "../helpers/family-events.ts";
+import { stageMessages } from "#core/subagents/outgoing.ts";
+import type { Origin } from "#core/subagents/subagent-event.ts";
+import { asked, finished, log, observed, replied, requested } from "../../helpers/events.ts";
+import { child, created, ended, report, startedAgent, told, waiting } from "../../helpers/subagent-events.ts";
 
 describe("what is sent with an event", () => {
   const origin: Origin = { agent: "foo", depth: 1, tainted: false };
   function sent(...events: readonly NewEvent[]) {
     let state = initialState;
-    let writes: ReturnType<typeof sentWith> = [];
+    let writes: ReturnType<typeof stageMessages> = [];
     for (const event of log(...events)) {
       state = evolve(state, event as RecordedEvent);
-      writes = sentWith(event, state, "me");
+      writes = stageMessages(event, state, "me");
     }
     return writes;
   }

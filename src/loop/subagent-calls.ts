@@ -4,18 +4,26 @@
  * A wish is granted as an event of the agent's own log, in the commit of the call's result; starting and sending follow from
  * that event (core/kin.ts). Who the agents are comes from that log; where each stands, from its own.
  */
+
+import type { Observation } from "#core/call.ts";
 import { type CommandWrite, fail } from "#core/command.ts";
-import type { NewEvent, Observation } from "#core/event.ts";
-import { arrange, childOf, type FamilyRules, type FamilyWish, unknownAgent } from "#core/family.ts";
-import { isHelpedByTask } from "#core/inbox-family.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { StagedWrite } from "#core/ports/commit.ts";
 import type { AgentDirectory, ChildAgent } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { isHelpedByTask } from "#core/subagents/incoming.ts";
+import {
+  childOf,
+  grantRequest,
+  type SubagentRequest,
+  type SubagentRules,
+  unknownAgent,
+} from "#core/subagents/requests.ts";
 import { standingOf } from "#views/agent-view.ts";
 
-export interface FamilyParts {
-  readonly rules: FamilyRules;
+export interface SubagentParts {
+  readonly rules: SubagentRules;
   /** How long a call waits for an agent's answer. */
   readonly answerMs: number;
   /** Why this agent may have no others at all; null when it may. */
@@ -26,7 +34,7 @@ export interface FamilyParts {
   stateOf(agent: string): Promise<AgentState | undefined>;
 }
 
-export function openDirectory(state: AgentState, parts: FamilyParts, clock: Clock): AgentDirectory {
+export function openDirectory(state: AgentState, parts: SubagentParts, clock: Clock): AgentDirectory {
   const keys = Object.keys(state.children).filter((key) => childOf(state, key));
 
   async function look(key: string): Promise<ChildAgent> {
@@ -67,10 +75,10 @@ export async function grant(
   written: readonly CommandWrite[],
   state: AgentState,
   of: { readonly step: number; readonly callId: string },
-  parts: FamilyParts | undefined,
+  parts: SubagentParts | undefined,
 ): Promise<Granted> {
-  const staged = written.filter((write) => !isWish(write)) as readonly StagedWrite[];
-  const [wish, ...more] = written.filter(isWish);
+  const staged = written.filter((write) => !isSubagentRequest(write)) as readonly StagedWrite[];
+  const [wish, ...more] = written.filter(isSubagentRequest);
   if (!wish) return { events: [], staged };
   const refusal = parts ? parts.refusal : "There are no other agents here.";
   if (!parts || refusal !== null) return { refused: fail("no-agents", refusal ?? "") };
@@ -80,10 +88,10 @@ export async function grant(
   if (wish.kind !== "start" && childOf(state, wish.agent) && !(await parts.stateOf(wish.agent)))
     return { refused: fail("no-such-agent", `${wish.agent} was removed by a person.`) };
   const id = wish.kind === "start" ? await parts.freeId(wish.name) : "";
-  const granted = arrange(wish, state, parts.rules, { ...of, id });
+  const granted = grantRequest(wish, state, parts.rules, { ...of, id });
   if ("refused" in granted) return { refused: fail(granted.refused, granted.text) };
   return { events: [granted], staged };
 }
 
-const isWish = (write: CommandWrite): write is FamilyWish => WISHES.has(write.kind);
+const isSubagentRequest = (write: CommandWrite): write is SubagentRequest => WISHES.has(write.kind);
 const WISHES: ReadonlySet<CommandWrite["kind"]> = new Set(["start", "tell", "end"]);

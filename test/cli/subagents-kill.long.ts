@@ -7,11 +7,11 @@ import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
-import { familyModel, messageAgent, startAgent } from "../helpers/family-model.ts";
 import { type Ended, endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
+import { messageAgent, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 
 const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -66,7 +66,7 @@ async function lookAtAll({ home }: Goald): Promise<Pick<Outcome, "logs" | "agent
 }
 
 const openHome = async () => {
-  const server = await startOpenAIServer({ reply: familyModel(CALLS), embeddings: null });
+  const server = await startOpenAIServer({ reply: subagentModel(CALLS), embeddings: null });
   const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
   return {
     goald,

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
 import { decide, type Rules } from "#core/decide.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
-import { arrange, type FamilyWish } from "#core/family.ts";
-import type { Origin } from "#core/family-event.ts";
 import { receive } from "#core/inbox.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-import { approved, asked, FACTS, finished, observed, replied, requested, started } from "../helpers/events.ts";
+import { grantRequest, type SubagentRequest } from "#core/subagents/requests.ts";
+import type { Origin } from "#core/subagents/subagent-event.ts";
+import { approved, asked, FACTS, finished, observed, replied, requested, started } from "../../helpers/events.ts";
 import {
   created,
   ended,
-  FAMILY,
   NOW,
   phaseOf,
   report,
+  SUBAGENT_RULES,
   said,
   startedAgent,
   stateOf,
@@ -21,7 +21,7 @@ import {
   UNTIL,
   waiting,
   waits,
-} from "../helpers/family-events.ts";
+} from "../../helpers/subagent-events.ts";
 
 const RULES: Rules = {
   epoch: 1,
@@ -31,9 +31,10 @@ const RULES: Rules = {
 };
 
 describe("a wish for another agent", () => {
-  const wish = (name = "Ann"): FamilyWish => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
+  const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
   const of = { step: 1, callId: "c1", id: "foo-ann" };
-  const granted = (state: AgentState, given_: FamilyWish = wish(), rules = FAMILY) => arrange(given_, state, rules, of);
+  const granted = (state: AgentState, given_: SubagentRequest = wish(), rules = SUBAGENT_RULES) =>
+    grantRequest(given_, state, rules, of);
   const limited = created({ stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL, windowBatch: 3 });
 
   it("is granted with a quarter of what is left, the same deadline, the fast model, and no wider policy", () => {
@@ -107,10 +108,12 @@ describe("a wish for another agent", () => {
   });
 
   it("allows none at all at depth nought", () => {
-    expect(granted(stateOf(created()), wish(), { ...FAMILY, maxDepth: 0 })).toMatchObject({ refused: "too-deep" });
+    expect(granted(stateOf(created()), wish(), { ...SUBAGENT_RULES, maxDepth: 0 })).toMatchObject({
+      refused: "too-deep",
+    });
   });
 
-  it.each<[FamilyWish]>([[{ kind: "tell", agent: "bar", text: "x" }], [{ kind: "end", agent: "constructor" }]])(
+  it.each<[SubagentRequest]>([[{ kind: "tell", agent: "bar", text: "x" }], [{ kind: "end", agent: "constructor" }]])(
     "about an agent that is not its own is refused with the keys that there are: %j",
     (stranger) => {
       const answer = granted(stateOf(...waiting), stranger);
@@ -119,7 +122,7 @@ describe("a wish for another agent", () => {
   );
 
   it("to tell one that works changes no limits; one that has finished gets a new share on top of what it spent", () => {
-    const tell: FamilyWish = { kind: "tell", agent: "foo-ann", text: "more" };
+    const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
     expect(granted(stateOf(...waiting), tell)).toMatchObject({
       type: "agent-told",
       reach: { stepLimit: 20, budgetUsd: 2 },

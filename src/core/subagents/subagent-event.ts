@@ -4,8 +4,9 @@
  * What one agent sends another follows from an event of its own log, and rides in that event's commit (kin.ts): an agent is
  * started, told, asked to stop, and answers, exactly once, whatever dies in between.
  */
-import type { AgentSettings, ApprovalMode, GivenSettings, Observation } from "./event.ts";
-import type { Text } from "./text.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settings.ts";
+import type { Observation } from "../call.ts";
+import type { Text } from "../text.ts";
 
 /** Of an agent that another one started: what it was born with, and can never lose. */
 export interface Origin {
@@ -52,7 +53,7 @@ export interface Report {
   readonly spent: Spending;
 }
 
-export type FamilyEvent =
+export type SubagentEvent =
   // -- in the log of the one that starts: `agent` is the other's id
   | {
       readonly type: "agent-started";
@@ -77,7 +78,7 @@ export type FamilyEvent =
   // -- in the log of the one that was started
   | { readonly type: "task-received"; readonly from: string; readonly text: Text; readonly tainted: boolean };
 
-export type FamilyMessage =
+export type SubagentMessage =
   /** From the one that started it: more to do, and how far it may go now. */
   | {
       readonly type: "task";

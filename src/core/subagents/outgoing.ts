@@ -4,18 +4,20 @@
  * Whoever appends such an event stages these writes in the same commit. Nothing else writes to another agent, so that each
  * is started once, told once, and heard once, wherever a crash falls.
  */
-import type { EventOf, Observation, PauseCode, RecordedEvent } from "./event.ts";
-import type { Standing } from "./family-event.ts";
-import { spentOf } from "./limits.ts";
-import type { StagedWrite } from "./ports/commit.ts";
-import type { InboxMessage } from "./ports/inbox.ts";
-import { type AgentState, isOver } from "./state.ts";
+
+import type { Observation } from "../call.ts";
+import type { EventOf, PauseCode, RecordedEvent } from "../event.ts";
+import { spentOf } from "../limits.ts";
+import type { StagedWrite } from "../ports/commit.ts";
+import type { InboxMessage } from "../ports/inbox.ts";
+import { type AgentState, isOver } from "../state.ts";
+import type { Standing } from "./subagent-event.ts";
 
 /** A person's doing: those that work for it stop, too. At a limit they go on with what was set aside for them. */
 const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "parent"]);
 
 /** `self`: the agent's id; `after`: its state with the event. */
-export function sentWith(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
+export function stageMessages(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
   switch (event.type) {
     case "agent-started":
       return [spawned(event, after, self)];
