@@ -1,9 +1,8 @@
 /**
- * evolve-family.ts -- the fold of what happens between an agent and those that it started. Pure.
+ * evolve-subagents.ts -- folds events between a parent and its sub-agents into the state. Pure.
  *
- * What one of them may still spend is set aside for as long as it works: it counts as spent here, until its own report of
- * the last task says what was really spent. Sums in reports are over the whole life, so that one that is lost on the way
- * to a crash, or comes late, never counts twice.
+ * A working sub-agent's whole allowance counts as spent by the parent until the report of the last task gives the
+ * real amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
  */
 import type { EventOf } from "../event.ts";
 import { type At, withMessage } from "../fold.ts";
@@ -11,7 +10,7 @@ import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
 import { oneLine } from "../text.ts";
 import type { Origin, Spending } from "./subagent-event.ts";
 
-/** How many files an answer names. */
+/** Maximum number of files named in a report. */
 const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
 
@@ -49,7 +48,7 @@ export function agentTold(state: AgentState, { agent, callId, reach }: EventOf<"
   return withChild(state, agent, { ...child, callId, told: child.told + 1, isWorking: true, reach });
 }
 
-/** One that works is forgotten when it says that it has ended. */
+/** A working sub-agent stays in the state until it reports its end. */
 export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">): AgentState {
   const child = state.children[agent];
   if (!child) return state;

@@ -1,8 +1,8 @@
 /**
- * inbox-family.ts -- what a message between an agent and those that it started means to the one that hears it, as events.
+ * incoming.ts -- turns a message from the parent or a sub-agent into events. Pure.
  *
- * Such a message is never a person's: it opens turns and moves limits only as far as the one that started the agent may.
- * What a person has stopped, and what waits for one, it does not set going.
+ * Such a message never counts as a person's: it starts turns and changes limits only within the parent's rights.
+ * It does not start an agent that a person has stopped or that waits for a person.
  */
 
 import type { ApprovalMode } from "../agent-settings.ts";
@@ -10,7 +10,7 @@ import type { NewEvent, PauseCode } from "../event.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "../state.ts";
 import type { SubagentMessage } from "./subagent-event.ts";
 
-/** More room, or other words, help. */
+/** Pauses that a new task with a new allowance can end. */
 const HELPED: ReadonlySet<PauseCode> = new Set([
   "step-limit",
   "token-limit",
@@ -22,7 +22,7 @@ const HELPED: ReadonlySet<PauseCode> = new Set([
 
 const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, never: 2 };
 
-/** Whether a task sets it going, where it stands. */
+/** True when a task makes the agent continue. */
 export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
   paused === null || HELPED.has(paused.code);
 
@@ -55,7 +55,7 @@ export function receiveFromAgent(message: SubagentMessage, state: AgentState): r
 export const nextTurn = (state: AgentState): readonly NewEvent[] =>
   isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];
 
-/** With all that it has started itself. */
+/** Ends the agent with all its sub-agents. */
 function ended(reason: string, state: AgentState): readonly NewEvent[] {
   const others = Object.keys(state.children).map(
     (agent): NewEvent => ({ type: "agent-ended", agent, reason: "What started it was ended." }),
@@ -63,7 +63,7 @@ function ended(reason: string, state: AgentState): readonly NewEvent[] {
   return isFinished(state) ? others : [...others, { type: "agent-paused", code: "ended", reason }];
 }
 
-/** An answer to the call that waits for it ends that call; any other comes as a message. */
+/** A report ends the call that waits for it; otherwise it becomes a message. */
 function receiveReport(
   { type: _type, observation, ...told }: Extract<SubagentMessage, { type: "report" }>,
   state: AgentState,

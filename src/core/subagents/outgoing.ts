@@ -1,8 +1,8 @@
 /**
- * kin.ts -- what an agent sends those that it started, and the one that started it: it follows from an event of its own log.
+ * outgoing.ts -- messages to sub-agents and to the parent, derived from the agent's own events. Pure.
  *
- * Whoever appends such an event stages these writes in the same commit. Nothing else writes to another agent, so that each
- * is started once, told once, and heard once, wherever a crash falls.
+ * The journal stages these writes in the commit of the event. Nothing else writes to another agent, so that
+ * each sub-agent is started once and each message is delivered once, wherever a crash falls.
  */
 
 import type { Observation } from "../call.ts";
@@ -13,10 +13,10 @@ import type { InboxMessage } from "../ports/inbox.ts";
 import { type AgentState, isOver } from "../state.ts";
 import type { Standing } from "./subagent-event.ts";
 
-/** A person's doing: those that work for it stop, too. At a limit they go on with what was set aside for them. */
+/** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
 const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "parent"]);
 
-/** `self`: the agent's id; `after`: its state with the event. */
+/** `self`: the agent's id; `after`: its state after the event. */
 export function stageMessages(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
   switch (event.type) {
     case "agent-started":
@@ -73,7 +73,7 @@ function pauseReport(
   after: AgentState,
   self: string,
 ): readonly StagedWrite[] {
-  // Whoever started it knows that, having been stopped itself.
+  // The parent caused this pause and needs no report.
   if (code === "parent") return [];
   if (code === "ended") return endReport(after, self, seq);
   const text = `It is paused and has not finished: ${reason}${filesOf(after, self)}`;
@@ -81,7 +81,7 @@ function pauseReport(
   return report(after, self, seq, "paused", { ...observation, artifacts: pathsOf(after, self) });
 }
 
-/** When those that it started have ended, too: what they have spent is known then. */
+/** Reports the end once all sub-agents have ended, so that the total spending is known. */
 function endReport(after: AgentState, self: string, seq: number): readonly StagedWrite[] {
   const isLast = Object.values(after.children).every(({ isWorking }) => !isWorking);
   return isLast ? report(after, self, seq, "ended", null) : [];
@@ -100,11 +100,11 @@ function report(
   return [send(startedBy.agent, `report/${seq}`, message)];
 }
 
-/** As the one that started it reads them: its folder holds this one's. */
+/** Paths relative to the parent's folder, which contains this agent's folder. */
 const pathsOf = ({ made }: AgentState, self: string): readonly string[] =>
   made.map((path) => `${FOLDER}/${self}/${path}`);
 
-/** Of those that an agent starts, in its own folder. */
+/** Folder of sub-agents in their parent's folder. */
 const FOLDER = "agents";
 
 function filesOf(after: AgentState, self: string): string {

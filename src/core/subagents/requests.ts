@@ -1,8 +1,8 @@
 /**
- * family.ts -- whether an agent may start, tell or end another one, and with what share of its own limits. Pure.
+ * requests.ts -- decides whether an agent may start, message or end a sub-agent, and with which allowance. Pure.
  *
- * A command says what it wants (`SubagentRequest`); what comes of it is decided here from the log alone: how deep and how many,
- * what is set aside, and that the other one may never do more than the one that starts it.
+ * A command stages a `SubagentRequest`. The log alone decides: depth, number of sub-agents, and the share of the
+ * parent's limits. A sub-agent may never do more than its parent.
  */
 import type { NewEvent } from "../event.ts";
 import { spentOf } from "../limits.ts";
@@ -10,46 +10,46 @@ import type { AgentState, ChildAccount } from "../state.ts";
 import { oneLine } from "../text.ts";
 import type { Child, Reach } from "./subagent-event.ts";
 
-/** What a command may want of other agents. */
+/** A command's request about a sub-agent. */
 export type SubagentRequest =
   | { readonly kind: "start"; readonly name: string; readonly task: string; readonly prompt: string }
-  /** `agent`: the key of one that it started. */
+  /** `agent`: key of a sub-agent. */
   | { readonly kind: "tell"; readonly agent: string; readonly text: string }
   | { readonly kind: "end"; readonly agent: string };
 
 export interface SubagentRules {
-  /** How many agents may stand above one another below a person's. */
+  /** Maximum depth of sub-agents below a person's agent. */
   readonly maxDepth: number;
-  /** How many one agent may have at a time. */
+  /** Maximum number of sub-agents per agent at a time. */
   readonly maxChildren: number;
-  /** Of what is left of its own limits, in percent, what a new one gets. */
+  /** Percentage of the parent's remaining limits that a sub-agent gets. */
   readonly sharePercent: number;
-  /** What it asks; null: what it is told by the settings. */
+  /** Model of sub-agents; null: the model of the settings. */
   readonly model: string | null;
 }
 
 export interface Refused {
-  /** For programs. */
+  /** Machine-readable reason. */
   readonly refused: string;
-  /** For the model. */
+  /** Reason for the model. */
   readonly text: string;
 }
 
-interface Of {
+interface RequestIds {
   readonly step: number;
   readonly callId: string;
-  /** For an agent that is to be started: an id that is free. */
+  /** A free id for a new sub-agent. */
   readonly id: string;
 }
 
 const MAX_NAME_CHARS = 80;
 
-/** The event that grants the wish, or why not. */
+/** The event that grants the request, or the reason for refusing it. */
 export function grantRequest(
   wish: SubagentRequest,
   state: AgentState,
   rules: SubagentRules,
-  of: Of,
+  of: RequestIds,
 ): NewEvent | Refused {
   const { step, callId } = of;
   if (wish.kind === "start") return start(wish, state, rules, of);
@@ -62,7 +62,7 @@ export function grantRequest(
   return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, reach };
 }
 
-/** One that it started and did not end. */
+/** A sub-agent that has not been ended. */
 export function childOf({ children }: AgentState, key: string): ChildAccount | undefined {
   const child = Object.hasOwn(children, key) ? children[key] : undefined;
   return child?.isEnding ? undefined : child;
@@ -81,7 +81,7 @@ function start(
   { name, task, prompt }: Extract<SubagentRequest, { kind: "start" }>,
   state: AgentState,
   rules: SubagentRules,
-  { step, callId, id }: Of,
+  { step, callId, id }: RequestIds,
 ): NewEvent | Refused {
   const count = Object.keys(state.children).length;
   const depth = (state.startedBy?.depth ?? 0) + 1;
@@ -103,7 +103,7 @@ function start(
   return { type: "agent-started", step, callId, agent: id, task, child };
 }
 
-/** What it may spend in all: what it has spent already, and its part of what is left here. */
+/** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
 function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): Reach | Refused {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
@@ -113,7 +113,7 @@ function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: Chi
   const usd = budgetUsd === null ? null : Math.floor(part(budgetUsd - spent.usd) * MICRO) / MICRO;
   if (steps !== null && steps < 1) return tooLittle("steps", stepLimit, spent.steps);
   if (tokens !== null && tokens < 1) return tooLittle("tokens", tokenLimit, spent.tokens);
-  // Of a budget of nothing, which is enough for a local model, there is nothing to give.
+  // A budget of zero, enough for a local model, is passed on as zero.
   if (usd === 0 && budgetUsd !== 0) return tooLittle("US dollars", budgetUsd, spent.usd);
   const and = (one: number | null, before = 0): number | null => (one === null ? null : one + before);
   return {

@@ -8,27 +8,27 @@ import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settin
 import type { Observation } from "../call.ts";
 import type { Text } from "../text.ts";
 
-/** Of an agent that another one started: what it was born with, and can never lose. */
+/** Origin of a sub-agent, fixed at its creation. */
 export interface Origin {
-  /** Id of the agent that started it; null for a fork, which answers to nobody. */
+  /** Id of the parent; null for a fork, which has none. */
   readonly agent: string | null;
-  /** How many agents stand above it: 1 for one that was started by a person's agent. */
+  /** Number of ancestors: 1 for a sub-agent of a person's agent. */
   readonly depth: number;
-  /** The starting agent had read text from outside, and what it was told may come from there. */
+  /** The parent had read text from outside, so that the task may come from there. */
   readonly tainted: boolean;
 }
 
-/** Sums over an agent's life, with those that it started; what is reserved or set aside counts. */
+/** Totals over an agent's life, sub-agents and reservations included. */
 export interface Spending {
   readonly steps: number;
   readonly tokens: number;
   readonly usd: number;
 }
 
-/** How far an agent may go in all; null for no limit. */
+/** An agent's total allowance; null for no limit. */
 export type Reach = Pick<AgentSettings, "stepLimit" | "tokenLimit" | "budgetUsd" | "deadline">;
 
-/** What a new agent is, as the one that starts it decided it. */
+/** Definition of a new sub-agent. */
 export interface Child extends GivenSettings {
   readonly name: string;
   readonly role: string;
@@ -36,25 +36,25 @@ export interface Child extends GivenSettings {
 }
 
 /**
- *   finished   its turn is over, and this is the answer
- *   paused     it stands, and says why; the rest of its share stays set aside
- *   ended      it was told to end, or was removed, and does nothing more
- *   accounts   nothing to say, but what it has spent is another sum now
+ *   finished   the turn is over, and the report has the answer
+ *   paused     paused, with the reason; the rest of its allowance stays reserved
+ *   ended      ended or removed; it does nothing more
+ *   accounts   only the amount spent has changed
  */
 export type Standing = "finished" | "paused" | "ended" | "accounts";
 
-/** What an agent tells the one that started it. */
+/** A sub-agent's message to its parent. */
 export interface Report {
-  /** Its id. */
+  /** Id of the sub-agent. */
   readonly agent: string;
   readonly standing: Standing;
-  /** How many tasks it had received by then: an answer to an older one settles nothing. */
+  /** Tasks received so far. An answer to an older task settles nothing. */
   readonly heard: number;
   readonly spent: Spending;
 }
 
 export type SubagentEvent =
-  // -- in the log of the one that starts: `agent` is the other's id
+  // -- in the parent's log; `agent` is the sub-agent's id
   | {
       readonly type: "agent-started";
       readonly step: number;
@@ -69,17 +69,17 @@ export type SubagentEvent =
       readonly callId: string;
       readonly agent: string;
       readonly text: Text;
-      /** What it may spend in all from now on. */
+      /** Total allowance from now on. */
       readonly reach: Reach;
     }
   | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
-  /** `observation`: what it says; absent where a `command-finished` that follows says it, or where there is nothing to say. */
+  /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
   | ({ readonly type: "agent-reported"; readonly observation?: Observation } & Report)
-  // -- in the log of the one that was started
+  // -- in the sub-agent's log
   | { readonly type: "task-received"; readonly from: string; readonly text: Text; readonly tainted: boolean };
 
 export type SubagentMessage =
-  /** From the one that started it: more to do, and how far it may go now. */
+  /** From the parent: another task, with the new allowance. */
   | {
       readonly type: "task";
       readonly from: string;
@@ -87,12 +87,12 @@ export type SubagentMessage =
       readonly tainted: boolean;
       readonly reach: Reach;
     }
-  /** The one that started it was stopped, or goes on. */
+  /** The parent was stopped, or resumed. */
   | { readonly type: "halt"; readonly reason: string }
   | { readonly type: "go-on" }
-  /** The one that started it is asked about more from now on, and so is it; never about less. */
+  /** The parent's approval mode became stricter. A milder mode is not passed on. */
   | { readonly type: "policy"; readonly approve: ApprovalMode }
-  /** It is not needed any more. */
+  /** The parent ends the sub-agent. */
   | { readonly type: "end"; readonly reason: string }
-  /** `observation`: null when there is nothing to say. */
+  /** `observation` is null when only the accounts changed. */
   | ({ readonly type: "report"; readonly observation: Observation | null } & Report);
