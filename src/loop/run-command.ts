@@ -1,5 +1,5 @@
 /**
- * run-command.ts -- one approved call: prepare, intent, run, result; after a crash, probe.
+ * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand, Registry } from "#commands/registry.ts";
@@ -16,22 +16,22 @@ import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.t
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
-/** With what its purchases are made of, which each call has to itself. */
+/** Parts of each call; paid services are created per call. */
 export interface CommandParts extends PurchaseParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
   readonly registry: Registry;
   readonly openWorkspace: OpenWorkspace;
-  /** Writes below `_goald/` too, where commands may not. */
+  /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
-  /** What commands may ask of the world beyond the folder. */
+  /** Services that commands use beyond their folder. */
   readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
-  /** Absent: commands find no other agents, and may start none. */
+  /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
   readonly clock: Clock;
-  /** Aborted when the host goes down at once. */
+  /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export async function execute(
     return effectless({
       events: [{ type: "command-finished", ...of, observation: looked.result.refused, durationMs: 0 }],
     });
-  // What the first attempt recorded is what the effect is measured by; what lies there now is preserved all the same.
+  // The first attempt's record stays valid for `probe`. `prepare` runs again only to preserve current files.
   const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
   const { annotations } = command;
   const { epoch } = journal.lease;
@@ -119,7 +119,7 @@ async function unknownReceivers(
   return receivers.filter((_name, index) => !known[index]);
 }
 
-/** A call that a crash cut off, and that can tell whether it happened. Looking changes nothing. */
+/** Asks an interrupted command whether its effect happened. Changes nothing. */
 export async function probe(
   move: Extract<Move, { kind: "probe" }>,
   journal: Journal,
@@ -179,13 +179,13 @@ async function callFrame(
   };
 }
 
-/** An argument with the long texts in it as they were given: schemas know strings and lists of strings. */
+/** Restores long texts of an argument from their blobs. Schemas allow strings and lists of strings. */
 async function whole(value: unknown, journal: Journal): Promise<unknown> {
   if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, journal)));
   return isBlobRef(value) ? journal.read(value) : value;
 }
 
-/** The catalogue has changed since the call was approved. */
+/** The command no longer exists, although the call was approved. */
 function notThere(callId: string, step: number, name: string): Outcome {
   const text = `The command ${name} is not available any more.`;
   const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;

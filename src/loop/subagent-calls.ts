@@ -1,8 +1,8 @@
 /**
- * family-calls.ts -- what commands see of the agents that their agent started, and what becomes of their wishes about them.
+ * subagent-calls.ts -- what commands see of sub-agents, and how their requests about them are granted.
  *
- * A wish is granted as an event of the agent's own log, in the commit of the call's result; starting and sending follow from
- * that event (core/kin.ts). Who the agents are comes from that log; where each stands, from its own.
+ * A granted request is an event in the agent's own log, committed with the call's result; starting and sending follow
+ * from that event (core/subagents/outgoing.ts). The list of sub-agents comes from this log, their state from theirs.
  */
 
 import type { Observation } from "#core/call.ts";
@@ -24,13 +24,13 @@ import { standingOf } from "#views/agent-view.ts";
 
 export interface SubagentParts {
   readonly rules: SubagentRules;
-  /** How long a call waits for an agent's answer. */
+  /** Time that a call waits for a sub-agent's answer. */
   readonly answerMs: number;
-  /** Why this agent may have no others at all; null when it may. */
+  /** Reason why this agent may not have sub-agents; null when it may. */
   readonly refusal: string | null;
-  /** An id that no agent has, for one of that name. */
+  /** Returns a free id for a sub-agent of that name. */
   freeId(name: string): Promise<string>;
-  /** As its log has it; undefined when it is not there any more. */
+  /** State from the sub-agent's log; undefined after its removal. */
   stateOf(agent: string): Promise<AgentState | undefined>;
 }
 
@@ -39,7 +39,7 @@ export function openDirectory(state: AgentState, parts: SubagentParts, clock: Cl
 
   async function look(key: string): Promise<ChildAgent> {
     const { name = key, task = "" } = childOf(state, key) ?? {};
-    // What others do is not recorded, and so is not looked at in a run that is.
+    // A recording does not include other agents, so a recorded run must not read their state.
     if (parts.refusal !== null) return { key, name, task, standing: "not looked at", listens: false, step: 0 };
     const own = await parts.stateOf(key);
     if (!own) return { key, name, task, standing: "removed", listens: false, step: 0 };
@@ -66,7 +66,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "waiting: approval": "waits for a yes from a person",
 };
 
-/** What a call staged, its wish granted; or why nothing of it happens. */
+/** The staged writes with granted requests, or the reason for refusing the whole call. */
 export type Granted =
   | { readonly events: readonly NewEvent[]; readonly staged: readonly StagedWrite[] }
   | { readonly refused: Observation };
@@ -84,7 +84,7 @@ export async function grant(
   if (!parts || refusal !== null) return { refused: fail("no-agents", refusal ?? "") };
   if (more.length > 0)
     return { refused: fail("command-error", "A call may start, tell or end one agent, not several.") };
-  // Removed by a person; the log of this agent hears of it next.
+  // A person removed the sub-agent; this agent's log has not received that yet.
   if (wish.kind !== "start" && childOf(state, wish.agent) && !(await parts.stateOf(wish.agent)))
     return { refused: fail("no-such-agent", `${wish.agent} was removed by a person.`) };
   const id = wish.kind === "start" ? await parts.freeId(wish.name) : "";
