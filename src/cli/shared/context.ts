@@ -5,7 +5,8 @@ import { existsSync } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type LineInput, openLineInput } from "#cli/terminal/ask.ts";
+import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
@@ -181,6 +182,13 @@ export const isClosed = (folder: string): Promise<boolean> =>
 
 async function askTrust(folder: string, output: Output): Promise<boolean> {
   output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
-  const answer = await output.input().askLine("Do you trust this folder? (y/n) ");
-  return answer?.trim().toLowerCase() === "y";
+  const isTrusted = await askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: "Do you trust this folder?",
+      default: false,
+      help: "  y  use it, and do not ask again\n  n  leave it alone",
+    },
+  );
+  return isTrusted === true;
 }

@@ -2,6 +2,7 @@
  * remove.ts -- `goald rm`: forgets an agent. What it made stays on the disk, unless its folder is to go, too.
  */
 
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
@@ -34,9 +35,12 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
       if (!force) {
         const what = files ? `Its folder ${folder} goes, too.` : `Its folder ${folder} stays.`;
         output.say(clean(`${row.name} (${row.id}): its log, memory and file history will be gone. ${what}`));
-        const answer = await output.input().askLine("Remove it? (y/n) ");
-        if (answer === undefined) return EXIT.interrupted;
-        if (!/^y(?:es)?$/i.test(answer.trim())) {
+        const isSure = await askYesNo(
+          { input: output.input(), say: output.say },
+          { question: "Remove it?", default: false, help: "  y  remove the agent for good\n  n  keep it" },
+        );
+        if (isSure === undefined) return EXIT.interrupted;
+        if (!isSure) {
           output.say("Nothing was removed.");
           return EXIT.ok;
         }

@@ -1,32 +1,35 @@
 /**
- * ask.ts -- lines from a person at a terminal, or from a pipe.
+ * line-input.ts -- reads lines from a person at a terminal, or from a pipe.
  *
- * One reader for the whole run and a queue of its own: lines that were typed or pasted ahead wait for the
- * next question instead of being lost between two. A question is answered by a line, or by undefined: the
- * person has left, by Ctrl-C or by the end of input. Ctrl-C while nothing is asked is handed on as the
- * signal that it would be without a reader, which holds the terminal in raw mode.
+ * One reader serves the whole run. Lines that arrive while nothing is asked wait in a queue for the next question.
+ * A question resolves to a line, or to undefined when the person leaves by Ctrl-C or the end of input. Ctrl-C
+ * while nothing is asked raises the usual signal, which raw mode would otherwise swallow.
  */
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { GoaldError } from "#core/errors.ts";
 
 export interface LineInput {
-  /** The next line without its end; undefined when the person left. One question at a time. */
+  /** The next line without its end; undefined when the person leaves. One question at a time. */
   askLine(question: string, signal?: AbortSignal): Promise<string | undefined>;
-  /** The same, with nothing of the answer shown. */
+  /** The same without echo. */
   askSecret(question: string, signal?: AbortSignal): Promise<string | undefined>;
-  /** True when the last question was left by Ctrl-C. */
+  /** True when the last question ended by Ctrl-C. */
   readonly interrupted: boolean;
-  /** Forgets lines that were typed ahead: for a question whose answer must come after what it is about was shown. */
+  /** True when the person began to type the last answer before its question was shown. */
+  readonly wasBegunEarly: boolean;
+  /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
+  takeTypedAhead(): Promise<readonly string[]>;
+  /** Discards the queue. */
   dropTypedAhead(): void;
-  /** Gives the terminal back as it was. A question that waits is left. */
+  /** Restores the terminal. An open question resolves to undefined. */
   close(): void;
 }
 
 export interface LineInputOptions {
-  /** Whether lines are edited on a terminal; default: whether both ends are one. */
+  /** Edit lines as on a terminal. Default: both streams are terminals. */
   readonly isTerminal?: boolean;
-  /** Ctrl-C while nothing is asked; default: SIGINT to this process. */
+  /** Called for Ctrl-C while nothing is asked. Default: SIGINT to this process. */
   readonly onInterrupt?: () => void;
 }
 
@@ -42,7 +45,7 @@ export function openLineInput(
   return new QueuedLines(input, output, isTerminal, onInterrupt);
 }
 
-/** A question that waits for its line. */
+/** An open question. */
 interface Question {
   readonly isSecret: boolean;
   answer(line: string | undefined): void;
@@ -50,6 +53,7 @@ interface Question {
 
 class QueuedLines implements LineInput {
   interrupted = false;
+  wasBegunEarly = false;
   readonly #output: NodeJS.WritableStream;
   readonly #isTerminal: boolean;
   readonly #screen: Screen;
@@ -67,7 +71,7 @@ class QueuedLines implements LineInput {
     this.#output = output;
     this.#isTerminal = isTerminal;
     this.#screen = new Screen(output);
-    // No history: a key that was pasted must not come back with the arrow keys.
+    // Without history, the arrow keys cannot bring back a pasted key.
     const settings = { input, terminal: isTerminal, historySize: 0, prompt: "", crlfDelay: Number.POSITIVE_INFINITY };
     this.#reader = createInterface({ ...settings, output: this.#screen });
     this.#reader.on("line", (line) => this.#take(line));
@@ -91,6 +95,12 @@ class QueuedLines implements LineInput {
     return this.#ask(question, true, signal);
   }
 
+  async takeTypedAhead(): Promise<readonly string[]> {
+    // Two turns of the event loop read what has already reached this process.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return this.#queue.splice(0);
+  }
+
   dropTypedAhead(): void {
     this.#queue.length = 0;
     this.#dropTyped();
@@ -101,11 +111,11 @@ class QueuedLines implements LineInput {
   }
 
   async #ask(question: string, isSecret: boolean, signal: AbortSignal | undefined): Promise<string | undefined> {
-    if (this.#waiting)
-      throw new GoaldError("GOALD_INTERNAL", "A question was asked while another one waits for its answer.");
+    if (this.#waiting) throw new GoaldError("GOALD_INTERNAL", "A question was asked while another one is open.");
     signal?.throwIfAborted();
     this.interrupted = false;
     const queued = this.#queue.shift();
+    this.wasBegunEarly = queued !== undefined || (this.#isTerminal && this.#reader.line !== "");
     if (queued !== undefined) {
       this.#output.write(`${question}${isSecret ? "" : queued}\n`);
       return queued;
@@ -130,7 +140,7 @@ class QueuedLines implements LineInput {
     });
   }
 
-  /** The question becomes the reader's prompt, so that editing redraws both; what was typed ahead stays in the line. */
+  /** Makes the question the reader's prompt, so that editing redraws both. A half-typed line stays. */
   #show(question: string, isSecret: boolean): void {
     if (!this.#isTerminal || isSecret) this.#output.write(question);
     this.#screen.isMuted = isSecret;
@@ -150,18 +160,18 @@ class QueuedLines implements LineInput {
     this.#end()?.answer(undefined);
   }
 
-  /** The question is over, and the screen is everybody's again. */
+  /** Closes the question and clears the prompt. */
   #end(): Question | undefined {
     const question = this.#waiting;
     this.#waiting = undefined;
     this.#screen.isMuted = false;
     this.#reader.setPrompt("");
-    // The line's end was muted with it.
+    // The echo of Enter was muted.
     if (question?.isSecret && this.#isTerminal) this.#output.write("\n");
     return question;
   }
 
-  /** What stands in the line when Ctrl-C comes is not the beginning of the next answer. */
+  /** Clears the half-typed line, so that it does not start the next answer. */
   #dropTyped(): void {
     this.#screen.isMuted = true;
     this.#reader.write(null, { ctrl: true, name: "e" });
@@ -169,7 +179,7 @@ class QueuedLines implements LineInput {
   }
 }
 
-/** The terminal as the reader sees it; muted while a secret is typed. */
+/** The reader's output, muted while a secret is typed. */
 class Screen extends Writable {
   isMuted = false;
   readonly #output: NodeJS.WritableStream & { readonly columns?: number };

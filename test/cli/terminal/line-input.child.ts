@@ -1,7 +1,7 @@
 /**
  * ask.child.ts -- a program that asks, for tests on a real terminal: prints what it was answered as JSON.
  */
-import { openLineInput } from "#cli/terminal/ask.ts";
+import { openLineInput } from "#cli/terminal/line-input.ts";
 
 const interrupts: string[] = [];
 process.on("SIGINT", () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
-import { type LineInputOptions, openLineInput } from "#cli/terminal/ask.ts";
+import { type LineInputOptions, openLineInput } from "#cli/terminal/line-input.ts";
 
 function open(options: LineInputOptions = {}) {
   const input = new PassThrough();
@@ -170,7 +170,7 @@ describe("on a real terminal", () => {
   // Part of util-linux: where it is missing there is no way to a terminal without a package for it.
 
   it("lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
-    const terminal = openTerminal("test/cli/terminal/ask.child.ts");
+    const terminal = openTerminal("test/cli/terminal/line-input.child.ts");
     await terminal.see("Name? ");
     terminal.type("Fox\x7fo\r");
     await terminal.see("Secret? ");
