@@ -6,7 +6,6 @@ import { frozen, openTranscript } from "../helpers/golden.ts";
 import { goldenModel, runOf } from "../helpers/golden-model.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
 const verbs = openVerbProcess();
 afterAll(() => verbs.close());
 
@@ -14,7 +13,6 @@ const LOOKS = {
   list: `
     ps
     ps --json
-    ps -a
     verify
     verify --json
     verify baker

@@ -6,6 +6,7 @@ import type { ChatRequest } from "./openai-answers.ts";
 type CommandCall = ReturnType<typeof write>;
 
 const read = (file: string): CommandCall => ({ name: "read_file", args: { file } });
+const bake = (what: string): CommandCall => ({ name: "bake", args: { what } });
 const ask = (question: string): CommandCall => ({ name: "ask_user", args: { question } });
 
 const WORK: Readonly<Record<string, readonly CommandCall[]>> = {
@@ -20,6 +21,7 @@ const WORK: Readonly<Record<string, readonly CommandCall[]>> = {
   ],
   Clerk: [append("one\n", "ledger.txt"), append("two\n", "ledger.txt"), append("three\n", "ledger.txt")],
   Asker: [ask("Which city?"), write("city.txt", "The city is known.\n")],
+  Miller: [bake("bread"), bake("rolls"), bake("cake")],
   Lead: [startAgent("Ann"), write("done.txt", "Ann is done.\n")],
   Ann: [write("ann.txt", "Ann was here.\n")],
 };
@@ -37,3 +39,15 @@ export const runOf = (name: string): readonly string[] => [
   ...["run", "--name", name, "--role", "an assistant that helps a bakery"],
   ...["-g", "Write down the hours", "-g", `Make the list of ${name}`],
 ];
+
+/** A command that asks first, and then takes until there is a file "open.txt" in the workspace. */
+export const BAKE = `export default {
+  name: "bake", label: "Bake", summary: "Bakes.", effect: "at-most-once", timeoutMs: 60000,
+  args: { type: "object", required: ["what"], properties: { what: { type: "string", description: "what" } } },
+  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  async run({ what }, { workspace }) {
+    while (!(await workspace.stat("open.txt"))) await new Promise((resolve) => setTimeout(resolve, 20));
+    return { status: "ok", text: "Baked: " + what, source: "goald", artifacts: [] };
+  },
+};
+`;

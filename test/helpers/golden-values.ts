@@ -21,13 +21,23 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/"(durationMs|modelMs|commandMs|modelWaitMs)":\d+(?:\.\d+)?/g, '"$1":"<number>"'],
   [/\b(modelMs|commandMs|pid)=\d+/g, "$1=<number>"],
   // Numbers of the machine.
-  [/\bpid \d+/g, "pid <number>"],
+  [/\b(pid|process) \d+/g, "$1 <number>"],
+  [/^( {2}memory +)\d+ MB/gm, "$1<number> MB"],
+  [/delay p50 [\d.]+ ms, p99 [\d.]+ ms, max [\d.]+ ms/g, "delay p50 <number> ms, p99 <number> ms, max <number> ms"],
+  [/"(p50|p99|max)":[\d.]+/g, '"$1":"<number>"'],
+  [/(<time>) \(\d+ (?:second|minute)s?(?: \d+ seconds?)?\)/g, "$1 (<span>)"],
+  [/[\d.]+ [GTM]B are free/g, "<number> are free"],
+  [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
   // A prompt has the time in it, with the name of the day.
   [/(attempt \d+), \d+ tokens, \$[\d.]+ reserved/g, "$1, <number> tokens, <number> reserved"],
+  [/(the next request may (?:take|cost)) [\d.]+/g, "$1 <number>"],
+  [/(whose end nobody saw: up to) \d+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
   [/"(reservedTokens|reservedUsd)":[\d.]+/g, '"$1":"<number>"'],
   [/"score":(\d+\.\d{3})\d*/g, '"score":$1'],
+  // Leases: how often a host took the agent in hand.
+  [/"epoch":\d+/g, '"epoch":"<number>"'],
   // Hashes and marks.
   [/"(\w*[hH]ash|sha256|sha|\w+Sha)":"[0-9a-f]{8,64}/g, '"$1":"<hash>'],
   [/\b[0-9a-f]{64}\b/g, "<hash>"],
@@ -52,3 +62,13 @@ export function normalise(text: string, { home, userHome, cwd }: Pick<Goald, "ho
   const placed = places.reduce((before, [place, name]) => before.replaceAll(place, name), text);
   return VALUES.reduce((before, [pattern, name]) => before.replaceAll(pattern, name), placed);
 }
+
+/** For calls that tell how an agent stands while it goes on: it may be further already. */
+export const withoutStanding = (text: string): string =>
+  text
+    .replaceAll(
+      /\b([\w-]+) is (?:running|waiting|paused|completed)[^,\n]*, at step \d+\./g,
+      "$1 is <standing>, at step <number>.",
+    )
+    .replaceAll(/"(state|lastCommand|reason)":(?:"(?:[^"\\]|\\.)*"|null)/g, '"$1":"<standing>"')
+    .replaceAll(/"(step|tokens|costUsd)":[\d.]+/g, '"$1":"<number>"');

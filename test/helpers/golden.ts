@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Ended, Goald, StartOptions } from "./goald.ts";
-import { normalise } from "./golden-values.ts";
+import { normalise, withoutStanding } from "./golden-values.ts";
 
 export const GOLDEN_FOLDER = fileURLToPath(new URL("../data/golden/", import.meta.url));
 const LINE_LENGTH = 120;
@@ -17,6 +17,8 @@ export interface Transcript {
   readonly text: string;
   /** One call a line, in one process for all of them. `'two words'` are one argument, `"` stays as it is. */
   ask(calls: string, options?: Pick<StartOptions, "env">): Promise<void>;
+  /** The same where the agent goes on meanwhile: how it stands is left out. */
+  askWhileGoing(calls: string): Promise<void>;
   /** The same by the binary, a process for each call. */
   run(calls: string, options?: StartOptions): Promise<void>;
   /** A call that was made elsewhere. */
@@ -34,6 +36,12 @@ export function openTranscript(goald: Goald): Transcript {
     },
     ask: async (calls, options) => {
       for (const call of linesIn(calls)) add(call, await goald.ask(wordsIn(call, goald), options));
+    },
+    askWhileGoing: async (calls) => {
+      for (const call of linesIn(calls)) {
+        const ended = await goald.ask(wordsIn(call, goald));
+        add(call, { ...ended, stdout: withoutStanding(ended.stdout) });
+      }
     },
     run: async (calls, options) => {
       for (const call of linesIn(calls)) add(call, await goald.run(wordsIn(call, goald), options));
@@ -78,8 +86,24 @@ function readable(text: string): string {
   if (text === "") return "";
   const isOneLine = text.indexOf("\n") === text.length - 1;
   if (isOneLine && /^[{[]/.test(text)) return `${layOut(JSON.parse(text), "")}\n`;
-  return text.endsWith("\n") ? text : `${text}\n[no line break at the end]\n`;
+  const lines = text.replaceAll(/^\{.*"type":.*\}$/gm, inOrder);
+  return text.endsWith("\n") ? lines : `${lines}\n[no line break at the end]\n`;
 }
+
+/** An event has its keys in another order when it was read from the store. */
+function inOrder(line: string): string {
+  const { seq, type, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  return JSON.stringify({ seq, type, ...(sorted(rest) as object) });
+}
+
+const sorted = (value: unknown): unknown =>
+  typeof value !== "object" || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(
+        Object.entries(value)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([key, part]) => [key, sorted(part)]),
+      );
 
 /** JSON with a line for each part that does not fit into one. */
 function layOut(value: unknown, indent: string): string {
