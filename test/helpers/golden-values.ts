@@ -43,6 +43,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{64}\b/g, "<hash>"],
   [/(goald-home-)[0-9a-f]{8}/g, "$1<hash>"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<uuid>"],
+  [/(goald-replay-)\w{6}\b/g, "$1<mark>"],
   [/(data|words)-[a-z0-9]{5,9}(?=>)/g, "$1-<mark>"],
   // A line that was cut at its full width is cut before what a longer number pushes out.
   [/^(\d+ {2}<time>.*"<number>".{60}).*…$/gm, "$1…"],
