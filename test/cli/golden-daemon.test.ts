@@ -10,61 +10,6 @@ afterAll(() => verbs.close());
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
 
-describe("the daemon", () => {
-  it("is started, looked at and ended as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
-    await transcript.ask(`
-      up
-      up
-      up --json
-      status
-      status --json
-      reload
-      config set limits.unattendedSteps 50
-      config set limits.unattendedSteps 60 --json
-      reload
-      reload --json
-      new command count_words
-      doctor
-      doctor --json
-      ps
-      restart
-      restart --json
-      run 'Keep the ledger' --record clerk.ndjson --continuous
-      down
-      down
-      up --json
-      down --json
-      status
-      logs --daemon
-    `);
-    const front = goald.start(["up", "--foreground"]);
-    await front.see("ready");
-    front.kill("SIGTERM");
-    transcript.add("up --foreground", await front.ended);
-    expect(transcript.text).toBe(await frozen("daemon", transcript.text));
-  });
-
-  it("is installed as a service as frozen", async () => {
-    await using home = await openHome();
-    const transcript = openTranscript(home.goald);
-    await transcript.ask(`
-      install-service --print
-      install-service --print --json
-      install-service --uninstall
-      install-service
-      install-service
-      install-service --json
-      doctor
-      install-service --uninstall
-      install-service --uninstall --json
-    `);
-    expect(transcript.text).toBe(await frozen("service", transcript.text));
-  });
-});
-
 describe("agents of the background", () => {
   it("are started, steered and ended as frozen", async () => {
     await using home = await openHome();

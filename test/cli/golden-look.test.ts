@@ -17,6 +17,7 @@ const LOOKS = {
     verify --json
     verify baker
     verify baker --json
+    --home <home>
   `,
   show: `
     show baker
@@ -130,7 +131,6 @@ describe("agents that have worked", () => {
       goals baker-of-rolls
       resume clerk-2 --max-steps 1
       rm baker-2
-      rm baker-2 --json
       rm -f baker-2
       rm -f baker-of-rolls --files --json
       rm -f baker-2
