@@ -172,7 +172,7 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     FILES,
-    "(\\.\\.|#cli)/(verbs|shared|terminal)/[\\w-]+\\.ts",
+    "(\\.\\.|#cli)/((verbs|shared|terminal)/)?[\\w-]+\\.ts",
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
@@ -183,8 +183,12 @@ const ROOMS: readonly Room[] = [
     "#views/.+",
     "#store/.+",
     "#workspace/local-workspace\\.ts",
+    "commander",
   ),
-  room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./(verbs|shared)/[\\w-]+\\.ts", "commander"),
+  withTypes(
+    room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
+    "#cli/shared/context\\.ts",
+  ),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "#cli/.+", "commander"),
   room("src/shipped.ts", FILES),
 ];

@@ -8,6 +8,18 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { type GlobalOptions, openContext } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "commands",
+  group: "This home",
+  summary: "list the commands of agents",
+  description: "list the commands of agents: state, arguments, effect, risk, and which settings are missing",
+  examples: ["goald commands", "goald commands google", "goald commands --json"],
+  arguments: [{ name: "[name]", about: "show this command in full" }],
+  exitCodes: { notFound: "no such command" },
+  run: ([name], options) => commands(name, options),
+});
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
   const { home, settings, output } = await openContext({ ...options, revives: false });

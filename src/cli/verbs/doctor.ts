@@ -15,6 +15,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
+import { flag } from "../option.ts";
 import {
   callsHere,
   counted,
@@ -27,6 +28,21 @@ import {
 import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "doctor",
+  group: "This home",
+  summary: "check everything and explain what to fix",
+  description: "check everything that goald needs, and explain what to fix",
+  examples: ["goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"],
+  options: {
+    fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
+    online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
+  },
+  exitCodes: { error: "something is wrong" },
+  run: (_args, options) => doctor(options),
+});
 
 const GIBIBYTE = 1024 ** 3;
 const LITTLE_DISK_BYTES = GIBIBYTE;

@@ -10,8 +10,25 @@ import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
+import { STOP_OPTIONS } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { unfinishedAgents } from "../shared/revive.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "down",
+  group: "The daemon",
+  summary: "stop the daemon; agents go on at its next start",
+  description: "finish the steps under way and stop the daemon; unfinished agents go on at its next start",
+  examples: ["goald down", "goald down -t 5", "goald down -t 0 --kill"],
+  options: STOP_OPTIONS,
+  exitCodes: {
+    error: "the daemon has not stopped in time",
+    daemonUnreachable: "the daemon is not running or does not answer",
+    conflict: "another goald owns this home",
+  },
+  run: (_args, options) => down(options),
+});
 
 export interface StopOptions extends GlobalOptions {
   /** Seconds for the steps under way. */

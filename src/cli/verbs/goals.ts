@@ -11,9 +11,36 @@ import type { StoreReader } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { stateOf } from "#views/load-agent.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, positiveInteger, texts } from "../option.ts";
 import { type CliContext, callsHere, counted, type GlobalOptions } from "../shared/context.ts";
 import { readStore } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "goals",
+  group: "Steer agents",
+  summary: "show or change an agent's goals",
+  description: "show or change an agent's goals; it reads the new ones in its next step",
+  examples: [
+    "goald goals foo",
+    'goald goals foo --add "Write a summary" --rm 2',
+    'goald goals foo --set "Plan a week" --set "Write it to plan.md"',
+  ],
+  arguments: [AGENT],
+  options: {
+    set: texts("--set <goal>", "replace all goals; repeat it for up to five"),
+    add: texts("--add <goal>", "add a goal; repeat it for several"),
+    rm: {
+      flags: "--rm <number>",
+      about: "remove this goal; repeat it for several",
+      parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
+    },
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = ""], options) => goalsVerb(agent, options),
+});
 
 export interface GoalsOptions extends GlobalOptions {
   readonly set?: readonly string[];

@@ -10,11 +10,26 @@ import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { MEMORY_AGENT, SHARED } from "../option.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, counted, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
 import { readStore } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "ingest",
+  group: "Memory of agents",
+  summary: "read files or pages into a memory",
+  description: "read files or pages into an agent's memory, in pieces; again: only what changed",
+  examples: ["goald ingest foo notes.md", "goald ingest foo docs/", "goald ingest foo --shared handbook/"],
+  arguments: [MEMORY_AGENT, { name: "<sources...>", about: "files, folders, addresses of pages" }],
+  options: { shared: SHARED },
+  exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
+  run: ([agent = "", ...sources], options) => ingest(agent, sources, options),
+});
 
 const MAX_SHOWN = 10;
 

@@ -9,6 +9,17 @@ import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { findContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "init",
+  group: "This home",
+  summary: "make a home: folders, .env, an example agent",
+  description: "make a home: its folders, a .env to fill in, an example agent",
+  examples: ["goald init", "goald init ~/agents"],
+  arguments: [{ name: "[folder]", about: "folder (default: the home that goald would use)" }],
+  run: ([folder], options) => init(folder, options),
+});
 
 export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)

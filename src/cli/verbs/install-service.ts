@@ -13,8 +13,25 @@ import { openHome } from "#config/open-home.ts";
 import { replacePrivateFile } from "#config/replace-private-file.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isHostHeld } from "#store/host-lock.ts";
+import { flag } from "../option.ts";
 import { findContext, formatCall, type GlobalOptions, type Output } from "../shared/context.ts";
 import { launchdService, type Service, systemdService } from "../shared/service-file.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "install-service",
+  group: "The daemon",
+  summary: "start it at login (systemd, launchd)",
+  description: "write a systemd user unit or a launchd agent that starts the daemon with your session",
+  examples: ["goald install-service --print", "goald install-service", "goald install-service --uninstall"],
+  options: {
+    print: flag("--print", "print the file, and write nothing"),
+    uninstall: flag("--uninstall", "remove the file"),
+    force: flag("--force", "replace a file that differs"),
+  },
+  exitCodes: { notFound: "no service to remove", conflict: "another file is there" },
+  run: (_args, options) => installServiceVerb(options),
+});
 
 export interface ServiceOptions extends GlobalOptions {
   readonly print?: boolean;

@@ -10,6 +10,17 @@ import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "new command",
+  summary: "create a command for your agents",
+  description: "create a command for your agents: a file that works as it stands, and its test",
+  examples: ["goald new command count_words"],
+  arguments: [{ name: "<name>", about: "lower-case letters, digits and underscores" }],
+  exitCodes: { conflict: "a file of that name is there" },
+  run: ([name = ""], options) => newCommand(name, options),
+});
 
 export async function newCommand(name: string, options: GlobalOptions): Promise<number> {
   if (!COMMAND_NAME.test(name))

@@ -4,9 +4,23 @@
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { readInput } from "../shared/read-input.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "say",
+  group: "Steer agents",
+  summary: "send an agent a message",
+  description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
+  examples: ['goald say foo "Leave out the prices"', "goald say foo < notes.txt", 'goald say foo "Now in German"'],
+  arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = "", ...words], options) => sayVerb(agent, words, options),
+});
 
 const MAX_CHARS = 100_000;
 

@@ -1,16 +1,27 @@
 /**
- * status.ts -- `goald status` and `goald reload`: what the daemon says of itself, on one screen.
+ * status.ts -- `goald status`: what the daemon says of itself, on one screen.
  *
  * Asked by people who are in a hurry and by programs that ask often: it reads no settings and no store.
  */
-import { checkVersion, findHost, takesNoCalls } from "#api/auto-start.ts";
+import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { hasDied } from "#api/wanted.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "../../shipped.ts";
 import { type CliContext, counted, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "status",
+  group: "The daemon",
+  summary: "show whether it is running, its load and limits",
+  description: "show whether the daemon is running, its load and its limits",
+  examples: ["goald status", "goald status --json"],
+  exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },
+  run: (_args, options) => status(options),
+});
 
 type Household = Pick<CliContext, "home" | "output">;
 
@@ -29,24 +40,6 @@ export async function status(options: GlobalOptions): Promise<number> {
     }
     sayAbsent(met, household);
     return EXIT.daemonUnreachable;
-  } finally {
-    output.close();
-  }
-}
-
-export async function reload(options: GlobalOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
-    const client = await findHost(home, { version: readVersion() });
-    if (!client)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to reload.", {
-        hint: `It reads everything when it starts: ${formatCall(home, "up")}`,
-      });
-    const changes = await client.reload();
-    if (output.json) output.data(JSON.stringify({ changes }));
-    else if (changes.length === 0) output.say("Read again; no setting has changed. Commands and words are fresh.");
-    else for (const change of changes) output.data(clean(change));
-    return EXIT.ok;
   } finally {
     output.close();
   }

@@ -8,11 +8,11 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind, MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
-import { changeMemory, openChanger } from "../shared/change-memory.ts";
-import { type CliContext, openContext } from "../shared/context.ts";
-import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } from "../shared/memory-space.ts";
-import { readInput } from "../shared/read-input.ts";
-import { readStore } from "../shared/reading.ts";
+import { changeMemory, openChanger } from "./change-memory.ts";
+import { type CliContext, openContext } from "./context.ts";
+import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } from "./memory-space.ts";
+import { readInput } from "./read-input.ts";
+import { readStore } from "./reading.ts";
 
 /** One memory; more is a file, and is read in pieces. */
 const MAX_CHARS = 10_000;

@@ -6,11 +6,11 @@ import type { Client } from "#api/client.ts";
 import type { AgentView, Done } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
-import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
-import { reachHost } from "../shared/reach.ts";
-import { readStore, viewAgents } from "../shared/reading.ts";
-import { steering, tellDone, viewNow } from "../shared/steering.ts";
-import { isGoing } from "./ps.ts";
+import { isGoing } from "../verbs/ps.ts";
+import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
+import { reachHost } from "./reach.ts";
+import { readStore, viewAgents } from "./reading.ts";
+import { steering, tellDone, viewNow } from "./steering.ts";
 
 export type Halt = "pause" | "stop" | "kill";
 

@@ -11,10 +11,10 @@ import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { identityOf } from "#views/memory-view.ts";
-import { inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
-import { type CliContext, openContext } from "../shared/context.ts";
-import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
-import { reading, readStore } from "../shared/reading.ts";
+import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
+import { type CliContext, openContext } from "./context.ts";
+import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
+import { reading, readStore } from "./reading.ts";
 
 type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
 

@@ -9,9 +9,9 @@ import { describeCall } from "#cli/terminal/show-run.ts";
 import { GoaldError } from "#core/errors.ts";
 import { activeFrame, openCommand } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { formatCall, type GlobalOptions } from "../shared/context.ts";
-import { isAwaitingApproval } from "../shared/result.ts";
-import { steering, tellDone, viewNow, viewWhenHeard } from "../shared/steering.ts";
+import { formatCall, type GlobalOptions } from "./context.ts";
+import { isAwaitingApproval } from "./result.ts";
+import { steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
 
 export const approveVerb = (name: string, options: GlobalOptions & { readonly count?: number }): Promise<number> =>
   answer(name, options, { verdict: "approved", count: options.count ?? 1 });

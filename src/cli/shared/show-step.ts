@@ -13,8 +13,8 @@ import { findMemory } from "#views/find-memory.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { describeStep, type WholeStep } from "#views/step-text.ts";
 import { type FoundStep, findStep, openTexts, type StepView } from "#views/step-view.ts";
-import { type CliContext, counted, type GlobalOptions } from "../shared/context.ts";
-import { allEvents, reading } from "../shared/reading.ts";
+import { type CliContext, counted, type GlobalOptions } from "./context.ts";
+import { allEvents, reading } from "./reading.ts";
 
 export async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
   return reading(options, async (reader, context) => {

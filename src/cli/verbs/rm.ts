@@ -6,9 +6,27 @@ import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, flag } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { folderOf } from "../shared/reading.ts";
 import { steering } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "rm",
+  group: "Steer agents",
+  summary: "remove an agent; its folder stays",
+  description: "remove an agent: its log, memory and file history; its folder stays",
+  examples: ["goald rm foo", "goald rm foo --files", "goald rm -f foo"],
+  arguments: [AGENT],
+  options: {
+    force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
+    files: flag("--files", "remove its folder in the workspace, too"),
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = ""], options) => removeVerb(agent, options),
+});
 
 export interface RemoveOptions extends GlobalOptions {
   readonly force?: boolean;
