@@ -1,7 +1,8 @@
 /** golden-model.ts -- the model behind the transcripts: what an agent does follows from its name. */
-import { familyModel, nameIn, startAgent } from "./family-model.ts";
+
 import { append, replyWith, write } from "./numbered-model.ts";
 import type { ChatRequest } from "./openai-answers.ts";
+import { nameIn, startAgent, subagentModel } from "./subagent-model.ts";
 
 type CommandCall = ReturnType<typeof write>;
 
@@ -31,7 +32,7 @@ export function goldenModel(request: ChatRequest): string {
   const name = nameIn(request);
   if (name === "Babbler") return "I would rather talk about the weather.";
   if (name === "Stuck") return replyWith({ name: "do_nothing", args: {} });
-  return familyModel(WORK)(request);
+  return subagentModel(WORK)(request);
 }
 
 /** The call that runs an agent of that name. */
