@@ -161,7 +161,7 @@ const ROOMS: readonly Room[] = [
     "#terminal/.+",
     "#workspace/local-workspace\\.ts",
   ),
-  room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\.\\./verbs/[\\w-]+\\.ts", "commander"),
+  room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\.\\./verbs/[\\w-]+\\.ts", "commander"),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "\\./verbs/[\\w-]+\\.ts", "commander"),
   room("src/shipped.ts", FILES),
 ];

@@ -4,7 +4,7 @@
  * A memory is named before what is done with it: `goald memory foo list`. The parser wants it behind; `withMemory` puts it there.
  */
 import { type Command, Option } from "commander";
-import { nearestName } from "#config/nearest.ts";
+import { nearestName } from "#util/nearest-name.ts";
 import { type Bind, positiveInteger } from "./bind.ts";
 import { HELP_STYLE } from "./help.ts";
 

@@ -5,7 +5,7 @@
  * not shown while it is typed, and is kept only after a yes.
  */
 import { saveToEnvFile } from "#config/env-file.ts";
-import { isPlaceholder } from "#config/setting-text.ts";
+import { isPlaceholder } from "#config/find-settings.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { LineInput } from "./ask.ts";

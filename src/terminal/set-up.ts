@@ -4,14 +4,7 @@
  * AutoGPT's dialogue in our words. Enter takes the default, an empty goal ends the list, an answer that cannot be
  * used is asked for again. Nothing is created here.
  */
-import {
-  type AgentDraft,
-  DEFAULT_AGENT,
-  MAX_GOALS,
-  problemWithGoal,
-  problemWithName,
-  problemWithRole,
-} from "#config/agent-spec.ts";
+import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
 import { clean } from "#util/clean.ts";
 import type { LineInput } from "./ask.ts";
 
@@ -62,10 +55,10 @@ async function askForAgent(
     }
   };
   say("A new agent: a name, a role, and what it is to reach. Enter takes what stands in brackets.");
-  const name = await ask(`AI name [${DEFAULT_AGENT.name}]: `, problemWithName);
+  const name = await ask(`AI name [${DEFAULT_AGENT.name}]: `, checkName);
   if (name === undefined) return undefined;
   const named = name || DEFAULT_AGENT.name;
-  const role = await ask(`${named} is [${DEFAULT_AGENT.role}]: `, problemWithRole);
+  const role = await ask(`${named} is [${DEFAULT_AGENT.role}]: `, checkRole);
   if (role === undefined) return undefined;
   const goals = await askForGoals(ask, say);
   return goals && { name: named, role: role || DEFAULT_AGENT.role, goals };
@@ -79,7 +72,7 @@ async function askForGoals(ask: Ask, say: (line: string) => void): Promise<reado
   const goals: string[] = [];
   while (goals.length < MAX_GOALS) {
     const number = goals.length + 1;
-    const goal = await ask(`Goal ${number}: `, (text) => problemWithGoal(text, number));
+    const goal = await ask(`Goal ${number}: `, (text) => checkGoal(text, number));
     if (goal === undefined) return undefined;
     if (goal === "") break;
     goals.push(goal);

@@ -7,8 +7,7 @@
 import { resolve } from "node:path";
 import { openRecorder, type Recorder } from "#cassette/recorder.ts";
 import { continueRecordingFile, createRecordingFile } from "#cassette/recording-file.ts";
-import { type Settings, valueAt } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";

@@ -7,7 +7,7 @@
  */
 import type { Recorder } from "#cassette/recorder.ts";
 import { spawnDaemon } from "#client/spawn-daemon.ts";
-import { socketPathOf } from "#config/socket-path.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
@@ -37,7 +37,7 @@ export async function runHere(
   const log = await openHouseLog(house);
   let left: readonly string[] = [];
   try {
-    const socket = await socketPathOf(house.home, process.getuid?.()).catch(toError);
+    const socket = await chooseSocketPath(house.home, process.getuid?.()).catch(toError);
     const place = typeof socket === "string" ? { socket } : {};
     await using host = await openHost(house.home, house.settings, log, { role: "foreground", ...place }).catch(
       (thrown) => refused(thrown, house),

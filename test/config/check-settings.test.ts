@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv, type ValidateFunction } from "ajv";
 import fc from "fast-check";
-import { type Problem, problemsIn } from "#config/check-settings.ts";
-import { readDefaults, valueAt } from "#config/settings.ts";
-import { type NamedRow, SETTINGS, type ValueSchema } from "#config/settings-table.ts";
+import { findSchemaProblems, type SchemaProblem } from "#config/check-settings.ts";
+import type { ValueSchema } from "#config/setting-row.ts";
+import { readDefaults, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 
 const byAjv = compileTable();
 
@@ -13,7 +13,7 @@ describe("the check of the settings", () => {
     fc.assert(
       fc.property(valuesFor(row), (value) => {
         const settings = withValue(row.name, value);
-        const problems = problemsIn(settings);
+        const problems = findSchemaProblems(settings);
         expect(sorted(problems)).toEqual(sorted(problemsByAjv(settings)));
         seen[problems.length === 0 ? "right" : "wrong"]++;
       }),
@@ -30,12 +30,12 @@ describe("the check of the settings", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 4 }), (changes) => {
         const settings: unknown = { ...(readDefaults() as object), ...Object.fromEntries(changes) };
-        expect(sorted(problemsIn(settings))).toEqual(sorted(problemsByAjv(settings)));
+        expect(sorted(findSchemaProblems(settings))).toEqual(sorted(problemsByAjv(settings)));
       }),
       { numRuns: 300 },
     );
     for (const none of [null, [], "text", 1, true, {}, undefined])
-      expect(sorted(problemsIn(none))).toEqual(sorted(problemsByAjv(none)));
+      expect(sorted(findSchemaProblems(none))).toEqual(sorted(problemsByAjv(none)));
   });
 
   it("knows every keyword that the table uses", () => {
@@ -47,7 +47,7 @@ describe("the check of the settings", () => {
 });
 
 /** Near the row's own limits, of its own form, and of every other kind. */
-function valuesFor({ schema, name }: NamedRow): fc.Arbitrary<unknown> {
+function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
   const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern } = schema;
   const near = [minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]);
   const texts = [
@@ -129,7 +129,7 @@ function compileTable(): ValidateFunction {
   return new Ajv({ allErrors: true }).compile(root);
 }
 
-function problemsByAjv(settings: unknown): readonly Problem[] {
+function problemsByAjv(settings: unknown): readonly SchemaProblem[] {
   if (byAjv(settings)) return [];
   return (byAjv.errors ?? []).map(({ instancePath, message, params }) => ({
     name: instancePath.slice(1).replaceAll("/", "."),
@@ -137,5 +137,5 @@ function problemsByAjv(settings: unknown): readonly Problem[] {
   }));
 }
 
-const sorted = (problems: readonly Problem[]): readonly string[] =>
+const sorted = (problems: readonly SchemaProblem[]): readonly string[] =>
   problems.map(({ name, message }) => `${name}: ${message}`).toSorted();

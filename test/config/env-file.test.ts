@@ -58,6 +58,13 @@ describe("saving a key", () => {
     },
   );
 
+  it("keeps every key when several are saved at the same time", async () => {
+    const names = ["A", "B", "C", "D"];
+    await Promise.all(names.map((name) => saveToEnvFile(file(), name, `of-${name}`)));
+    expect((await readEnvFile(file())).variables).toEqual({ A: "of-A", B: "of-B", C: "of-C", D: "of-D" });
+    expect(await readdir(folder)).toEqual([".env"]);
+  });
+
   it("refuses a value that no line can hold, and changes nothing", async () => {
     await writeFile(file(), "A=1\n");
     const error = await save("a\rb").catch((thrown: unknown) => thrown);

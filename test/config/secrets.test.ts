@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { loadSettings } from "#config/load.ts";
-import { secretsOf } from "#config/secrets.ts";
+import { findSecrets, loadSettings } from "#config/load.ts";
 import { readDefaults, type Settings } from "#config/settings.ts";
 
 const settings = readDefaults() as Settings;
@@ -9,11 +8,11 @@ describe("a secret of the environment", () => {
   it.each(["finished", "example", "policy", "true", "123456", "x-1"])(
     "is not %s: taking that out of every text would take the texts apart",
     (value) => {
-      expect(secretsOf(settings, { DB_PASSWORD: value })).toEqual([]);
+      expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([]);
     },
   );
   it.each(["sk-planted-0123", "correct horse battery", "hunter2", "12345678"])("is %s", (value) => {
-    expect(secretsOf(settings, { DB_PASSWORD: value })).toEqual([value]);
+    expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([value]);
   });
 });
 

@@ -3,11 +3,10 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { problemsIn } from "#config/check-settings.ts";
-import { envTemplate } from "#config/env-template.ts";
+import { findSchemaProblems } from "#config/check-settings.ts";
+import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
-import { DEFAULT_BASE_URL, describeSettings, readDefaults, valueAt } from "#config/settings.ts";
-import { SETTINGS, type SettingName } from "#config/settings-table.ts";
+import { DEFAULT_BASE_URL, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
 import { isGoaldError } from "#core/errors.ts";
 
 let root = "";
@@ -41,8 +40,8 @@ async function refusal(sources: Parameters<typeof load>[0]): Promise<string> {
 
 describe("the settings' table", () => {
   it("has a valid default for every setting, and no default for anything else", async () => {
-    expect(problemsIn(readDefaults())).toEqual([]);
-    expect(problemsIn({ ...(readDefaults() as object), surplus: 1 }).length).toBe(1);
+    expect(findSchemaProblems(readDefaults())).toEqual([]);
+    expect(findSchemaProblems({ ...(readDefaults() as object), surplus: 1 }).length).toBe(1);
   });
 
   it("has every name and every variable once", () => {
@@ -65,7 +64,7 @@ describe("the settings' table", () => {
     const text = await readFile(".env.example", "utf8");
     const names = [...text.matchAll(/^#? ?([A-Z_]+)=/gm)].map((match) => match[1]);
     expect(names.toSorted()).toEqual(SETTINGS.map((row) => row.environment[0]).toSorted());
-    expect(text).toBe(envTemplate());
+    expect(text).toBe(renderEnvTemplate());
     const example = await load({ file: text.replace(/^# (?=[A-Z_]+=)/gm, "") });
     expect(example.settings).toEqual((await load({ file: "" })).settings);
   });
