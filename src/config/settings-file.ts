@@ -5,6 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { isJsonRecord, type JsonRecord } from "#util/json.ts";
 import type { Home } from "./home.ts";
 import { makeFolders } from "./make-folders.ts";
 import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
@@ -54,7 +55,7 @@ interface NameProblem {
 const NAMES: readonly string[] = SETTINGS.map((row) => row.name);
 
 function* findUnknownNames(value: unknown, prefix: string): Generator<NameProblem> {
-  if (!isObject(value)) {
+  if (!isJsonRecord(value)) {
     const members = NAMES.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     yield {
       sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${members.slice(0, 3).join(", ")}.`,
@@ -77,10 +78,6 @@ const suggestRemovals = (problems: readonly NameProblem[]): string =>
     .map((name) => `Remove it: goald config unset ${name}`)
     .join("\n");
 
-type JsonObject = Record<string, unknown>;
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 // ---------------------------------------------------------------- changes
 
 /**
@@ -95,7 +92,7 @@ export async function setInSettingsFile(path: string, name: string, value: unkno
     for (const part of parts) {
       if (!Object.hasOwn(inner, part)) inner[part] = {};
       const next = inner[part];
-      if (!isObject(next)) throw notAnObject(path, part);
+      if (!isJsonRecord(next)) throw notAnObject(path, part);
       inner = next;
     }
     inner[last] = value;
@@ -112,21 +109,21 @@ export async function removeFromSettingsFile(path: string, name: string): Promis
   return changeSettings(path, (object) => removeAt(object, name.split(".")));
 }
 
-function removeAt(object: JsonObject, [part = "", ...rest]: readonly string[]): boolean {
+function removeAt(object: JsonRecord, [part = "", ...rest]: readonly string[]): boolean {
   if (!Object.hasOwn(object, part)) return false;
   const inner = object[part];
-  if (rest.length > 0 && !(isObject(inner) && removeAt(inner, rest))) return false;
-  if (rest.length === 0 || Object.keys(inner as JsonObject).length === 0) delete object[part];
+  if (rest.length > 0 && !(isJsonRecord(inner) && removeAt(inner, rest))) return false;
+  if (rest.length === 0 || Object.keys(inner as JsonRecord).length === 0) delete object[part];
   return true;
 }
 
 /** `edit` returns whether it changed anything; an unchanged file is not rewritten. */
-async function changeSettings(path: string, edit: (object: JsonObject) => boolean): Promise<boolean> {
+async function changeSettings(path: string, edit: (object: JsonRecord) => boolean): Promise<boolean> {
   try {
     await makeFolders(dirname(path), 0o755);
     return await withFileLock(path, async () => {
       const value = parseSettings((await readConfigFile(path))?.text ?? "{}", path);
-      if (!isObject(value)) throw notAnObject(path, "it");
+      if (!isJsonRecord(value)) throw notAnObject(path, "it");
       if (!edit(value)) return false;
       await replacePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
       return true;

@@ -6,6 +6,7 @@
  * pattern, for keys that nobody told goald about. One pass of each, linear in the text.
  * What is valid JSON before is valid JSON afterwards; redacting twice changes nothing more.
  */
+import { parseJsonOrUndefined } from "./json.ts";
 
 /** Shorter values are words rather than secrets: taking them out would take the text apart. */
 const MIN_SECRET_CHARS = 6;
@@ -112,16 +113,10 @@ const redactAssignment = (match: string, start: string): string =>
 
 /** Only a secret that looks like JSON itself (a bare number, one with quotes) can do this. */
 function breaksJson(before: string, after: string): boolean {
-  return /^\s*[[{"\d-]/.test(before) && parse(before) !== undefined && parse(after) === undefined;
+  return /^\s*[[{"\d-]/.test(before) && isJson(before) && !isJson(after);
 }
 
-function parse(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
+const isJson = (text: string): boolean => parseJsonOrUndefined(text) !== undefined;
 
 /** The slow way: each string, name and number by itself. */
 function redactParsed(text: string, replaceAll: Redact): string {

@@ -5,7 +5,7 @@
  */
 
 /** Milliseconds, never negative; null when the server says nothing that can be read. */
-export function retryAfterMs(headers: Headers): number | null {
+export function parseRetryAfter(headers: Headers): number | null {
   const exact = Number(headers.get("retry-after-ms") || Number.NaN);
   if (Number.isFinite(exact) && exact >= 0) return Math.ceil(exact);
   const asked = headers.get("retry-after")?.trim() ?? "";

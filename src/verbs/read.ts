@@ -7,7 +7,7 @@ import { oneLine } from "#core/text.ts";
 import { createEventLines, type EventLine } from "#terminal/event-line.ts";
 import { renderTable } from "#terminal/table.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { isByPerson } from "#views/restore-version.ts";
 import { counted, type GlobalOptions } from "./house.ts";
@@ -87,5 +87,5 @@ export function latestFiles(versions: readonly FileVersion[]): readonly LatestFi
 
 /** What is particular to an event, for a person's eye. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
-  return inertJson(JSON.stringify(rest));
+  return escapeUnseenInJson(JSON.stringify(rest));
 }

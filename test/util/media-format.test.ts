@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { readAudioFormat } from "#util/audio-format.ts";
-import { readImageFacts } from "#util/image-format.ts";
+import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
 import { jpeg, png, wav, webp } from "../helpers/media-server.ts";
 
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 const date = "Fri, 20 Nov 2026 12:00:00 GMT";
 describe("how long a server wants to be left alone", () => {
@@ -20,6 +20,6 @@ describe("how long a server wants to be left alone", () => {
     [{ "retry-after-ms": "x", "retry-after": "9" }, 9_000],
     [{ "retry-after-ms": "", "retry-after": "9" }, 9_000],
   ])("is in %j", (headers, expected) => {
-    expect(retryAfterMs(new Headers(headers))).toBe(expected);
+    expect(parseRetryAfter(new Headers(headers))).toBe(expected);
   });
 });
