@@ -7,8 +7,8 @@ import { readDefaults, SETTINGS, type Setting, valueAt } from "#config/settings.
 
 const byAjv = compileTable();
 
-describe("the check of the settings", () => {
-  it.each(SETTINGS.map((row) => [row.name, row] as const))("says of %s what ajv says", (_name, row) => {
+describe("findSchemaProblems", () => {
+  it.each(SETTINGS.map((row) => [row.name, row] as const))("agrees with ajv on %s", (_name, row) => {
     const seen = { right: 0, wrong: 0 };
     fc.assert(
       fc.property(valuesFor(row), (value) => {
@@ -19,11 +19,11 @@ describe("the check of the settings", () => {
       }),
       { numRuns: 300 },
     );
-    // Values of one kind alone would prove nothing.
+    // Without both kinds of values the test would prove nothing.
     expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(10);
   });
 
-  it("says of settings that miss some, have others, or are none what ajv says", () => {
+  it("agrees with ajv on settings with missing, surplus or no members", () => {
     const groups = [...new Set(SETTINGS.map(({ name }) => name.split(".")[0] as string))];
     const members = fc.constantFrom(...groups, "surplus", "toString");
     const change = fc.tuple(members, fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })));
@@ -38,7 +38,7 @@ describe("the check of the settings", () => {
       expect(sorted(findSchemaProblems(none))).toEqual(sorted(problemsByAjv(none)));
   });
 
-  it("knows every keyword that the table uses", () => {
+  it("supports every keyword that the table uses", () => {
     const known = ["type", "nullable", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum"];
     expect(SETTINGS.flatMap(({ schema }) => Object.keys(schema)).filter((keyword) => !known.includes(keyword))).toEqual(
       [],
@@ -46,7 +46,7 @@ describe("the check of the settings", () => {
   });
 });
 
-/** Near the row's own limits, of its own form, and of every other kind. */
+/** Generates values near the limits of a row, of its own type, and of every other type. */
 function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
   const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern } = schema;
   const near = [minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]);
@@ -54,7 +54,7 @@ function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
     fc
       .constantFrom(minLength - 1, minLength, maxLength, maxLength + 1)
       .map((length) => "x".repeat(Math.max(0, length))),
-    // One character each, two units each; and halves of one.
+    // Each is one character of two code units. The strings below include half of one.
     fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "😀".repeat(length)),
     fc.string({ unit: "binary" }),
     fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
@@ -89,7 +89,7 @@ function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
       weight: 2,
     },
     { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 },
-    // Of yes and no too few would come by chance.
+    // By chance there would be too few booleans.
     ...(schema.type === "boolean" ? [{ arbitrary: fc.boolean(), weight: 2 }] : []),
   );
 }
@@ -110,7 +110,7 @@ interface ObjectSchema {
   readonly properties: Record<string, ObjectSchema | ValueSchema>;
 }
 
-/** The table as one JSON Schema. */
+/** Compiles the table to one JSON Schema. */
 function compileTable(): ValidateFunction {
   const empty = (): ObjectSchema => ({ type: "object", additionalProperties: false, required: [], properties: {} });
   const root = empty();
