@@ -80,7 +80,7 @@ const MAX_SOCKET_BYTES = 103;
 
 /**
  * Returns the home's own socket path, or one in a private folder below the system's temporary folder when that is too
- * long. Throws GOALD_HOME_UNWRITABLE when the temporary folder belongs to somebody else.
+ * long. Throws GOALD_HOME_UNWRITABLE when the temporary folder belongs to another user.
  */
 export async function chooseSocketPath({ socket, root }: Home, uid: number | undefined): Promise<string> {
   if (Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return socket;

@@ -15,7 +15,7 @@ export interface ChunkOptions {
   readonly maxChars: number;
   /** Maximum overlap: the last paragraph where it fits, else its last sentences. At most half of `maxChars`. */
   readonly overlapChars: number;
-  /** `markdown` knows headings, fenced code and tables; `plain` only paragraphs. */
+  /** `markdown` recognizes headings, fenced code and tables; `plain` only paragraphs. */
   readonly format: "markdown" | "plain";
 }
 

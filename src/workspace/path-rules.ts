@@ -167,7 +167,7 @@ function problemOfName(name: string): { readonly text: string; readonly hint: st
   if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
   if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
   if (DEVICE.test(name)) return { text: "has a name that Windows keeps for a device", hint };
-  if (isUnseen(name)) return { text: "has a name that nobody can see", hint };
+  if (isUnseen(name)) return { text: "has an invisible name", hint };
   if (isStepInDisguise(name)) return { text: "has a name that other programs take for a path", hint: RELATIVE };
   if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };
   return undefined;

@@ -151,6 +151,13 @@ describe("a home found above the current folder", () => {
     expect(await readdir(at("xdg", "goald"))).toEqual(["trusted.json"]);
   });
 
+  it("is recorded beside another one that is trusted at the same time", async () => {
+    const [first, second] = [await makeHome("first"), await makeHome("second")];
+    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
+    await Promise.all([first, second].map(async (cwd) => findHome(await search({ ...trusting, cwd }))));
+    for (const cwd of [first, second]) expect((await findHome(await search({ cwd }))).root).toBe(cwd);
+  });
+
   it("ignores an XDG_CONFIG_HOME that is not absolute", async () => {
     await makeHome("work");
     await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true), configHome: "relative" }));
