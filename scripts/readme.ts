@@ -1,23 +1,23 @@
 /**
- * readme.ts -- writes the generated tables into README.md: commands from the registry, settings from their schema.
+ * readme.ts -- writes the generated tables into README.md, and .env.example: commands from the registry, settings from
+ * the settings table.
  *
- * A table stands between `<!-- name -->` and `<!-- /name -->`. test/readme.test.ts goes red when one is out of date.
+ * A table is between `<!-- name -->` and `<!-- /name -->`. test/readme.test.ts fails when one is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeForReadme } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
-import { envTemplate } from "#config/env-template.ts";
-import { describeSettings } from "#config/settings.ts";
+import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
 
 export async function generateTables(): Promise<Readonly<Record<string, string>>> {
   const registry = await loadRegistry(["commands"], ALL_READY);
   const settings = describeSettings().map(
     (row) =>
-      `| \`${row.name}\` | ${row.environment.map((name) => `\`${name}\``).join(", ")} | ${row.default} | ${row.meaning} |`,
+      `| \`${row.name}\` | ${row.environment.map((name) => `\`${name}\``).join(", ")} | ${row.meaning} | ${row.default} |`,
   );
   return {
     commands: describeForReadme(registry.all).trim(),
-    settings: ["| setting | environment or `.env` | default | meaning |", "|---|---|---|---|", ...settings].join("\n"),
+    settings: ["| setting | environment or `.env` | meaning | default |", "|---|---|---|---|", ...settings].join("\n"),
   };
 }
 
@@ -35,5 +35,5 @@ export function withTables(readme: string, tables: Readonly<Record<string, strin
 if (import.meta.main)
   void generateTables().then((tables) => {
     writeFileSync("README.md", withTables(readFileSync("README.md", "utf8"), tables));
-    writeFileSync(".env.example", envTemplate());
+    writeFileSync(".env.example", renderEnvTemplate());
   });

@@ -186,7 +186,7 @@ const ROOMS: readonly Room[] = [
     "commander",
   ),
   withTypes(
-    room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
+    room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
     "#cli/shared/context\\.ts",
   ),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "#cli/.+", "commander"),

@@ -3,8 +3,7 @@
  */
 
 import type { Observation } from "#core/call.ts";
-import type { CommandWrite, Waiting } from "#core/command.ts";
-import { fail, succeed } from "#core/command.ts";
+import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isBlobRef } from "#core/text.ts";
 

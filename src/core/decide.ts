@@ -6,8 +6,7 @@
  * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
-import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
-import { stricterEffect } from "./call.ts";
+import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";

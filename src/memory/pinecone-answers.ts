@@ -1,7 +1,9 @@
 /** pinecone-answers.ts -- what Pinecone answers, checked before anything is built on it; and its failures, in words and without the key. */
+
 import { GoaldError, toError } from "#core/errors.ts";
+import { isJsonRecord } from "#util/json.ts";
 import type { Quote } from "#util/quote.ts";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 export interface IndexFacts {
   readonly dimension: number;
@@ -47,14 +49,11 @@ export class StatusError extends Error {
 
 // ---------------------------------------------------------------- answers
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 export function matchesIn(body: unknown): readonly Match[] {
-  const matches = isRecord(body) ? (body.matches ?? []) : undefined;
+  const matches = isJsonRecord(body) ? (body.matches ?? []) : undefined;
   if (!Array.isArray(matches)) throw new PineconeTrouble("Pinecone's answer to a query is no list of matches.");
   return matches.map((match: unknown) => {
-    const { id, score } = isRecord(match) ? match : {};
+    const { id, score } = isJsonRecord(match) ? match : {};
     if (typeof id !== "string" || typeof score !== "number" || !Number.isFinite(score))
       throw new PineconeTrouble("Pinecone's answer to a query has a match without an id or a score.");
     return { id: decoded(id), score };
@@ -71,13 +70,13 @@ function decoded(id: string): string {
 }
 
 export function factsIn(body: unknown): IndexFacts {
-  const { dimension, metric, vectorType, namespaces } = isRecord(body) ? body : {};
+  const { dimension, metric, vectorType, namespaces } = isJsonRecord(body) ? body : {};
   if (typeof dimension !== "number" || !Number.isInteger(dimension) || dimension < 1)
     throw new PineconeTrouble("Pinecone does not say how many dimensions the index has: is it one for dense vectors?", {
       lasting: true,
     });
-  const counts = Object.entries(isRecord(namespaces) ? namespaces : {}).map(([name, summary]) => {
-    const { vectorCount, recordCount } = isRecord(summary) ? summary : {};
+  const counts = Object.entries(isJsonRecord(namespaces) ? namespaces : {}).map(([name, summary]) => {
+    const { vectorCount, recordCount } = isJsonRecord(summary) ? summary : {};
     return [decoded(name), Number(vectorCount ?? recordCount ?? 0) || 0] as const;
   });
   const text = (value: unknown) => (typeof value === "string" ? value.toLowerCase() : undefined);
@@ -86,7 +85,7 @@ export function factsIn(body: unknown): IndexFacts {
 
 /** The key goes there: only to Pinecone itself, or to the machine that was asked. */
 export function hostIn(body: unknown, index: string, controller: string, quote: Quote): string {
-  const { host } = isRecord(body) ? body : {};
+  const { host } = isJsonRecord(body) ? body : {};
   const origin = typeof host === "string" ? withScheme(host) : "";
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   const isPinecone = url?.protocol === "https:" && /(?:^|\.)pinecone\.io$/.test(url.hostname);
@@ -98,8 +97,8 @@ export function hostIn(body: unknown, index: string, controller: string, quote: 
 }
 
 export function placeOf(body: unknown): string | undefined {
-  const { deployment } = isRecord(body) ? body : {};
-  const { region, environment } = isRecord(deployment) ? deployment : {};
+  const { deployment } = isJsonRecord(body) ? body : {};
+  const { region, environment } = isJsonRecord(deployment) ? deployment : {};
   const place = region ?? environment;
   return typeof place === "string" ? place : undefined;
 }
@@ -113,14 +112,6 @@ export const numberIn = (headers: Headers, name: string): Progress => {
   const value = Number(text ?? Number.NaN);
   return text !== null && Number.isSafeInteger(value) ? value : null;
 };
-
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The client takes a host without a scheme for https, so do we. */
 const withScheme = (host: string): string => (/^https?:\/\//.test(host) ? host : `https://${host}`);
@@ -153,7 +144,7 @@ export function inWords(error: unknown, origin: string, quote: Quote): PineconeT
   const advice = ADVICE[status] ? ` ${ADVICE[status]}` : "";
   return new PineconeTrouble(`Pinecone at ${origin} answered ${status}.${advice}${said}`, {
     lasting: status >= 400 && status < 500 && ![408, 409, 429].includes(status),
-    afterMs: retryAfterMs(headers),
+    afterMs: parseRetryAfter(headers),
     status,
   });
 }

@@ -6,7 +6,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { GeneratedImage, Images } from "#core/services.ts";
-import { readImageFacts } from "#util/image-format.ts";
+import { readImageFacts } from "#util/media-format.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { mediaError } from "./media-failure.ts";
 import { usageIn } from "./media-usage.ts";

@@ -6,8 +6,8 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Speech } from "#core/services.ts";
-import { readAudioFormat } from "#util/audio-format.ts";
 import { clean } from "#util/clean.ts";
+import { readAudioFormat } from "#util/media-format.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { mediaError } from "./media-failure.ts";
 import { usageIn } from "./media-usage.ts";

@@ -1,6 +1,6 @@
 /** status-failure.ts -- an answer with an error status, in a code and in words. */
 
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 import { type Asked, type Failure, failed, forModel } from "./asked.ts";
 import { errorSentence, errorWords, waitIn } from "./error-words.ts";
 import type { StatusError } from "./openai-client.ts";
@@ -95,7 +95,7 @@ export function explainStatus(
     rule.advice,
     words && `It said: “${words}”.`,
   ];
-  const retry = rule.again ? { afterMs: retryAfterMs(headers) ?? waitIn(heard) } : null;
+  const retry = rule.again ? { afterMs: parseRetryAfter(headers) ?? waitIn(heard) } : null;
   const failure = failed(rule.code, message.filter(Boolean).join(" "), retry);
   const limitTokens = rule.code === "context-overflow" ? limitIn(`${heard}\n${body}`) : undefined;
   return limitTokens === undefined ? failure : { ...failure, limitTokens };

@@ -1,4 +1,5 @@
 /** vectors.ts -- the vectors in an embeddings answer: all of them, sound and of unit length, or a problem in words. */
+import { parseJsonOrUndefined } from "#util/json.ts";
 import { isRecord, type Json } from "./json.ts";
 
 /** Ends a sentence that begins with "the server answered, but". */
@@ -8,7 +9,7 @@ export class VectorProblem extends Error {
 
 /** In the order of the input. `dimensions` 0: whatever the first one has. Throws VectorProblem. */
 export function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
-  const body = typeof answer === "string" ? parse(answer) : answer;
+  const body = typeof answer === "string" ? parseJsonOrUndefined(answer) : answer;
   const data = isRecord(body) ? body.data : undefined;
   if (!Array.isArray(data)) throw new VectorProblem("what came is no list of vectors");
   if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
@@ -45,12 +46,4 @@ function unit(vector: Float32Array): Float32Array {
   if (vector.length === 0 || !Number.isFinite(length) || length === 0)
     throw new VectorProblem("one vector is empty, zero or holds something that is no number");
   return vector.map((value) => value / length);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

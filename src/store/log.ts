@@ -7,8 +7,7 @@
  * no event gets a link of its own.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { RecordedEvent } from "#core/event.ts";
-import { EVENT_VERSION } from "#core/event.ts";
+import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
 import { canonicalJson, chainLink, chainStart } from "./chain.ts";

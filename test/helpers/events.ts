@@ -2,8 +2,7 @@
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { Annotations, Effect, Observation } from "#core/call.ts";
-import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
-import { EVENT_VERSION } from "#core/event.ts";
+import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
 
 export const AT = "2026-11-20T10:00:00.000Z";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { openTermsFile } from "#config/terms-file.ts";
+import { openJsonCache } from "#config/private-file.ts";
 import { inTurns } from "#model/in-turns.ts";
 import { type Sent, stepDown } from "#model/step-down.ts";
 import { createTermsKeeper, FULL_TERMS } from "#model/terms.ts";
@@ -24,7 +24,8 @@ const SENT: Sent = {
 };
 const said = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });
 const clock = fakeClock();
-const keeper = (server = "http://a/v1") => createTermsKeeper(server, clock, openTermsFile(folder));
+const keeper = (server = "http://a/v1") =>
+  createTermsKeeper(server, clock, openJsonCache(folder, "model-servers.json"));
 
 describe("what was learned of a model server", () => {
   it("is there in the next process, for that server and model, in a file of its own", async () => {

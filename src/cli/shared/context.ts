@@ -12,8 +12,8 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
@@ -62,7 +62,7 @@ export function openOutput(options: GlobalOptions): Output {
   return {
     json,
     interactive,
-    data: (line) => console.log(json ? inertJson(line) : line),
+    data: (line) => console.log(json ? escapeUnseenInJson(line) : line),
     say: (line) => (json ? console.error(line) : console.log(line)),
     ...(!json && stdout.isTTY === true ? { write: (text: string) => void stdout.write(text) } : {}),
     input: () => {

@@ -3,14 +3,7 @@
  *
  * AutoGPT's dialogue in our words. Nothing is created here.
  */
-import {
-  type AgentDraft,
-  DEFAULT_AGENT,
-  MAX_GOALS,
-  problemWithGoal,
-  problemWithName,
-  problemWithRole,
-} from "#config/agent-spec.ts";
+import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
 import { clean } from "#util/clean.ts";
 import type { LineInput } from "./line-input.ts";
 import { askText, askYesNo, type QuestionScreen } from "./questions.ts";
@@ -56,14 +49,14 @@ async function askForAgent(
   const name = await askText(screen, {
     question: `AI name [${DEFAULT_AGENT.name}]: `,
     help: "The agent's name. Its folder and id come from it, such as workspace/goald.",
-    problemWith: problemWithName,
+    problemWith: checkName,
   });
   if (name === undefined) return undefined;
   const named = name || DEFAULT_AGENT.name;
   const role = await askText(screen, {
     question: `${named} is [${DEFAULT_AGENT.role}]: `,
     help: "What the agent is, in a few words, such as: an assistant that plans meals.",
-    problemWith: problemWithRole,
+    problemWith: checkRole,
   });
   if (role === undefined) return undefined;
   const goals = await askForGoals(screen);
@@ -80,7 +73,7 @@ async function askForGoals(screen: QuestionScreen): Promise<readonly string[] | 
     const goal = await askText(screen, {
       question: `Goal ${number}: `,
       help: "One goal in a sentence, such as: Write a plan for a week to plan.md.",
-      problemWith: (text) => problemWithGoal(text, number),
+      problemWith: (text) => checkGoal(text, number),
     });
     if (goal === undefined) return undefined;
     if (goal === "") break;

@@ -11,7 +11,7 @@ import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
 
 export interface ShowRunParts {
@@ -166,7 +166,7 @@ function shownArguments(args: Readonly<Record<string, unknown>>): string {
     if (Array.isArray(value)) return value.map(short);
     return typeof value === "string" ? shorten(value, MAX_ARGUMENT_CHARS) : value;
   };
-  return inertJson(
+  return escapeUnseenInJson(
     JSON.stringify(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, short(value)]))),
   );
 }

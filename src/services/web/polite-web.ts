@@ -8,7 +8,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http, HttpLimits } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type PublicInit } from "#http/redirect.ts";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 import { wholeAddress } from "./address.ts";
 import { createPace } from "./pace.ts";
 import { createRobots } from "./robots.ts";
@@ -82,7 +82,7 @@ export function createPoliteWeb({ http, clock, userAgent, keepsToRobots }: Polit
   /** Whether the site asked to be left alone. */
   function heed({ status, headers }: Response, host: string): boolean {
     if (status !== 429 && status !== 503) return false;
-    pace.rest(host, retryAfterMs(headers) ?? 0);
+    pace.rest(host, parseRetryAfter(headers) ?? 0);
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** search-provider.ts -- what one search provider is to the chain, and what its statuses mean. */
 import type { SearchResult } from "#core/services.ts";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 export type ProviderAnswer =
   /** Empty: the provider said that it found nothing. */
@@ -32,7 +32,7 @@ export function failureOfStatus({ status, headers }: Pick<Response, "status" | "
   if (status === 402) return { failed: "its credit is used up (402)" };
   // Tavily's own for its plans are 432 and 433.
   if (status === 429 || status === 432 || status === 433) {
-    const restMs = Math.min(retryAfterMs(headers) ?? LIMITED_MS, MAX_REST_MS);
+    const restMs = Math.min(parseRetryAfter(headers) ?? LIMITED_MS, MAX_REST_MS);
     return { failed: `its limit is reached (${status})`, restMs };
   }
   if (status === 202) return { failed: "it takes goald for a robot (202)", restMs: LIMITED_MS };

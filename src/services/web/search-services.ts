@@ -4,8 +4,10 @@
  * Each is an address, a request, and the schema of its answer; what is added to an answer later does not matter, what is
  * missing or of another type makes it unreadable. Nothing that a provider says of an error is repeated: it may hold the key.
  */
+
 import type { ValidateFunction } from "ajv";
 import type { Http } from "#http/http.ts";
+import { parseJsonOrUndefined } from "#util/json.ts";
 import {
   failureOfStatus,
   PROVIDER_LIMITS,
@@ -100,7 +102,7 @@ export function createServiceProvider(service: Service, http: Pick<Http, "to">):
         await response.body?.cancel();
         return failure;
       }
-      const answer = parse(await response.text());
+      const answer = parseJsonOrUndefined(await response.text());
       check ??= compile(service);
       return read(service, await check, answer, count);
     },
@@ -133,14 +135,6 @@ function read(service: Service, checks: Checks, answer: unknown, count: number):
   if (given.length > 0) return { failed: UNREADABLE };
   const excuse = service.excuse?.(answer as never);
   return excuse ? { failed: excuse } : { results };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const asJson = (body: object, headers: Readonly<Record<string, string>>): RequestInit => ({

@@ -1,7 +1,7 @@
 /** trouble.ts -- why an exchange with the web came to nothing, in words that a model or a person can act on. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
-import { causes } from "#util/causes.ts";
+import { listCauses } from "#util/causes.ts";
 import { clean } from "#util/clean.ts";
 
 /** A refusal or a limit of our own as it is; what the network did as GOALD_WEB. `whom`: an origin. */
@@ -12,7 +12,7 @@ export function webTrouble(whom: string, thrown: unknown): GoaldError {
 
 /** Without a full stop. */
 export function reasonOf(thrown: unknown): string {
-  const chain = causes(thrown);
+  const chain = listCauses(thrown);
   const late = chain.find(({ name }) => name === "TimeoutError");
   if (late) return shown(late.message);
   const codes = chain.map(({ code }) => String(code ?? "")).join(" ");

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
-import { causes } from "#util/causes.ts";
+import { listCauses } from "#util/causes.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
 import { MAX_POST_LENGTH, postLength } from "./post-length.ts";
@@ -130,7 +130,7 @@ const NEVER_SENT =
 
 function afterFailure(error: unknown, quote: Quote): Posted {
   if (isGoaldError(error, "GOALD_POST")) throw error;
-  const chain = causes(error);
+  const chain = listCauses(error);
   const reason = quote(chain.at(-1)?.message ?? "");
   if (chain.some(({ code, message }) => NEVER_SENT.test(`${code ?? ""} ${message}`)))
     throw new GoaldError("GOALD_POST", `X could not be reached (${reason}). Nothing was posted.`, {
