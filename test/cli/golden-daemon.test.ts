@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { jsonOf } from "../helpers/goald.ts";
 import { frozen, openTranscript } from "../helpers/golden.ts";
 import { BAKE, goldenModel } from "../helpers/golden-model.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
@@ -53,8 +54,9 @@ describe("agents of the background", () => {
       kill clerk
       say clerk 'Still there?'
       memory shared add 'The shop is in Geneva' --json
-      restore clerk --step 1
     `);
+    await home.logged("message-received", 3, "clerk");
+    await transcript.ask("restore clerk --step 1");
     home.holdFrom(home.server.chats.length + 1);
     await transcript.askWhileGoing("resume clerk -d");
     await home.logged("model-asked", 3, "clerk");
@@ -102,14 +104,15 @@ describe("commands that wait for a yes", () => {
       approve nobody
     `);
     await home.logged("message-received", 1, "miller");
+    const isFollowed = async () => jsonOf(await goald.ask(["status", "--json"])).followers === 1;
     const left = goald.start(["attach", "miller"]);
     await left.see("bake");
-    await home.until(async () => /followers +1/.test((await goald.ask(["status"])).stdout), "the follower");
+    await home.until(isFollowed, "the follower");
     left.kill("SIGINT");
     transcript.add("attach miller", await left.ended);
     const following = goald.start(["attach", "miller"]);
     await following.see("bake");
-    await home.until(async () => /followers +1/.test((await goald.ask(["status"])).stdout), "the follower");
+    await home.until(isFollowed, "the follower");
     await transcript.askWhileGoing("approve miller");
     await transcript.ask("ps\npause miller");
     await goald.write("workspace/miller/open.txt", "");

@@ -31,6 +31,13 @@ describe("the daemon", () => {
       doctor
       doctor --json
       ps
+    `);
+    // It writes its log when it has answered.
+    const isLogged = async () => (await goald.ask(["logs", "--daemon"])).stdout.split("\n").length > 4;
+    await home.until(isLogged, "the log");
+    await transcript.ask(`
+      logs --daemon
+      logs --daemon --json
       restart
       restart --json
       run 'Keep the ledger' --record clerk.ndjson --continuous
@@ -39,7 +46,6 @@ describe("the daemon", () => {
       up --json
       down --json
       status
-      logs --daemon
     `);
     const front = goald.start(["up", "--foreground"]);
     await front.see("ready");
