@@ -8,15 +8,13 @@
  * it and, where asked, in all. The second door, `public`, leads to any address on the web and to none
  * of this machine or its networks. Record and replay listen at both.
  */
-import type { LookupFunction } from "node:net";
 import { GoaldError } from "#core/errors.ts";
 import { bounded } from "./bounded.ts";
-import type { PublicInit } from "./redirect.ts";
+import type { PublicOptions } from "./public-door.ts";
+import type { PublicFetch, PublicInit } from "./redirect.ts";
 import { type HttpLimits, startWatch } from "./watch.ts";
 
 export type { HttpLimits, PublicInit };
-
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 export interface Http {
   /**
@@ -24,7 +22,7 @@ export interface Http {
    * redirect, with GOALD_HTTP_TOO_LARGE, with an error named `TimeoutError`, with the
    * signal's reason, or as Node's fetch does. Throws GOALD_CONFIG when `origin` is no http(s) address.
    */
-  to(origin: string, limits?: Partial<HttpLimits>): Fetch;
+  to(origin: string, limits?: Partial<HttpLimits>): typeof fetch;
   /**
    * A fetch for the public web: http and https, ports 80, 443, 8080 and 8443, no address of this machine, of private networks
    * or of a cloud's metadata, judged by what is really connected to. It follows up to five redirects, each judged the same
@@ -33,19 +31,6 @@ export interface Http {
    * asked; a status that is no success is an answer.
    */
   public(limits?: Partial<HttpLimits>): PublicFetch;
-}
-
-export type PublicFetch = (url: string | URL, init?: PublicInit) => Promise<Response>;
-
-export interface PublicOptions {
-  /** Origins that a person has opened although they are not public: with their port, and never a cloud's metadata. */
-  readonly allow?: readonly string[];
-  /** How names become addresses; the system's resolver unless told otherwise. */
-  readonly lookup?: LookupFunction;
-  /** The addresses of this machine, of which some may be public; those of its network cards unless told otherwise. */
-  readonly ownAddresses?: () => readonly string[];
-  /** Instead of the usual ones. */
-  readonly ports?: readonly number[];
 }
 
 const DEFAULT_LIMITS: HttpLimits = {

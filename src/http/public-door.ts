@@ -7,11 +7,17 @@
 import { Agent, fetch } from "undici";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { bounded } from "./bounded.ts";
-import { guardedConnector } from "./guarded-connect.ts";
-import type { PublicFetch, PublicOptions } from "./http.ts";
+import { type ConnectRules, guardedConnector } from "./guarded-connect.ts";
 import { type PublicRules, readPublicUrl } from "./public-url.ts";
-import { MAX_REDIRECTS, nextHop, type PublicInit } from "./redirect.ts";
+import { MAX_REDIRECTS, nextHop, type PublicFetch, type PublicInit } from "./redirect.ts";
 import { type HttpLimits, startWatch } from "./watch.ts";
+
+export interface PublicOptions extends Omit<ConnectRules, "allow"> {
+  /** Origins, with their port, that the person allows although they are not public. Cloud metadata stays refused. */
+  readonly allow?: readonly string[];
+  /** Ports that any other address may have. Defaults to 80, 443, 8080 and 8443. */
+  readonly ports?: readonly number[];
+}
 
 /** Opens the door once; each fetch has limits of its own. */
 export function openPublicDoor(options: PublicOptions): (limits: HttpLimits) => PublicFetch {

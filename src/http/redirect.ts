@@ -15,6 +15,8 @@ export interface PublicInit {
   readonly redirect?: "follow" | "manual";
 }
 
+export type PublicFetch = (url: string | URL, init?: PublicInit) => Promise<Response>;
+
 export interface Hop {
   readonly url: URL;
   readonly init: PublicInit;

@@ -7,14 +7,15 @@
  */
 import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { type AskedModel, type Failure, failed } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
-import { isRecord, type Json } from "./json.ts";
 import { StatusError } from "./openai-client.ts";
 
 /** Throws a StatusError for an error that came in the place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
-  const body = typeof received === "string" ? jsonOf(received) : received;
+  // Some servers send JSON under another content type, which the client then returns as a string.
+  const body = typeof received === "string" ? parseJson(received) : received;
   if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
   const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
   const error = body.error || (body.object === "error" && body) || (isRecord(choice) && choice.error);
@@ -50,7 +51,7 @@ function statusErrorOf(error: unknown): StatusError {
  * Text, joined parts of text, or tool calls as the JSON that the reply reader knows. A server that insists on tool calls
  * puts what the model thinks into the text beside them.
  */
-function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: Json): string | undefined {
+function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: JsonRecord): string | undefined {
   const text = Array.isArray(content) ? joinParts(content) : content;
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
@@ -70,7 +71,7 @@ function usageOf(usage: unknown): Usage | null {
 }
 
 /** As OpenAI says it; else as DeepSeek, as Moonshot, or as a gateway to Anthropic does. */
-function cachedTokensOf(usage: Json): number {
+function cachedTokensOf(usage: JsonRecord): number {
   const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const { prompt_cache_hit_tokens: hit, cached_tokens: cached, cache_read_input_tokens: read } = usage;
   return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
@@ -87,12 +88,3 @@ function unusable(code: string, what: string, body: unknown, { server, model, qu
 
 export const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-
-/** Some servers send JSON under another content type, which the client then hands on as a string. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -6,7 +6,7 @@
  * reply only when a finish_reason came: the end of a stream says nothing.
  */
 import { GoaldError } from "#core/errors.ts";
-import { isRecord, type Json } from "./json.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 
 export interface ChatStream {
   /** One event's data. Throws a SyntaxError for what is no JSON, and GOALD_HTTP_TOO_LARGE. */
@@ -64,7 +64,7 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     if (isRecord(delta)) takeDelta(delta);
   }
 
-  function takeDelta(delta: Json): void {
+  function takeDelta(delta: JsonRecord): void {
     const { content: given, refusal: words, tool_calls: calls, function_call: call } = delta;
     const piece = Array.isArray(given) ? joinParts(given) : given;
     if (typeof piece === "string") {
@@ -81,7 +81,7 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     hasBegun ||= Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
   }
 
-  function takeToolCall(piece: Json): void {
+  function takeToolCall(piece: JsonRecord): void {
     const last = Math.max(0, toolCalls.length - 1);
     const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
     const place = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
@@ -90,7 +90,7 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     if (isRecord(piece.function)) extend(toolCalls[place].function, piece.function);
   }
 
-  function extend(call: ToolCall["function"], { name, arguments: text }: Json): void {
+  function extend(call: ToolCall["function"], { name, arguments: text }: JsonRecord): void {
     if (typeof name === "string") call.name += counted(name);
     if (typeof text === "string") call.arguments += counted(text);
     else if (isRecord(text)) call.arguments += counted(JSON.stringify(text));

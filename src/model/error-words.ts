@@ -4,14 +4,14 @@
  * OpenAI's `error.message`, FastAPI's `detail`, a plain `error` or `message`, Google's list of one, and a router's copy of
  * what the server behind it said. Never the request that some of them echo: its words are not the server's.
  */
-import { isRecord, type Json } from "./json.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 
 const MAX_PARSED = 200_000;
 const MAX_WORDS = 4_000;
 
 /** All words, with the names of what they are said of; "" for JSON in none of these shapes. Text that is no JSON is words. */
 export function errorWords(body: string): string {
-  const parsed = parse(body);
+  const parsed = parseErrorBody(body);
   if (parsed === undefined) return body.slice(0, MAX_WORDS);
   const top = asRecord(parsed);
   const error = asRecord(top.error);
@@ -28,7 +28,7 @@ export function errorWords(body: string): string {
 
 /** The sentence for a person; else the body as it is. */
 export function errorSentence(body: string): unknown {
-  const parsed = parse(body);
+  const parsed = parseErrorBody(body);
   if (parsed === undefined) return body;
   const { error, detail, message } = asRecord(parsed);
   const { message: said, metadata } = asRecord(error);
@@ -38,13 +38,9 @@ export function errorSentence(body: string): unknown {
 }
 
 /** The body as JSON, out of the list that Google's compatible server puts it into; undefined when it is none. */
-function parse(body: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(body.slice(0, MAX_PARSED));
-    return Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
-  } catch {
-    return undefined;
-  }
+function parseErrorBody(body: string): unknown {
+  const parsed = parseJson(body.slice(0, MAX_PARSED));
+  return Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
 }
 
 const SPAN = "(\\d+(?:\\.\\d+)?) ?(ms|milliseconds?|h|hours?|m|min(?:ute)?s?|s|sec(?:ond)?s?)(?![a-z])";
@@ -62,4 +58,4 @@ function millisecondsOf(unit: string): number {
   return /^h/i.test(unit) ? 3_600_000 : /^m/i.test(unit) ? 60_000 : 1_000;
 }
 
-const asRecord = (value: unknown): Json => (isRecord(value) ? value : {});
+const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

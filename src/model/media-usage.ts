@@ -4,6 +4,7 @@
  * Some models are billed by the picture or the minute, and say no tokens; none are made up for them.
  */
 import type { Usage } from "#core/event.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 import { isCount } from "./chat-reply.ts";
 
 export function usageIn(answer: unknown): Usage | null {
@@ -15,5 +16,4 @@ export function usageIn(answer: unknown): Usage | null {
   return { inputTokens, outputTokens, cachedTokens, estimated: false };
 }
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

@@ -9,8 +9,6 @@
 import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
 
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
 /** What this room needs of the HTTP seam: its configured door. */
 export interface ConfiguredHttp {
   to(
@@ -21,7 +19,7 @@ export interface ConfiguredHttp {
       readonly idleTimeoutMs?: number;
       readonly totalTimeoutMs?: number;
     },
-  ): Fetch;
+  ): typeof fetch;
 }
 
 export interface ModelServer {
@@ -108,7 +106,7 @@ export function baseUrlOf(baseUrl: string): URL {
 }
 
 const throwingStatus =
-  (send: Fetch): Fetch =>
+  (send: typeof fetch): typeof fetch =>
   async (input, init) => {
     const response = await send(input, init);
     if (response.ok) return response;

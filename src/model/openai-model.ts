@@ -17,8 +17,8 @@ import { inTurns } from "./in-turns.ts";
 import { listModels, namesOf } from "./model-list.ts";
 import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
 import { readAnswer } from "./read-answer.ts";
-import type { Sent } from "./step-down.ts";
-import { createTermsKeeper, type Terms, type TermsFile } from "./terms.ts";
+import type { Sent, ServerTerms } from "./step-down.ts";
+import { createTermsKeeper, type TermsFile } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
   /** Left to the server when absent: some models take only their own. */
@@ -101,7 +101,11 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 }
 
 /** What goes into a request, on these terms. */
-function sentOf({ mode = "plain" }: ModelRequest, { without, turns }: Terms, settings: OpenAIModelSettings): Sent {
+function sentOf(
+  { mode = "plain" }: ModelRequest,
+  { without, turns }: ServerTerms,
+  settings: OpenAIModelSettings,
+): Sent {
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");

@@ -6,8 +6,8 @@
  * is given up: data counts, pings do not. What is whole stays whole, however the connection ends afterwards.
  */
 import { GoaldError } from "#core/errors.ts";
+import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { type ChatStream, createChatStream } from "./chat-stream.ts";
-import { createEventReader, isEventStream } from "./event-stream.ts";
 
 export interface ReadAnswerOptions {
   /** Silence allowed between two pieces of data, after the first. */
@@ -66,13 +66,16 @@ async function readStream(
 ): Promise<unknown> {
   const stream = createChatStream(onText);
   const silence = watchSilence(stream, idleMs, () => void reader.cancel().catch(() => undefined));
-  const events = createEventReader((data) => {
-    stream.take(data);
-    silence.broken();
-  });
+  const parser = createEventStreamParser();
+  const takeEvents = (events: readonly ServerSentEvent[]): void => {
+    for (const data of events.flatMap(splitUnseparated)) {
+      stream.take(data);
+      silence.broken();
+    }
+  };
   try {
-    for (let text: string | undefined = head; text !== undefined; text = await next()) events.push(text);
-    events.end();
+    for (let text: string | undefined = head; text !== undefined; text = await next()) takeEvents(parser.push(text));
+    takeEvents(parser.end());
   } catch (thrown) {
     if (!stream.isFinished) throw thrown;
   } finally {
@@ -80,6 +83,12 @@ async function readStream(
   }
   if (silence.isOver && !stream.isFinished && !stream.isDone) throw new SilenceError(idleMs);
   return stream.completion();
+}
+
+/** Some servers send no blank line between two events: then each data line is one whole JSON text. */
+function splitUnseparated({ data }: ServerSentEvent): readonly string[] {
+  const lines = data.split("\n");
+  return lines.every((line) => line === "[DONE]" || (line.startsWith("{") && line.endsWith("}"))) ? lines : [data];
 }
 
 interface Silence {

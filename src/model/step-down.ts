@@ -6,7 +6,19 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import { errorWords } from "./error-words.ts";
-import type { Terms } from "./terms.ts";
+
+type OptionalPart = "stream" | "stream_options" | "temperature";
+
+/** The kind of request that a server accepts for one model. */
+export interface ServerTerms {
+  readonly mode: OutputMode;
+  /** Parts of a request that the server rejects. */
+  readonly without: readonly OptionalPart[];
+  /** True if the server requires user and assistant messages to alternate. */
+  readonly turns: boolean;
+  /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
+  readonly contextTokens: number | null;
+}
 
 /** What a request had in it that not every server takes. */
 export interface Sent {
@@ -25,7 +37,7 @@ export interface Refusal {
 }
 
 export type StepDown =
-  | { readonly kind: "change"; readonly terms: Terms }
+  | { readonly kind: "change"; readonly terms: ServerTerms }
   | { readonly kind: "unnamed" }
   | { readonly kind: "none" };
 
@@ -41,7 +53,7 @@ const SCHEMA = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|gu
 const TURNS = /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
 const ORDER: readonly OutputMode[] = ["plain", "json_object", "json_schema"];
 
-export function stepDown(terms: Terms, sent: Sent, { status, body }: Refusal): StepDown {
+export function stepDown(terms: ServerTerms, sent: Sent, { status, body }: Refusal): StepDown {
   if (!REFUSING.has(status)) return { kind: "none" };
   const words = errorWords(body);
   if (!sent.turns && TURNS.test(words)) return change({ ...terms, turns: true });
@@ -55,9 +67,9 @@ export function stepDown(terms: Terms, sent: Sent, { status, body }: Refusal): S
   return UNNAMED.has(status) ? { kind: "unnamed" } : { kind: "none" };
 }
 
-const change = (terms: Terms): StepDown => ({ kind: "change", terms });
+const change = (terms: ServerTerms): StepDown => ({ kind: "change", terms });
 
-const lacking = (terms: Terms, part: Terms["without"][number]): Terms =>
+const lacking = (terms: ServerTerms, part: OptionalPart): ServerTerms =>
   terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
 
 const modeBelow = ({ mode }: Sent, words: string): OutputMode =>

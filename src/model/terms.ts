@@ -6,20 +6,8 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import { isRecord } from "./json.ts";
-import { type Refusal, type Sent, stepDown } from "./step-down.ts";
-
-export type Part = "stream" | "stream_options" | "temperature";
-
-export interface Terms {
-  readonly mode: OutputMode;
-  /** Parts of a request that the server does not take. */
-  readonly without: readonly Part[];
-  /** It wants user and assistant to take turns. */
-  readonly turns: boolean;
-  /** The longest request and reply together that it is known to take, as goald counts; null when it has not said. */
-  readonly contextTokens: number | null;
-}
+import { isRecord } from "#util/json.ts";
+import { type Refusal, type Sent, type ServerTerms, stepDown } from "./step-down.ts";
 
 /** Where terms are kept between processes. Neither rejects: what cannot be kept is learned again. */
 export interface TermsFile {
@@ -28,7 +16,7 @@ export interface TermsFile {
 }
 
 export interface TermsKeeper {
-  of(model: string): Promise<Terms>;
+  of(model: string): Promise<ServerTerms>;
   /** Learns from a refusal; false when it says nothing that another request could heed. */
   heed(model: string, sent: Sent, refusal: Refusal): Promise<boolean>;
   /** A request was taken: what was left out for trial stays out. */
@@ -47,14 +35,17 @@ const NEXT_MODE: Readonly<Record<OutputMode, OutputMode>> = {
 };
 
 /** Nothing is known yet. */
-export const FULL_TERMS: Terms = { mode: "json_schema", without: [], turns: false, contextTokens: null };
+export const FULL_TERMS: ServerTerms = { mode: "json_schema", without: [], turns: false, contextTokens: null };
 /** What every server takes that takes anything. */
-const BARE: Pick<Terms, "mode" | "without"> = { mode: "plain", without: ["stream", "stream_options", "temperature"] };
+const BARE: Pick<ServerTerms, "mode" | "without"> = {
+  mode: "plain",
+  without: ["stream", "stream_options", "temperature"],
+};
 
 export function createTermsKeeper(server: string, clock: Clock, file: TermsFile): TermsKeeper {
   let loading: Promise<Map<string, Kept>> | undefined;
-  /** Terms before a trial without anything that is not needed, by model. */
-  const trials = new Map<string, Terms>();
+  /** ServerTerms before a trial without anything that is not needed, by model. */
+  const trials = new Map<string, ServerTerms>();
   const unreadable = new Map<string, number>();
 
   const load = (): Promise<Map<string, Kept>> => {
@@ -62,13 +53,13 @@ export function createTermsKeeper(server: string, clock: Clock, file: TermsFile)
     return loading;
   };
 
-  async function of(model: string): Promise<Terms> {
+  async function of(model: string): Promise<ServerTerms> {
     const kept = (await load()).get(model);
     if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
     return kept.terms;
   }
 
-  async function set(model: string, terms: Terms): Promise<void> {
+  async function set(model: string, terms: ServerTerms): Promise<void> {
     const models = await load();
     models.set(model, { terms, learnedAt: clock.now().toISOString() });
     const content = await file.read();
@@ -124,7 +115,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: TermsFile)
 // ---------------------------------------------------------------- the file, read with suspicion
 
 interface Kept {
-  readonly terms: Terms;
+  readonly terms: ServerTerms;
   readonly learnedAt: string;
 }
 

@@ -1,5 +1,5 @@
 /** vectors.ts -- the vectors in an embeddings answer: all of them, sound and of unit length, or a problem in words. */
-import { isRecord, type Json } from "./json.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 
 /** Ends a sentence that begins with "the server answered, but". */
 export class VectorProblem extends Error {
@@ -8,7 +8,7 @@ export class VectorProblem extends Error {
 
 /** In the order of the input. `dimensions` 0: whatever the first one has. Throws VectorProblem. */
 export function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
-  const body = typeof answer === "string" ? parse(answer) : answer;
+  const body = typeof answer === "string" ? parseJson(answer) : answer;
   const data = isRecord(body) ? body.data : undefined;
   if (!Array.isArray(data)) throw new VectorProblem("what came is no list of vectors");
   if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
@@ -20,7 +20,7 @@ export function readVectors(answer: unknown, count: number, dimensions: number):
 }
 
 /** By `index`, each once; servers that leave it out everywhere mean the order of the input. */
-function inOrder(data: readonly unknown[]): readonly Json[] {
+function inOrder(data: readonly unknown[]): readonly JsonRecord[] {
   const items = data.map((item) => (isRecord(item) ? item : {}));
   if (items.every(({ index }) => index === undefined)) return items;
   return items.map((_, position) => {
@@ -45,12 +45,4 @@ function unit(vector: Float32Array): Float32Array {
   if (vector.length === 0 || !Number.isFinite(length) || length === 0)
     throw new VectorProblem("one vector is empty, zero or holds something that is no number");
   return vector.map((value) => value / length);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

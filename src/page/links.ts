@@ -56,5 +56,8 @@ function nameOf(anchor: Element): string {
   const image = anchor.querySelector("img[alt]")?.getAttribute("alt");
   const text =
     anchor.textContent.trim() || anchor.getAttribute("aria-label") || image || anchor.getAttribute("title") || "";
-  return oneLine(keepVisible(text), MAX_TEXT_CHARS);
+  return nameLink(text);
 }
+
+/** Returns the text of a link as one short line without invisible characters. */
+export const nameLink = (text: string): string => oneLine(keepVisible(text), MAX_TEXT_CHARS);

@@ -10,11 +10,10 @@ import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
 import { causes } from "#util/causes.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
 import { MAX_POST_LENGTH, postLength } from "./post-length.ts";
-
-type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface XPostsParts {
   /** Such as https://api.x.com. */
@@ -24,7 +23,7 @@ export interface XPostsParts {
     to(
       origin: string,
       limits: { readonly maxBytes: number; readonly firstByteTimeoutMs: number; readonly totalTimeoutMs: number },
-    ): Fetch;
+    ): typeof fetch;
   };
   readonly clock: Clock;
   /** For the whole answer; 30 s by default. */
@@ -79,7 +78,8 @@ function requireLength(text: string): void {
 }
 
 function readAnswer(status: number, headers: Headers, body: string, quote: Quote): Posted {
-  const answer = parse(body);
+  const parsed = parseJson(body);
+  const answer: XAnswer | undefined = isRecord(parsed) ? parsed : undefined;
   if (status >= 200 && status < 300) {
     const id: unknown = answer?.data?.id;
     if (typeof id === "string" && POST_ID.test(id))
@@ -94,7 +94,7 @@ function readAnswer(status: number, headers: Headers, body: string, quote: Quote
 
 const unknown = (reason: string): Posted => ({ kind: "unknown", reason });
 
-function refused(status: number, headers: Headers, answer: Answer | undefined, words: string): GoaldError {
+function refused(status: number, headers: Headers, answer: XAnswer | undefined, words: string): GoaldError {
   // What it says of a refused key is not repeated.
   if (status === 401)
     return refusal(
@@ -140,22 +140,14 @@ function afterFailure(error: unknown, quote: Quote): Posted {
   return unknown(`no usable answer came from X (${reason})`);
 }
 
-interface Answer {
+interface XAnswer {
   readonly data?: { readonly id?: unknown };
   readonly detail?: unknown;
   readonly title?: unknown;
   readonly errors?: readonly { readonly message?: unknown }[];
 }
-function parse(body: string): Answer | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
-function saidIn(answer: Answer | undefined): string | undefined {
+function saidIn(answer: XAnswer | undefined): string | undefined {
   const first = Array.isArray(answer?.errors) ? answer.errors[0]?.message : undefined;
   return [answer?.detail, first, answer?.title].find((words) => typeof words === "string");
 }

@@ -6,6 +6,7 @@
  */
 import type { ValidateFunction } from "ajv";
 import type { Http } from "#http/http.ts";
+import { parseJson } from "#util/json.ts";
 import {
   failureOfStatus,
   PROVIDER_LIMITS,
@@ -100,7 +101,7 @@ export function createServiceProvider(service: Service, http: Pick<Http, "to">):
         await response.body?.cancel();
         return failure;
       }
-      const answer = parse(await response.text());
+      const answer = parseJson(await response.text());
       check ??= compile(service);
       return read(service, await check, answer, count);
     },
@@ -133,14 +134,6 @@ function read(service: Service, checks: Checks, answer: unknown, count: number):
   if (given.length > 0) return { failed: UNREADABLE };
   const excuse = service.excuse?.(answer as never);
   return excuse ? { failed: excuse } : { results };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const asJson = (body: object, headers: Readonly<Record<string, string>>): RequestInit => ({

@@ -4,7 +4,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { Agent, fetch as unguarded } from "undici";
 import { isGoaldError } from "#core/errors.ts";
-import { createHttp, type PublicOptions } from "#http/http.ts";
+import { createHttp } from "#http/http.ts";
+import type { PublicOptions } from "#http/public-door.ts";
 import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {

@@ -2,7 +2,6 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
-import { createEventReader } from "#model/event-stream.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import type { Answer } from "../helpers/openai-server.ts";
@@ -53,19 +52,6 @@ describe("a streamed reply", () => {
     expect(openServers()[0]?.violations).toEqual([]);
   });
 
-  it.each(["\n", "\r\n", "\r"])("ends its lines in %j, wherever it is cut", (end) => {
-    const stream = [`data: ${chunk("a", null)}`, "", ": ping", "", `data: ${chunk("b")}`, "", "data: [DONE]", ""].join(
-      end,
-    );
-    for (let size = 1; size < 12; size++) {
-      const heard: string[] = [];
-      const events = createEventReader((data) => heard.push(data));
-      for (let at = 0; at < stream.length; at += size) events.push(stream.slice(at, at + size));
-      events.end();
-      expect(heard).toEqual([chunk("a", null), chunk("b"), "[DONE]"]);
-    }
-  });
-
   it.each<[where: string, last: object, code: string]>([
     [
       "beside the choices",
@@ -110,6 +96,11 @@ describe("a streamed reply", () => {
 
   it.each<[string, string]>([
     ["single line ends between events", ["a", "b"].map((piece) => `data: ${chunk(piece)}`).join("\n")],
+    [
+      "carriage returns, and no blank line at its end",
+      `data: ${chunk("a", null)}\r\r: ping\r\rdata: ${chunk("b")}\r\rdata: [DONE]`,
+    ],
+    ["a single [DONE] line behind the last event", `data: ${chunk("ab")}\r\ndata: [DONE]\r\n`],
     [
       "an event in several data lines",
       `data: {"choices": [{"finish_reason": "stop",\ndata: "delta": {"content": "ab"}}]}\n\n`,

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { readPlainHtml } from "#page/plain-html.ts";
 import { createPageReader, type PageReader } from "#page/read-page.ts";
 import { writePdf } from "./write-pdf.ts";
 
@@ -190,6 +191,12 @@ describe("a hostile page", () => {
     ],
   ];
 
+  it("of 81,000 paragraphs has its entities decoded as a browser does", async () => {
+    const page = await read(`${"<p>x</p>".repeat(81_000)}Espa&Ntilde;a &alpha; &frac12;`);
+    expect(page.remarks).toEqual(["The page has very many parts: all of its text, without its structure."]);
+    expect(page.text.normalize("NFC")).toMatch(/\nx\n\nEspaÑa α ½$/);
+  });
+
   it.each(HOSTILE)("of %s is read in its time", async (_what, html, expected) => {
     expect((await read(html)).text).toMatch(expected);
   });
@@ -249,9 +256,31 @@ describe("a hostile page", () => {
   });
 });
 
+describe("readPlainHtml", () => {
+  it("marks headings, items and cells, and skips what is not text", () => {
+    const html = `<title>A &amp; B</title><h2>Head</h2><ul><li>one<li>two</ul><table><tr><td>1<td>2</table>
+      <script>if (a < b) "</p>"</script><svg><title>no</title></svg><select><option>no</select><!-- no > --><![CDATA[no]]>end`;
+    const { title, text } = readPlainHtml(html, URL);
+    expect(title).toBe("A & B");
+    expect(text.replace(/\n+/g, "\n")).toBe("\n## Head\n- one\n- two\n| 1 | 2\nend");
+  });
+
+  it.each([
+    ["a quote that stays open", `<p>one</p><a href="/x>two</a><p class='b'>three <a href='/y'>four</a>`],
+    ["a title that stays open", "<title>T<p>one</p>two three <b>four"],
+    ["a CDATA section that stays open", "one <![CDATA[ <b>two</b> three four"],
+  ])("reads the text behind %s", (_what, html) => {
+    expect(readPlainHtml(html, URL).text).toMatch(/three\s+four$/);
+  });
+
+  it("takes a link's first address, decoded, and shows no invisible characters in its text", () => {
+    const html = `<a title="href=/no" HREF='/a?b=1&amp;c=2' href="/no">c\u200bd&shy;e<p>f</a> <a href="javascript:x()">no</a>`;
+    expect(readPlainHtml(html, URL).links).toEqual([{ text: "cde f", href: "https://site.example/a?b=1&c=2" }]);
+  });
+});
+
 describe("the negative control", () => {
   it("is a page with boilerplate, which all of its text would show", async () => {
-    const { readPlainHtml } = await import("#page/plain-html.ts");
     const html = readFileSync(`${FOLDER}/news.html`, "utf8");
     const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
     const all = readPlainHtml(html, URL).text;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createEventStreamParser, type ServerSentEvent } from "#client/event-stream.ts";
+import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -41,12 +41,22 @@ describe("server-sent events", () => {
     ]);
   });
 
-  it("are not told before they are complete, and not at all when the stream ends in the middle", () => {
+  it("are returned when their blank line arrives; end() returns the last one without it", () => {
     const parser = createEventStreamParser();
     expect(parser.push(bytes("data: half"))).toEqual([]);
     expect(parser.push(bytes(" whole\n"))).toEqual([]);
-    expect(parser.push(bytes("\ndata: never"))).toEqual([message("half whole")]);
+    expect(parser.push(bytes("\ndata: last"))).toEqual([message("half whole")]);
+    expect(parser.end()).toEqual([message("last")]);
+    expect(parser.end()).toEqual([]);
   });
+
+  it.each(["data: last", "data: last\n", "data: last\r", "data: last\r\n", "data: last\n\n"])(
+    "end() returns nothing twice after %j",
+    (text) => {
+      const parser = createEventStreamParser();
+      expect([...parser.push(text), ...parser.end()]).toEqual([message("last")]);
+    },
+  );
 
   it("are the same wherever the stream is cut: in a character, between CR and LF, in a name", () => {
     const text = 'id: 12\r\ndata: {"name":"漢字 ✓ 🎯"}\r\n\r\n: alive\r\rdata: ä\ndata: ö\n\n';
@@ -83,5 +93,20 @@ describe("server-sent events", () => {
       expect(parser.push(bytes("\n\n"))[0]?.data).toHaveLength(64 * pieces);
     });
     expect(growth).toBeLessThan(30);
+  });
+});
+
+describe("isEventStream", () => {
+  it.each([
+    ["data: {}", true],
+    ["\ufeff\n: ping", true],
+    ["event: x", true],
+    ["", undefined],
+    ["  da", undefined],
+    ["{", false],
+    ["database", false],
+    ["<html>", false],
+  ])("of %j is %j", (head, expected) => {
+    expect(isEventStream(head)).toBe(expected);
   });
 });
