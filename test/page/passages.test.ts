@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Passage } from "#core/services.ts";
-import { passagesOf, tokensIn } from "#page/passages.ts";
+import { estimateTokens, splitIntoPassages } from "#page/passages.ts";
 import { rankPassages, selectPassages } from "#page/rank.ts";
 
-const markdown = (text: string) => passagesOf({ text, contentType: "text/html" });
+const markdown = (text: string) => splitIntoPassages({ text, contentType: "text/html" });
 const filler = (about: string, sentences = 40): string =>
   Array.from({ length: sentences }, (_, index) => `Sentence ${index} says something about ${about}.`).join(" ");
 const sections = (...topics: readonly string[]): string =>
@@ -13,8 +13,8 @@ describe("the passages of a page", () => {
   it("have about 600 to 1,000 tokens, names in their order, and their headings", () => {
     const passages = markdown(`# Farming\n\n${sections("apples", "pears", "quinces")}`);
     expect(passages.map(({ id }) => id)).toEqual(passages.map((_, index) => `p${index + 1}`));
-    for (const { text } of passages) expect(tokensIn(text)).toBeLessThan(1_000);
-    expect(tokensIn(passages[0]?.text ?? "")).toBeGreaterThan(500);
+    for (const { text } of passages) expect(estimateTokens(text)).toBeLessThan(1_000);
+    expect(estimateTokens(passages[0]?.text ?? "")).toBeGreaterThan(500);
     expect(passages.at(-1)?.headings).toEqual(["Farming"]);
     expect(passages.at(-1)?.text).toMatch(/^## All of quinces/);
   });
@@ -22,14 +22,15 @@ describe("the passages of a page", () => {
   it("are as long in a script of which each sign is a token", () => {
     const passages = markdown("港口的新墙比旧墙高四十厘米。渡轮将在四月恢复航行。".repeat(200));
     expect(passages.length).toBeGreaterThan(3);
-    for (const { text } of passages) expect(tokensIn(text)).toBeLessThan(1_000);
+    for (const { text } of passages) expect(estimateTokens(text)).toBeLessThan(1_000);
   });
 
   it("give a piece of a table its heading rows, and a piece of values the names of its columns", () => {
     const table = `| Name | Price |\n| --- | --- |\n${"| tea of the house | 12 |\n".repeat(400)}`;
     for (const { text } of markdown(table)) expect(text).toMatch(/^\| Name \| Price \|\n/);
     const values = `name,price\n${"tea of the house,12\n".repeat(400)}`;
-    for (const { text } of passagesOf({ text: values, contentType: "text/csv" })) expect(text).toMatch(/^name,price\n/);
+    for (const { text } of splitIntoPassages({ text: values, contentType: "text/csv" }))
+      expect(text).toMatch(/^name,price\n/);
   });
 
   it("are none where there is nothing to read, however much of it", () => {
@@ -50,7 +51,7 @@ describe("the passages for a question", () => {
     const chosen = selectPassages(passages, "How does one farm a medlar?", 2_000);
     expect(chosen[0]?.text).toMatch(/medlars/);
     expect(chosen.at(-1)).toBe(passages[0]);
-    expect(chosen.reduce((sum, { text }) => sum + tokensIn(text), 0)).toBeLessThanOrEqual(2_000);
+    expect(chosen.reduce((sum, { text }) => sum + estimateTokens(text), 0)).toBeLessThanOrEqual(2_000);
     expect(rankPassages([{ id: "p1", headings: ["Planted roses"], text: "x" }], "planting a rose")).toHaveLength(1);
   });
 
@@ -58,7 +59,7 @@ describe("the passages for a question", () => {
     expect(selectPassages(passages, "Zeppelins?", 1_200)[0]).toBe(passages[0]);
     const [part, ...others] = selectPassages(passages, "pears", 100) as [Passage];
     expect(others).toEqual([]);
-    expect(tokensIn(part.text)).toBeLessThanOrEqual(100);
+    expect(estimateTokens(part.text)).toBeLessThanOrEqual(100);
     expect(selectPassages([], "pears", 100)).toEqual([]);
   });
 
