@@ -1,29 +1,30 @@
 /**
- * chat-stream.ts -- the pieces of a streamed completion, put together to what the server would have sent at once.
+ * chat-stream.ts -- assembles the pieces of a streamed completion into the completion that the server would have sent
+ * at once.
  *
- * Servers differ in everything but the gist: a message in place of a delta, content in parts, usage in the last piece or
- * in each, an error in the middle with status 200. What comes out is read by chat-reply.ts like any other body, and is a
- * reply only when a finish_reason came: the end of a stream says nothing.
+ * Servers differ: a message in place of a delta, content in parts, usage in the last piece or in each, an error in the
+ * middle with status 200. chat-reply.ts validates the result like any other body. Only a finish_reason makes it a
+ * reply; the end of the stream does not.
  */
 import { GoaldError } from "#core/errors.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
 
 export interface ChatStream {
-  /** One event's data. Throws a SyntaxError for what is no JSON, and GOALD_HTTP_TOO_LARGE. */
+  /** Adds the data of one event. Throws a SyntaxError for text that is not JSON, and GOALD_HTTP_TOO_LARGE. */
   take(data: string): void;
-  /** The model has begun to say something. */
+  /** True once the model has produced output. */
   readonly hasBegun: boolean;
-  /** The reply is whole: a finish_reason came, or an error. */
+  /** True once a finish_reason or an error has come. */
   readonly isFinished: boolean;
-  /** The server said that nothing more comes. */
+  /** True once the server has sent `[DONE]`. */
   readonly isDone: boolean;
-  /** In the shape of a completion that was not streamed. */
+  /** Returns the result in the shape of a completion that was not streamed. */
   completion(): unknown;
 }
 
-/** Of text and of arguments, together. */
-const MAX_CHARS = 8 * 1024 * 1024;
-/** A list that is longer was not made by a model. */
+/** Maximum of text and arguments together. */
+const MAX_REPLY_CHARS = 8 * 1024 * 1024;
+/** No model produces a longer list. */
 const MAX_TOOL_CALLS = 64;
 
 interface ToolCall {
@@ -77,7 +78,7 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
       functionCall ??= { name: "", arguments: "" };
       extend(functionCall, call);
     }
-    // A first piece that only names the role comes at once from servers that then think for minutes.
+    // Some servers send a first piece with only the role at once, and then need minutes.
     hasBegun ||= Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
   }
 
@@ -98,8 +99,8 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
 
   function counted(piece: string): string {
     chars += piece.length;
-    if (chars <= MAX_CHARS) return piece;
-    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_CHARS} characters; more came.`);
+    if (chars <= MAX_REPLY_CHARS) return piece;
+    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   }
 
   function completion(): unknown {
@@ -130,7 +131,7 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   };
 }
 
-/** The text among the parts of a content that is a list. */
+/** Joins the text parts of a content that is a list. */
 export const joinParts = (parts: readonly unknown[]): string =>
   parts
     .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))

@@ -1,18 +1,19 @@
 /**
- * embedding-meter.ts -- what embeddings may take and have taken: tokens of the minute and of the day (UTC), over all agents of a host.
+ * embedding-meter.ts -- limits the tokens that embeddings use per minute and per day (UTC), over all agents of a host.
  *
- * They ride beside the steps, so no agent's own limit sees them. A request is let through when its estimate still fits;
- * then what the server says that it took is counted. The day's count outlives the process as far as its file does.
+ * Embeddings do not belong to a step, so no agent's own limit covers them. A request is admitted if its estimate fits.
+ * Afterwards the count is corrected by the server's figure. The count of the day survives a restart in its file.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import type { JsonFile } from "#util/json.ts";
 
 export interface EmbeddingMeter {
-  /** Throws GOALD_LIMIT when that many more are too many now. */
+  /** Reserves estimated tokens. Throws GOALD_LIMIT if they exceed a limit. */
   take(tokens: number): Promise<void>;
-  /** What it took in truth, of which `estimated` were taken before. */
+  /** Corrects a reservation of `estimated` tokens to the actual `tokens`. */
   settle(estimated: number, tokens: number): void;
-  /** Of the day so far. */
+  /** Returns the tokens of the day so far. */
   read(): { readonly tokens: number; readonly tokensPerDay: number | null };
 }
 
@@ -20,8 +21,8 @@ export interface EmbeddingMeterParts {
   readonly tokensPerMinute: number | null;
   readonly tokensPerDay: number | null;
   readonly clock: Pick<Clock, "now">;
-  readonly file: { read(): Promise<unknown>; write(content: unknown): Promise<void> };
-  /** What a recording keeps of the answer; when one is played nothing is spent, and nothing is counted. */
+  readonly file: JsonFile;
+  /** Records or replays a decision. A replay spends nothing, so it counts nothing. */
   readonly through?: <T>(name: string, compute: () => T) => T;
 }
 
@@ -49,7 +50,7 @@ export function createEmbeddingMeter(parts: EmbeddingMeterParts): EmbeddingMeter
     if (day !== "" && now !== day) tokens = 0;
     if (day !== "") day = now;
     const sinceMs = clock.now().getTime() - MINUTE_MS;
-    // Later than now: the clock was set back.
+    // An entry in the future means that the clock was set back.
     minute = minute.filter(({ atMs }) => atMs > sinceMs && atMs <= sinceMs + MINUTE_MS);
   }
 
@@ -59,7 +60,7 @@ export function createEmbeddingMeter(parts: EmbeddingMeterParts): EmbeddingMeter
     void write();
   }
 
-  /** One at a time: what is counted meanwhile goes with the next. */
+  /** Runs one write at a time. Tokens counted meanwhile go into the next one. */
   async function write(): Promise<void> {
     if (isWriting) return;
     isWriting = true;
@@ -74,7 +75,7 @@ export function createEmbeddingMeter(parts: EmbeddingMeterParts): EmbeddingMeter
     turnPages();
     if (tokensPerDay !== null && tokens + more > tokensPerDay) return { limit: tokensPerDay, span: "Day" };
     const lately = minute.reduce((sum, entry) => sum + entry.tokens, 0);
-    // One request that is larger than the whole minute goes when nothing went before it.
+    // A request that exceeds the limit of a minute by itself is admitted if the minute is empty.
     const isOver = tokensPerMinute !== null && lately > 0 && lately + more > tokensPerMinute;
     return isOver ? { limit: tokensPerMinute, span: "Minute" } : null;
   }

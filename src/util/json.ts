@@ -14,3 +14,9 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** A small JSON document that survives restarts. Neither function rejects: an unreadable file reads as undefined. */
+export interface JsonFile {
+  read(): Promise<unknown>;
+  write(content: unknown): Promise<void>;
+}

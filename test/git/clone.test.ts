@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Cloned } from "#core/services.ts";
 import { createRepositories, type RepositoriesParts } from "#git/clone.ts";
 import { findGit } from "#git/find-git.ts";
-import { createTally } from "#git/measure.ts";
+import { createTreeTally } from "#git/measure.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { makeRepository } from "../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
@@ -247,7 +247,7 @@ describe("the limits of a clone", () => {
   });
 
   it("hold for a name that has no end", () => {
-    const { tally, add } = createTally();
+    const { tally, add } = createTreeTally();
     const piece = Buffer.alloc(64 * 1024, "x");
     add(Buffer.from("100644 blob 0123456789abcdef       7\t"));
     for (let bytes = 0; bytes < 256 * 1024 * 1024; bytes += piece.length) add(piece);

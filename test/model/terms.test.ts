@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { openTermsFile } from "#config/terms-file.ts";
-import { inTurns } from "#model/in-turns.ts";
-import { type Sent, stepDown } from "#model/step-down.ts";
+import { mergeIntoTurns } from "#model/in-turns.ts";
+import { type SentParts, stepDown } from "#model/step-down.ts";
 import { createTermsKeeper, FULL_TERMS } from "#model/terms.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const SENT: Sent = {
+const SENT: SentParts = {
   mode: "json_schema",
   stream: true,
   streamOptions: true,
@@ -136,7 +136,7 @@ describe("the words of a refusal", () => {
   });
 
   it("of what was not sent change nothing", () => {
-    const bare: Sent = {
+    const bare: SentParts = {
       ...SENT,
       mode: "plain",
       stream: false,
@@ -156,7 +156,7 @@ describe("the words of a refusal", () => {
 describe("messages in turns", () => {
   it("join neighbours, and put a user before the first assistant", () => {
     expect(
-      inTurns([
+      mergeIntoTurns([
         { role: "system", content: "rules" },
         { role: "assistant", content: "a" },
         { role: "user", content: "b" },

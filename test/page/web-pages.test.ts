@@ -117,7 +117,7 @@ describe("a page of the web", () => {
     });
     const clock = fakeClock({ auto: true });
     const http = createHttp({}, { allow: [site.origin] });
-    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", keepsToRobots: true });
+    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
     const pages = createWebPages({ fetchPage: web.get, reader, clock });
     const first = await pages.read(`${site.origin}/a`, signal);
     await clock.advance(6 * A_MINUTE);

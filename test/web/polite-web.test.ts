@@ -28,11 +28,11 @@ afterAll(async () => {
 });
 
 const address = (host: string, path = "/"): string => `http://${host}.example:${site.port}${path}`;
-function open(keepsToRobots = true) {
+function open(obeysRobots = true) {
   const hosts = ["a", "b", "c"].map((host) => `${host}.example`);
   const { lookup } = resolver(Object.fromEntries(hosts.map((host) => [host, [["127.0.0.1"]]])));
   const http = createHttp({}, { lookup, allow: hosts.map((host) => `http://${host}:${site.port}`) });
-  const web = createPoliteWeb({ http, clock, userAgent: "goald/0 (test)", keepsToRobots });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/0 (test)", obeysRobots });
   const signal = new AbortController().signal;
   return (url: string, request: Partial<WebRequest> = {}) => web.get(url, { maxBytes: 1_000, signal, ...request });
 }
