@@ -39,12 +39,11 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   let finishReason: unknown = null;
   let usage: unknown;
   let error: unknown;
-  let chars = 0;
   let hasChoice = false;
   let hasBegun = false;
   let isDone = false;
-  const toolCalls: ToolCall[] = [];
-  let functionCall: ToolCall["function"] | undefined;
+  const limitChars = createCharLimit();
+  const calls = createCallCollector(limitChars);
 
   function take(data: string): void {
     if (data === "[DONE]") {
@@ -66,53 +65,22 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   }
 
   function takeDelta(delta: JsonRecord): void {
-    const { content: given, refusal: words, tool_calls: calls, function_call: call } = delta;
+    const { content: given, refusal: words } = delta;
     const piece = Array.isArray(given) ? joinParts(given) : given;
     if (typeof piece === "string") {
-      content = (content ?? "") + counted(piece);
+      content = (content ?? "") + limitChars(piece);
       if (piece !== "") onText?.(piece);
     }
-    if (typeof words === "string") refusal += counted(words);
-    if (Array.isArray(calls)) for (const each of calls) if (isRecord(each)) takeToolCall(each);
-    if (isRecord(call)) {
-      functionCall ??= { name: "", arguments: "" };
-      extend(functionCall, call);
-    }
+    if (typeof words === "string") refusal += limitChars(words);
+    calls.take(delta);
     // Some servers send a first piece with only the role at once, and then need minutes.
     hasBegun ||= Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
-  }
-
-  function takeToolCall(piece: JsonRecord): void {
-    const last = Math.max(0, toolCalls.length - 1);
-    const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
-    const place = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
-    if (!(place >= 0 && place < MAX_TOOL_CALLS)) return;
-    toolCalls[place] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
-    if (isRecord(piece.function)) extend(toolCalls[place].function, piece.function);
-  }
-
-  function extend(call: ToolCall["function"], { name, arguments: text }: JsonRecord): void {
-    if (typeof name === "string") call.name += counted(name);
-    if (typeof text === "string") call.arguments += counted(text);
-    else if (isRecord(text)) call.arguments += counted(JSON.stringify(text));
-  }
-
-  function counted(piece: string): string {
-    chars += piece.length;
-    if (chars <= MAX_REPLY_CHARS) return piece;
-    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   }
 
   function completion(): unknown {
     if (error !== undefined) return { error };
     if (!hasChoice) return { choices: [] };
-    const calls = toolCalls.filter((call) => call !== undefined);
-    const message = {
-      content,
-      refusal: refusal || null,
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      ...(functionCall ? { function_call: functionCall } : {}),
-    };
+    const message = { content, refusal: refusal || null, ...calls.read() };
     return { choices: [{ finish_reason: finishReason, message }], usage };
   }
 
@@ -128,6 +96,60 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     get isDone() {
       return isDone;
     },
+  };
+}
+
+interface CallCollector {
+  /** Adds the pieces of tool calls in a delta. */
+  take(delta: JsonRecord): void;
+  /** Returns the members of a message that hold calls. */
+  read(): { readonly tool_calls?: readonly ToolCall[]; readonly function_call?: ToolCall["function"] };
+}
+
+function createCallCollector(limitChars: (piece: string) => string): CallCollector {
+  const toolCalls: ToolCall[] = [];
+  let functionCall: ToolCall["function"] | undefined;
+
+  function takeToolCall(piece: JsonRecord): void {
+    const last = Math.max(0, toolCalls.length - 1);
+    const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
+    const index = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
+    if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
+    toolCalls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
+    if (isRecord(piece.function)) extendCall(toolCalls[index].function, piece.function);
+  }
+
+  function extendCall(call: ToolCall["function"], { name, arguments: text }: JsonRecord): void {
+    if (typeof name === "string") call.name += limitChars(name);
+    if (typeof text === "string") call.arguments += limitChars(text);
+    else if (isRecord(text)) call.arguments += limitChars(JSON.stringify(text));
+  }
+
+  return {
+    take: ({ tool_calls: pieces, function_call: call }) => {
+      if (Array.isArray(pieces)) for (const piece of pieces) if (isRecord(piece)) takeToolCall(piece);
+      if (!isRecord(call)) return;
+      functionCall ??= { name: "", arguments: "" };
+      extendCall(functionCall, call);
+    },
+    read: () => {
+      // A list can have gaps: a piece names its own index.
+      const calls = toolCalls.filter((call) => call !== undefined);
+      return {
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+        ...(functionCall ? { function_call: functionCall } : {}),
+      };
+    },
+  };
+}
+
+/** Returns a function that passes pieces through, and throws once they exceed the limit together. */
+function createCharLimit(): (piece: string) => string {
+  let chars = 0;
+  return (piece) => {
+    chars += piece.length;
+    if (chars <= MAX_REPLY_CHARS) return piece;
+    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   };
 }
 

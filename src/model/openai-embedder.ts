@@ -6,6 +6,7 @@
  * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether a retry can help;
  * if not, the caller falls back to a local embedder.
  */
+import type OpenAI from "openai";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
@@ -78,10 +79,10 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
     for (let pauses = 0; ; ) {
       signal.throwIfAborted();
       try {
-        return await request(
-          texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0)),
-          signal,
-        );
+        const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
+        const vectors = await requestVectors(client, settings, input, dimensions, signal);
+        dimensions = vectors[0]?.length ?? dimensions;
+        return vectors;
       } catch (error) {
         signal.throwIfAborted();
         if (isGoaldError(error, "GOALD_LIMIT")) throw error;
@@ -99,20 +100,25 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       }
     }
   }
+}
 
-  async function request(input: string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
-    const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-    await settings.meter?.take(tokens);
-    const openai = await client();
-    const size =
-      settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
-    const body = { model: settings.model, input, encoding_format: "base64" as const, ...size };
-    const answer: unknown = await openai.embeddings.create(body, { signal });
-    settings.meter?.settle(tokens, readUsedTokens(answer) ?? tokens);
-    const vectors = readVectors(answer, input.length, dimensions);
-    dimensions = vectors[0]?.length ?? dimensions;
-    return vectors;
-  }
+/** Sends one batch. `dimensions`: those that are expected, 0 for any. */
+async function requestVectors(
+  client: () => Promise<OpenAI>,
+  settings: OpenAIEmbedderSettings,
+  input: string[],
+  dimensions: number,
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> {
+  const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
+  await settings.meter?.take(tokens);
+  const openai = await client();
+  const size =
+    settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
+  const body = { model: settings.model, input, encoding_format: "base64" as const, ...size };
+  const answer: unknown = await openai.embeddings.create(body, { signal });
+  settings.meter?.settle(tokens, readUsedTokens(answer) ?? tokens);
+  return readVectors(answer, input.length, dimensions);
 }
 
 /** True if the server cannot compute embeddings, so that the caller should fall back. False if a retry may help. */

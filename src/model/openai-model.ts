@@ -18,7 +18,7 @@ import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
 import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
 import { readModelAnswer } from "./read-answer.ts";
-import type { SentParts, ServerTerms } from "./step-down.ts";
+import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { createTermsKeeper } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
@@ -57,22 +57,6 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 
   const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
 
-  /** Explains an error, and learns from a rejected request. */
-  async function explain(
-    thrown: unknown,
-    sent: SentParts | undefined,
-    asked: AskedServer,
-    model: string,
-  ): Promise<ModelFailure> {
-    const failure = explainFailure(thrown, asked);
-    const refusal = findStatusError(thrown);
-    if (!refusal || !sent || !LEARNABLE_CODES.has(failure.code)) return failure;
-    if (refusal.status === 400 && failure.code === "model-not-found") return failure;
-    if (!(await terms.heed(model, sent, refusal))) return failure;
-    const message = `${failure.message} It is asked again without what it may not take.`;
-    return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
-  }
-
   return {
     async terms(model) {
       const { mode, contextTokens } = await terms.of(model);
@@ -101,7 +85,9 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        const failure = await explain(error, sent, asked, model);
+        const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
+          terms.heed(model, parts, refusal),
+        );
         if (failure.code !== "model-not-found") return failure;
         const helpful = await addOfferedModels(failure, asked, settings, signal);
         signal.throwIfAborted();
@@ -109,6 +95,22 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       }
     },
   };
+}
+
+/** Explains an error. `learn` returns whether the next request can avoid it. */
+async function explainAndLearn(
+  thrown: unknown,
+  asked: AskedServer,
+  sent: SentParts | undefined,
+  learn: (sent: SentParts, refusal: RejectedRequest) => Promise<boolean>,
+): Promise<ModelFailure> {
+  const failure = explainFailure(thrown, asked);
+  const refusal = findStatusError(thrown);
+  if (!refusal || !sent || !LEARNABLE_CODES.has(failure.code)) return failure;
+  if (refusal.status === 400 && failure.code === "model-not-found") return failure;
+  if (!(await learn(sent, refusal))) return failure;
+  const message = `${failure.message} It is asked again without what it may not take.`;
+  return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
 }
 
 /** Chooses the optional parts of a request that the server accepts. */

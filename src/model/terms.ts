@@ -37,55 +37,36 @@ const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
 };
 
 export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
-  let loading: Promise<Map<string, KeptTerms>> | undefined;
+  const store = createTermsStore(server, clock, file);
   /** Terms before a trial of the barest request, by model. */
   const trials = new Map<string, ServerTerms>();
   const unreadableReplies = new Map<string, number>();
 
-  const load = (): Promise<Map<string, KeptTerms>> => {
-    loading ??= file.read().then((content) => new Map(Object.entries(readKeptModels(content, server))));
-    return loading;
-  };
-
-  async function of(model: string): Promise<ServerTerms> {
-    const kept = (await load()).get(model);
-    if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
-    return kept.terms;
-  }
-
-  async function set(model: string, terms: ServerTerms): Promise<void> {
-    const models = await load();
-    models.set(model, { terms, learnedAt: clock.now().toISOString() });
-    const content = await file.read();
-    const servers = isRecord(content) && isRecord(content.servers) ? content.servers : {};
-    await file.write({ version: 1, servers: { ...servers, [server]: Object.fromEntries(models) } });
-  }
-
   async function heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
-    const terms = await of(model);
+    const terms = await store.read(model);
     const stepped = stepDown(terms, sent, refusal);
     if (stepped.kind === "change") {
-      await set(model, stepped.terms);
+      await store.write(model, stepped.terms);
       return true;
     }
     const before = trials.get(model);
     if (before) {
       trials.delete(model);
-      await set(model, before);
+      await store.write(model, before);
       return false;
     }
     if (stepped.kind === "none" || sent.isBare) return false;
     trials.set(model, terms);
-    (await load()).set(model, { terms: { ...terms, ...BARE_TERMS }, learnedAt: clock.now().toISOString() });
+    await store.hold(model, { ...terms, ...BARE_TERMS });
     return true;
   }
 
   async function taken(model: string): Promise<void> {
-    if (trials.delete(model)) await set(model, await of(model));
+    if (trials.delete(model)) await store.write(model, await store.read(model));
   }
 
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
-    const terms = await of(model);
+    const terms = await store.read(model);
     if (isReadable || mode === "plain" || terms.mode !== mode) {
       unreadableReplies.delete(model);
       return;
@@ -94,15 +75,48 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await set(model, { ...terms, mode: NEXT_MODE[mode] });
+    await store.write(model, { ...terms, mode: NEXT_MODE[mode] });
   }
 
   return {
-    of,
+    of: store.read,
     heed,
     taken,
     noteReply,
-    noteContext: async (model, tokens) => set(model, { ...(await of(model)), contextTokens: tokens }),
+    noteContext: async (model, tokens) => store.write(model, { ...(await store.read(model)), contextTokens: tokens }),
+  };
+}
+
+interface TermsStore {
+  read(model: string): Promise<ServerTerms>;
+  /** Keeps terms in memory only. */
+  hold(model: string, terms: ServerTerms): Promise<void>;
+  write(model: string, terms: ServerTerms): Promise<void>;
+}
+
+function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsStore {
+  let loading: Promise<Map<string, KeptTerms>> | undefined;
+  const load = (): Promise<Map<string, KeptTerms>> => {
+    loading ??= file.read().then((content) => new Map(Object.entries(readKeptModels(content, server))));
+    return loading;
+  };
+
+  async function hold(model: string, terms: ServerTerms): Promise<void> {
+    (await load()).set(model, { terms, learnedAt: clock.now().toISOString() });
+  }
+  return {
+    hold,
+    async read(model) {
+      const kept = (await load()).get(model);
+      if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
+      return kept.terms;
+    },
+    async write(model, terms) {
+      await hold(model, terms);
+      const content = await file.read();
+      const servers = isRecord(content) && isRecord(content.servers) ? content.servers : {};
+      await file.write({ version: 1, servers: { ...servers, [server]: Object.fromEntries(await load()) } });
+    },
   };
 }
 
