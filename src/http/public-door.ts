@@ -13,7 +13,7 @@ import { MAX_REDIRECTS, nextHop, type PublicFetch, type PublicInit } from "./red
 import { type HttpLimits, startWatch } from "./watch.ts";
 
 export interface PublicOptions extends Omit<ConnectRules, "allow"> {
-  /** Origins, with their port, that the person allows although they are not public. Cloud metadata stays refused. */
+  /** Origins, with their port, that the person allows although they are not public. Cloud metadata is always refused. */
   readonly allow?: readonly string[];
   /** Ports that any other address may have. Defaults to 80, 443, 8080 and 8443. */
   readonly ports?: readonly number[];
