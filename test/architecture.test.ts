@@ -33,7 +33,7 @@ const ROOMS: readonly Room[] = [
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
-  withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
+  withTypes(room("commands/*.ts", "#core/(command|errors|text)\\.ts", "node:crypto"), "#core/services\\.ts"),
   room(
     "src/memory/*.ts",
     CORE,
@@ -75,6 +75,7 @@ const ROOMS: readonly Room[] = [
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
+    "htmlparser2",
     "linkedom",
     "turndown",
     "unpdf",
@@ -111,7 +112,7 @@ const ROOMS: readonly Room[] = [
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
     "#reply/(read|live-thoughts)\\.ts",
   ),
-  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "pino"),
+  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "eventsource-parser", "pino"),
   // One agent. The main loop knows the outside only by the types of core/ports/.
   room(
     "src/loop/*.ts",

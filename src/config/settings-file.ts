@@ -5,7 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { isJsonRecord, type JsonRecord } from "#util/json.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 import type { Home } from "./home.ts";
 import { makeFolders } from "./make-folders.ts";
 import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
@@ -55,7 +55,7 @@ interface NameProblem {
 const NAMES: readonly string[] = SETTINGS.map((row) => row.name);
 
 function* findUnknownNames(value: unknown, prefix: string): Generator<NameProblem> {
-  if (!isJsonRecord(value)) {
+  if (!isRecord(value)) {
     const members = NAMES.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     yield {
       sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${members.slice(0, 3).join(", ")}.`,
@@ -92,7 +92,7 @@ export async function setInSettingsFile(path: string, name: string, value: unkno
     for (const part of parts) {
       if (!Object.hasOwn(inner, part)) inner[part] = {};
       const next = inner[part];
-      if (!isJsonRecord(next)) throw notAnObject(path, part);
+      if (!isRecord(next)) throw notAnObject(path, part);
       inner = next;
     }
     inner[last] = value;
@@ -112,7 +112,7 @@ export async function removeFromSettingsFile(path: string, name: string): Promis
 function removeAt(object: JsonRecord, [part = "", ...rest]: readonly string[]): boolean {
   if (!Object.hasOwn(object, part)) return false;
   const inner = object[part];
-  if (rest.length > 0 && !(isJsonRecord(inner) && removeAt(inner, rest))) return false;
+  if (rest.length > 0 && !(isRecord(inner) && removeAt(inner, rest))) return false;
   if (rest.length === 0 || Object.keys(inner as JsonRecord).length === 0) delete object[part];
   return true;
 }
@@ -123,7 +123,7 @@ async function changeSettings(path: string, edit: (object: JsonRecord) => boolea
     await makeFolders(dirname(path), 0o755);
     return await withFileLock(path, async () => {
       const value = parseSettings((await readConfigFile(path))?.text ?? "{}", path);
-      if (!isJsonRecord(value)) throw notAnObject(path, "it");
+      if (!isRecord(value)) throw notAnObject(path, "it");
       if (!edit(value)) return false;
       await replacePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
       return true;

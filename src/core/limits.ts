@@ -9,6 +9,7 @@
 import type { PauseCode, Usage } from "./event.ts";
 import type { AgentState } from "./state.ts";
 import type { Spending } from "./subagents/subagent-event.ts";
+import { countNoun } from "./text.ts";
 
 export interface LimitReached {
   readonly code: Extract<PauseCode, "step-limit" | "token-limit" | "budget" | "time-limit">;
@@ -127,7 +128,7 @@ export function earlier(one: string | null, other: string | null): string | null
 const stepsSpent = (limit: number, others: number): LimitReached => ({
   code: "step-limit",
   reason:
-    `The limit of ${limit} ${limit === 1 ? "step" : "steps"} is reached` +
+    `The limit of ${countNoun(limit, "step")} is reached` +
     `${others === 0 ? "" : `, ${others} of them taken by or set aside for the agents that it started`}. ${goOn("--max-steps 100")}`,
 });
 

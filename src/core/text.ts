@@ -44,6 +44,10 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
+/** "1 file", "2 files". `plural` is for a noun that takes more than an "s". */
+export const countNoun = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
+
 /** Folds white space and truncates to one line of `limit` characters, marked with an ellipsis. Never splits a surrogate pair. */
 export function oneLine(text: string, limit: number): string {
   const whole = text.trim();

@@ -1,7 +1,7 @@
 /** pinecone-answers.ts -- what Pinecone answers, checked before anything is built on it; and its failures, in words and without the key. */
 
 import { GoaldError, toError } from "#core/errors.ts";
-import { isJsonRecord } from "#util/json.ts";
+import { isRecord } from "#util/json.ts";
 import type { Quote } from "#util/quote.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 
@@ -50,10 +50,10 @@ export class StatusError extends Error {
 // ---------------------------------------------------------------- answers
 
 export function matchesIn(body: unknown): readonly Match[] {
-  const matches = isJsonRecord(body) ? (body.matches ?? []) : undefined;
+  const matches = isRecord(body) ? (body.matches ?? []) : undefined;
   if (!Array.isArray(matches)) throw new PineconeTrouble("Pinecone's answer to a query is no list of matches.");
   return matches.map((match: unknown) => {
-    const { id, score } = isJsonRecord(match) ? match : {};
+    const { id, score } = isRecord(match) ? match : {};
     if (typeof id !== "string" || typeof score !== "number" || !Number.isFinite(score))
       throw new PineconeTrouble("Pinecone's answer to a query has a match without an id or a score.");
     return { id: decoded(id), score };
@@ -70,13 +70,13 @@ function decoded(id: string): string {
 }
 
 export function factsIn(body: unknown): IndexFacts {
-  const { dimension, metric, vectorType, namespaces } = isJsonRecord(body) ? body : {};
+  const { dimension, metric, vectorType, namespaces } = isRecord(body) ? body : {};
   if (typeof dimension !== "number" || !Number.isInteger(dimension) || dimension < 1)
     throw new PineconeTrouble("Pinecone does not say how many dimensions the index has: is it one for dense vectors?", {
       lasting: true,
     });
-  const counts = Object.entries(isJsonRecord(namespaces) ? namespaces : {}).map(([name, summary]) => {
-    const { vectorCount, recordCount } = isJsonRecord(summary) ? summary : {};
+  const counts = Object.entries(isRecord(namespaces) ? namespaces : {}).map(([name, summary]) => {
+    const { vectorCount, recordCount } = isRecord(summary) ? summary : {};
     return [decoded(name), Number(vectorCount ?? recordCount ?? 0) || 0] as const;
   });
   const text = (value: unknown) => (typeof value === "string" ? value.toLowerCase() : undefined);
@@ -85,7 +85,7 @@ export function factsIn(body: unknown): IndexFacts {
 
 /** The key goes there: only to Pinecone itself, or to the machine that was asked. */
 export function hostIn(body: unknown, index: string, controller: string, quote: Quote): string {
-  const { host } = isJsonRecord(body) ? body : {};
+  const { host } = isRecord(body) ? body : {};
   const origin = typeof host === "string" ? withScheme(host) : "";
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   const isPinecone = url?.protocol === "https:" && /(?:^|\.)pinecone\.io$/.test(url.hostname);
@@ -97,8 +97,8 @@ export function hostIn(body: unknown, index: string, controller: string, quote: 
 }
 
 export function placeOf(body: unknown): string | undefined {
-  const { deployment } = isJsonRecord(body) ? body : {};
-  const { region, environment } = isJsonRecord(deployment) ? deployment : {};
+  const { deployment } = isRecord(body) ? body : {};
+  const { region, environment } = isRecord(deployment) ? deployment : {};
   const place = region ?? environment;
   return typeof place === "string" ? place : undefined;
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Pinecone } from "@pinecone-database/pinecone";
-import { parseJsonOrUndefined } from "#util/json.ts";
+import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import {
   elsewhere,
@@ -100,7 +100,7 @@ export function openPineconeClient(
         const text = await response.text();
         if (!response.ok) throw new StatusError(response.status, response.headers, text);
         heard.headers = response.headers;
-        heard.body = parseJsonOrUndefined(text);
+        heard.body = parseJson(text);
         return new Response(text === "" ? "{}" : text, { status: response.status, headers: response.headers });
       },
     });

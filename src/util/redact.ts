@@ -5,7 +5,7 @@
  * inside base64. Unknown keys are found by pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and
  * redacting twice changes nothing more.
  */
-import { parseJsonOrUndefined } from "./json.ts";
+import { parseJson } from "./json.ts";
 
 /** Shorter values are ordinary words, and redacting them would make the text unreadable. */
 const MIN_SECRET_CHARS = 6;
@@ -111,7 +111,7 @@ function breaksJson(before: string, after: string): boolean {
   return /^\s*[[{"\d-]/.test(before) && isJson(before) && !isJson(after);
 }
 
-const isJson = (text: string): boolean => parseJsonOrUndefined(text) !== undefined;
+const isJson = (text: string): boolean => parseJson(text) !== undefined;
 
 /** Redacts each string, name and number on its own, which is slower. */
 function redactParsed(text: string, replaceAll: Redact): string {

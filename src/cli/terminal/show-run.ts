@@ -7,7 +7,7 @@
 import { styleText } from "node:util";
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
-import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
+import { countNoun, headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
@@ -149,10 +149,7 @@ function nextTry({ retryAt, changed, fallback }: EventOf<"model-failed">): strin
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {
-  const recalls =
-    recallIds.length === 0
-      ? ""
-      : `, with ${recallIds.length} ${recallIds.length === 1 ? "recall" : "recalls"} of earlier steps`;
+  const recalls = recallIds.length === 0 ? "" : `, with ${countNoun(recallIds.length, "recall")} of earlier steps`;
   return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }
 
