@@ -8,21 +8,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { hasKeys } from "./keys.ts";
 import type { References } from "./references.ts";
 
 /** Four of them fill a page. */
 const MAX_SMALL_BYTES = 900;
 
-export const SMALL_BLOB_TABLE = `
-CREATE TABLE small_blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT, WITHOUT ROWID;
-`;
 /** Both of them, for what holds of every content. */
 export const BLOB_TABLES = ["small_blob", "blob"] as const;
 export const ALL_BLOBS = `(${BLOB_TABLES.map((table) => `SELECT sha, bytes, owner_no FROM ${table}`).join(" UNION ALL ")})`;
-
-/** What stands behind FROM. */
-export const blobTable = (database: DatabaseSync): string => (hasKeys(database) ? ALL_BLOBS : "blob");
 
 export interface Blobs {
   /** Of a version of a file, whose row names it. */

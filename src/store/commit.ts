@@ -12,7 +12,7 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
-import { type CommitRows, digestOf, inOrder, prepareFileInsert, type RowValues } from "./commit-rows.ts";
+import { type CommitRows, digestOf, inOrder, openFileInsert, type RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import type { Log } from "./log.ts";
@@ -42,7 +42,8 @@ interface Parts {
 
 export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Parts): WriteCommit {
   const queries = writingQueries(database);
-  const remember = openMemoryInsert(database);
+  const insertMemory = openMemoryInsert(database);
+  const insertFiles = openFileInsert(database);
 
   return (lease, expectedHead, commit) => {
     const writer = queries.writer.get(lease.agent) ?? missing(lease.agent);
@@ -62,8 +63,8 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Par
     for (const bytes of commit.blobs) blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)
       if (content !== null && sha !== null) blobs.keepContent(no, sha, content);
-    for (const values of rows.files) queries.recordFile.run(no, ...values);
-    for (const memory of memories) remember(no, memory);
+    insertFiles(no, rows.files);
+    for (const memory of memories) insertMemory(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
@@ -121,7 +122,6 @@ function writingQueries(database: DatabaseSync) {
       database,
       "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
     ),
-    recordFile: prepareFileInsert(database),
     keepSnapshot: prepare(
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",

@@ -11,19 +11,16 @@ import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { canonicalJson, chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { keyOf } from "./keys.ts";
-import { openMemoryByName } from "./memory-names.ts";
 import {
   contentOf,
   digestedValues,
-  MOVED,
+  NEXT_CHANGE,
   type NewRow,
-  newSalt,
   noMemory,
+  openMemoryByName,
   openMemoryInsert,
   openNamespaces,
   overwriting,
-  textShaOf,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
 
@@ -33,8 +30,7 @@ export type Curated =
   /** It was there already, or was not to come again. */
   | { readonly op: "known"; readonly id: string }
   | { readonly op: "pin" | "unpin"; readonly id: string }
-  /** `isOld`: the digest of its commit covered the text itself, and can be computed no more. */
-  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly isOld?: true }
+  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" }
   /** In a fork: how the row stood when it was copied. */
   | {
       readonly op: "copy";
@@ -112,35 +108,34 @@ export function openCurationChain(database: DatabaseSync): CurationChain {
   };
 }
 
-interface Found extends Pick<MemoryRow, "change" | "forgotten" | "text" | "trust"> {
+interface Found extends Pick<MemoryRow, "forgotten" | "trust"> {
+  readonly no: number;
   readonly name: string;
   readonly pinned: number;
-  readonly isOld: number;
   readonly supersededBy: string | null;
 }
-type Keyed = Pick<Found, "name" | "forgotten" | "supersededBy"> & { readonly no: number };
+type Keyed = Pick<Found, "name" | "forgotten" | "supersededBy"> & { readonly change: number };
 
 function changeQueries(database: DatabaseSync) {
-  const columns = `name, change, trust, text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld`;
   return {
-    row: openMemoryByName<Found>(database, columns),
+    row: openMemoryByName<Found>(database, "no, name, trust, pinned, forgotten, superseded_by AS supersededBy"),
     keyed: prepare<Keyed>(
       database,
-      // The index has a key's rows in that order: without it all rows might be searched.
-      `SELECT no, name, forgotten, superseded_by AS supersededBy FROM memory INDEXED BY memory_key
-       WHERE agent_no = ? AND key = ? AND no < ? ORDER BY no DESC LIMIT 1`,
+      `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
+       WHERE agent_no = ? AND key = ? AND change < ? ORDER BY change DESC LIMIT 1`,
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
       `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1 AND made IS NOT NULL) + 1 AS made,
          coalesce((SELECT head FROM agent WHERE no = ?1), 0) AS seq`,
     ),
-    pin: prepare(database, `UPDATE memory SET pinned = ?3, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`),
+    pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`),
     forget: prepare(
       database,
-      `UPDATE memory SET text = '', salt = NULL, text_sha = coalesce(text_sha, ?3), vector = NULL, embedder = NULL,
-         pinned = 0, forgotten = ?4, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`,
+      `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, pinned = 0, forgotten = ?3,
+         change = ${NEXT_CHANGE} WHERE no = ?2`,
     ),
+    dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
 }
 
@@ -165,7 +160,7 @@ function openChanges(
   /** Row by row: nearly always the first one counts. */
   function newestKnown(agentNo: number, key: string): Keyed | undefined {
     let row = queries.keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
-    while (row && !isKnown(agentNo, row)) row = queries.keyed.get(agentNo, key, row.no);
+    while (row && !isKnown(agentNo, row)) row = queries.keyed.get(agentNo, key, row.change);
     return row;
   }
 
@@ -183,11 +178,14 @@ function openChanges(
   }
 
   function forget(agentNo: number, row: Found, by: "person" | "source"): Curated {
-    const { name } = row;
+    const { no, name } = row;
     // A person's word outlasts the file's.
     if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
-    overwriting(database, () => queries.forget.run(agentNo, row.change, textShaOf(newSalt(), row.text), by));
-    return { op: "forget", id: name, by, ...(row.isOld === 1 ? { isOld: true } : {}) };
+    overwriting(database, () => {
+      queries.forget.run(agentNo, no, by);
+      queries.dropNextVectors.run(no);
+    });
+    return { op: "forget", id: name, by };
   }
 
   return (agentNo, namespace, change, at) => {
@@ -199,7 +197,7 @@ function openChanges(
     const pinned = change.op === "pin" ? 1 : 0;
     if (row.pinned === pinned) return { op: "known", id: name };
     if (pinned === 1) requireLive(agentNo, name, namespace);
-    overwriting(database, () => queries.pin.run(agentNo, row.change, pinned));
+    overwriting(database, () => queries.pin.run(agentNo, row.no, pinned));
     return { op: change.op, id: name };
   };
 }

@@ -9,7 +9,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, openCurationChain } from "./curate.ts";
-import { keyOf, keysOf } from "./keys.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
 interface Place {
@@ -34,15 +33,15 @@ export function openForkMemories(database: DatabaseSync): (place: Place, key: st
     `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
   const copy = prepare(
     database,
-    `INSERT INTO memory (no, agent_no, listed, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
-     SELECT ${keyOf("?1", "row_number() OVER (ORDER BY row.no)")}, ?1, row.ordinal IS NOT NULL, ?2, min(row.seq, ?4),
+    `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
+     SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
        ${ifComes("supersedes")}, ${ifComes("superseded_by")}, ${plain}, embedder, vector
-     FROM memory AS row WHERE row.no ${keysOf("?3")} AND (row.ordinal IS NULL OR row.seq <= ?4)`,
+     FROM memory AS row WHERE row.agent_no = ?3 AND (row.ordinal IS NULL OR row.seq <= ?4) ORDER BY row.change`,
   );
   const curated = prepare<Stands>(
     database,
     `SELECT name, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE no ${keysOf("?1")} AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY no`,
+     WHERE agent_no = ? AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY change`,
   );
 
   return ({ no, id, sourceNo, head }, key, at) => {

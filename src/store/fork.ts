@@ -14,7 +14,6 @@ import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 import { openForkMemories } from "./fork-memories.ts";
-import { keyOf, keysOf } from "./keys.ts";
 import type { Log } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
@@ -92,7 +91,7 @@ export function adopt(event: RecordedEvent, source: string, id: string, name: st
 }
 
 function forkQueries(database: DatabaseSync) {
-  const file = "seq, path, operation, bytes, sha, step, call_id, at";
+  const file = "seq, ordinal, path, operation, bytes, sha, step, call_id, at";
   return {
     byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
     byId: prepare<{ no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
@@ -110,13 +109,13 @@ function forkQueries(database: DatabaseSync) {
     setHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
     copyFiles: prepare(
       database,
-      `INSERT INTO file_version (no, agent_no, ${file})
-       SELECT ${keyOf("?1", "number")}, ?1, ${file} FROM file_version WHERE no ${keysOf("?2")} AND seq <= ?3 ORDER BY no`,
+      `INSERT INTO file_version (agent_no, ${file})
+       SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY seq, ordinal`,
     ),
     noteContents: prepare(
       database,
       `INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
-       WHERE no ${keysOf("?1")} AND sha IS NOT NULL ON CONFLICT DO NOTHING`,
+       WHERE agent_no = ? AND sha IS NOT NULL ON CONFLICT DO NOTHING`,
     ),
   };
 }

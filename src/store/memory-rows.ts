@@ -17,10 +17,8 @@ import { sha256 } from "./chain.ts";
 import type { RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
-import { keyOf, nextKey } from "./keys.ts";
-import { openMemoryNames } from "./memory-names.ts";
-import { SHARED_NO } from "./memory-tables.ts";
 import { nameOf, nameOfRow } from "./rows.ts";
+import { SHARED_NO } from "./tables.ts";
 
 /** An event, as far as what rides with it needs it. */
 export interface EventPlace {
@@ -114,9 +112,8 @@ export function contentOf(
   };
 }
 
-const NEXT_CHANGE = nextKey("memory", "?1");
-/** What is set in a row that changes; the agent is `?1`. */
-export const MOVED = `no = ${NEXT_CHANGE}, listed = ordinal IS NOT NULL`;
+/** The number of the next change in the namespace of the agent `?1`, in SQL. */
+export const NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM memory WHERE agent_no = ?1)";
 
 /** What is freed meanwhile is overwritten, so that the text of a row that moved, or was forgotten, is not left lying in the file. */
 export function overwriting<T>(database: DatabaseSync, work: () => T): T {
@@ -128,26 +125,42 @@ export function overwriting<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Writes a row with the next change of its namespace; what it supersedes gets one too. Returns whether it superseded something. */
-export type InsertRow = (agentNo: number, row: NewRow) => boolean;
+/** Inserts a row with the next change of its namespace, and marks the row that it supersedes. */
+export type InsertMemory = (agentNo: number, row: NewRow) => void;
 
-export function openMemoryInsert(database: DatabaseSync): InsertRow {
+export function openMemoryInsert(database: DatabaseSync): InsertMemory {
   const insert = prepare(
     database,
-    `INSERT INTO memory (no, agent_no, made, text, salt, ${DIGESTED})
-     VALUES (${NEXT_CHANGE}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+    `INSERT INTO memory (agent_no, change, made, text, salt, ${DIGESTED})
+     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
   );
   const supersede = prepare(
     database,
-    `UPDATE memory SET superseded_by = ?3, ${MOVED}
-     WHERE no = ${keyOf("?1", "?2")} AND superseded_by IS NULL AND forgotten IS NULL`,
+    `UPDATE memory SET superseded_by = ?3, change = ${NEXT_CHANGE}
+     WHERE no = ?2 AND superseded_by IS NULL AND forgotten IS NULL`,
   );
-  const changeOf = openMemoryNames(database);
+  const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   return (agentNo, row) => {
     insert.run(agentNo, row.made, row.text, row.salt, ...digestedValues(row));
-    if (row.supersedes === null) return false;
-    const older = changeOf(agentNo, row.supersedes) ?? 0;
-    return overwriting(database, () => supersede.run(agentNo, older, nameOfRow(row))) === 1;
+    const older = row.supersedes === null ? undefined : byName(agentNo, row.supersedes);
+    if (older) overwriting(database, () => supersede.run(agentNo, older.no, nameOfRow(row)));
+  };
+}
+
+/** Finds a row by its name within the namespace. `columns` of the table memory. */
+export function openMemoryByName<Row>(
+  database: DatabaseSync,
+  columns: string,
+): (agentNo: number, name: string) => Row | undefined {
+  const ofEvent = prepare<Row>(
+    database,
+    `SELECT ${columns} FROM memory WHERE agent_no = ? AND seq = ? AND ordinal = ?`,
+  );
+  const ofPerson = prepare<Row>(database, `SELECT ${columns} FROM memory WHERE agent_no = ? AND made = ?`);
+  return (agentNo, name) => {
+    if (name.startsWith("+")) return ofPerson.get(agentNo, Number(name.slice(1)));
+    const [seq = 0, ordinal = 0] = name.split(".").map(Number);
+    return ofEvent.get(agentNo, seq, ordinal);
   };
 }
 

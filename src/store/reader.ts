@@ -13,14 +13,11 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
-import { blobTable } from "./blobs.ts";
+import { ALL_BLOBS } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
-import { filesAfter } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { guarded, guardedAsync, missing } from "./failure.ts";
-import { openMemoryByName } from "./memory-names.ts";
-import { openNamespaces } from "./memory-rows.ts";
-import { memoriesAfter, memoryTable } from "./memory-tables.ts";
+import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
 import { Pace } from "./pace.ts";
 import {
   AGENT_COLUMNS,
@@ -65,16 +62,22 @@ function readingQueries(database: DatabaseSync) {
       `SELECT key, at, message FROM agent LEFT JOIN inbox ON inbox.agent_no = agent.no AND consumed_by IS NULL
        WHERE agent.id = ? ORDER BY inbox.no`,
     ),
-    blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`),
+    blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${ALL_BLOBS} WHERE sha = ?`),
     memories: prepare<MemoryRecord>(
       database,
-      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE ${memoriesAfter(database)} LIMIT 0 + ?3`,
+      `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
-    files: prepare<FileRecord>(database, `${filesAfter(database, `seq, ${FILE_VERSION}`)} LIMIT ${PAGE}`),
+    files: prepare<FileRecord>(
+      database,
+      `SELECT seq, ordinal, ${FILE_VERSION} FROM file_version
+       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${PAGE}`,
+    ),
     lastFile: prepare<FileVersion>(
       database,
-      `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ? ORDER BY no DESC LIMIT 1`,
+      `SELECT ${FILE_VERSION} FROM file_version
+       WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
+       ORDER BY seq DESC, ordinal DESC LIMIT 1`,
     ),
     isHead: prepare<{ readonly seq: number }>(
       database,
@@ -188,9 +191,9 @@ export class SqliteReader implements StoreReader {
       const versions: FileVersion[] = [];
       let page = this.#queries.files.all(agentNo, -1, 0);
       for (let last = page.at(-1); last; last = page.at(-1)) {
-        for (const { seq: _seq, place: _place, ...version } of page) versions.push(version);
+        for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
         if (pace.isOver) await this.#rest(pace, agent, agentNo);
-        page = this.#queries.files.all(agentNo, last.seq, last.place);
+        page = this.#queries.files.all(agentNo, last.seq, last.ordinal);
       }
       return versions;
     });

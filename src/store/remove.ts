@@ -10,14 +10,23 @@ import { GoaldError } from "#core/errors.ts";
 import { BLOB_TABLES } from "./blobs.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
-import { keysOf } from "./keys.ts";
 
 /** Tables whose rows belong to one agent each. */
-const OWNED = ["event", "eventless", "inbox", "snapshot", "curation", "curated", "timer", "reference"] as const;
-const KEYED = ["memory", "file_version"] as const;
+const OWNED = [
+  "event",
+  "eventless",
+  "inbox",
+  "snapshot",
+  "memory",
+  "file_version",
+  "curation",
+  "curated",
+  "timer",
+  "reference",
+] as const;
 
 const OWN = `(SELECT sha FROM reference WHERE agent_no = ?1
-    UNION SELECT sha FROM file_version WHERE no ${keysOf("?1")} AND sha IS NOT NULL)`;
+    UNION SELECT sha FROM file_version WHERE agent_no = ?1 AND sha IS NOT NULL)`;
 /** Those that others refer to are nobody's own from then on: all others are noted. */
 const forgetBlobs = (table: string): readonly string[] => [
   `DELETE FROM ${table} WHERE sha IN ${OWN} AND (owner_no IS NULL OR owner_no = ?1)
@@ -33,7 +42,6 @@ export function openRemove(database: DatabaseSync): RemoveAgent {
   // Blobs first: who else refers to them is seen in the rows that go after.
   const deletes = [
     ...BLOB_TABLES.flatMap(forgetBlobs),
-    ...KEYED.map((table) => `DELETE FROM ${table} WHERE no ${keysOf("?1")}`),
     ...OWNED.map((table) => `DELETE FROM ${table} WHERE agent_no = ?1`),
     "DELETE FROM agent WHERE no = ?1",
   ].map((sql) => prepare(database, sql));

@@ -30,7 +30,7 @@ export interface EventRecord {
   readonly data: string;
   readonly sha: string;
 }
-export type FileRecord = FileVersion & { readonly seq: number; readonly place: number };
+export type FileRecord = FileVersion & { readonly seq: number; readonly ordinal: number };
 export interface InboxRecord {
   readonly key: string;
   readonly at: string;

@@ -19,7 +19,7 @@ import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime } from "./rows.ts";
 import { onlyThere } from "./same-files.ts";
-import { createTables, isReadable, prepareSchema } from "./schema.ts";
+import { createTables, isReadable, prepareSchema, requireWritable } from "./schema.ts";
 import { openDirectWriter, type Vectors, type Writer } from "./writes.ts";
 
 export interface SqliteStoreOptions {
@@ -39,6 +39,7 @@ export function openStoreWith(
   openWriter: (database: DatabaseSync) => Writer,
 ): Store {
   return guarded(path, () => {
+    requireWritableFile(path);
     const database = openForWriting(path, options.busyTimeoutMs);
     try {
       prepareSchema(database);
@@ -48,6 +49,18 @@ export function openStoreWith(
       throw error;
     }
   });
+}
+
+/** Looks through a read-only connection: a connection that may write would change the WAL of a store that we refuse. */
+function requireWritableFile(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile() || file.size === 0) return;
+  const database = openForReading(path);
+  try {
+    requireWritable(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** A home without a store, or with one that has no tables yet, reads as one without agents. */

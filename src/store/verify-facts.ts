@@ -7,8 +7,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type CommitRows, readFileVersions, readMemories, type TakeRows } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import type { Curation } from "./curate.ts";
-import { hasCurations } from "./memory-tables.ts";
 import { AGENT_COLUMNS, type AgentRecord, type SnapshotRecord } from "./rows.ts";
 
 interface Consumed {
@@ -27,10 +25,8 @@ export interface Facts {
   readonly consumed: readonly Consumed[];
   readonly eventless: readonly Eventless[];
   readonly snapshots: readonly (SnapshotRecord & { readonly version: number })[];
-  /** Blobs that it is noted to refer to; null in the tables of an older goald. */
-  readonly noted: ReadonlySet<string> | null;
-  /** Events whose memories of version 2 were forgotten: the digest of their commit covered a text that is gone. */
-  readonly purged: ReadonlySet<number>;
+  /** Blobs that the table `reference` lists for the agent. */
+  readonly noted: ReadonlySet<string>;
 }
 
 /** Fewer than an agent has events: snapshots are few, messages as many as people sent. */
@@ -51,25 +47,13 @@ export function readFacts(database: DatabaseSync, agentNo: number, problems: str
       "SELECT seq, version, data, sha FROM snapshot WHERE agent_no = ? ORDER BY seq",
     );
     const consumed = withoutEventless(rows, eventless, agent.id, problems);
-    const noted = hasReferences(database)
-      ? new Set(all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?").map(({ sha }) => sha))
-      : null;
-    const purged = hasCurations(database) ? purgedIn(all<{ data: string }>(PURGING)) : new Set<number>();
-    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted, purged };
+    const references = all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?");
+    const noted = new Set(references.map(({ sha }) => sha));
+    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted };
   } finally {
     database.exec("COMMIT");
   }
 }
-
-const PURGING = `SELECT data FROM curation WHERE agent_no = ? AND instr(data, '"isOld":true') > 0`;
-
-function purgedIn(curations: readonly { readonly data: string }[]): ReadonlySet<number> {
-  const changes = curations.flatMap(({ data }) => (JSON.parse(data) as Curation).changes);
-  return new Set(changes.filter((change) => "isOld" in change).map(({ id }) => Number.parseInt(id, 10)));
-}
-
-const hasReferences = (database: DatabaseSync): boolean =>
-  prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'reference'").get() !== undefined;
 
 function withoutEventless(
   rows: readonly Consumed[],

@@ -10,10 +10,7 @@ import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, type Curation, curationStart } from "./curate.ts";
-import { isOf } from "./keys.ts";
-import { openMemoryByName } from "./memory-names.ts";
-import { DIGESTED, textShaOf } from "./memory-rows.ts";
-import { hasCurations, memoriesAfter } from "./memory-tables.ts";
+import { DIGESTED, openMemoryByName, textShaOf } from "./memory-rows.ts";
 
 const PAGE = 500;
 
@@ -32,7 +29,6 @@ export async function checkMemories(
   namespace: string,
   problems: string[],
 ): Promise<void> {
-  if (!hasCurations(database)) return;
   database.exec("BEGIN");
   try {
     const expected = checkChain(database, agentNo, namespace, problems);
@@ -109,7 +105,7 @@ function checkRows(
   const read = prepare<MemoryFlags>(
     database,
     `SELECT name, change, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE ${memoriesAfter(database)} LIMIT ${PAGE}`,
+     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0))
     for (const { name, change: _change, made, pinned, forgotten, ...digested } of page) {
@@ -140,7 +136,7 @@ function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: str
   const rows = prepare<Superseding>(
     database,
     `SELECT ${columns} FROM memory
-     WHERE ${isOf(database, "?1")} AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
+     WHERE agent_no = ? AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
   const wrong = new Set<string>();
   for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
@@ -170,7 +166,7 @@ async function checkTexts(
   const read = prepare<Said>(
     database,
     `SELECT change, name, text, salt, text_sha AS textSha, forgotten FROM memory
-     WHERE ${memoriesAfter(database, "AND text_sha IS NOT NULL")} LIMIT ${PAGE}`,
+     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0)) {
     for (const { name, text, salt, textSha, forgotten } of page)

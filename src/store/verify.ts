@@ -12,12 +12,11 @@ import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { VerifyReport } from "#core/ports/store.ts";
-import { ALL_BLOBS, blobTable } from "./blobs.ts";
+import { ALL_BLOBS } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { hasKeys, isOf } from "./keys.ts";
-import { SHARED_NO } from "./memory-tables.ts";
 import type { AgentRecord } from "./rows.ts";
+import { SHARED_NO } from "./tables.ts";
 import { checkAgent, type Findings } from "./verify-agent.ts";
 import { checkMemories } from "./verify-memories.ts";
 
@@ -63,24 +62,24 @@ export async function verifyStore(
 function checkFile(database: DatabaseSync, problems: string[]): void {
   const rows = prepare<{ integrity_check: string }>(database, "PRAGMA integrity_check(20)").all();
   for (const { integrity_check: found } of rows) if (found !== "ok") problems.push(`The database file: ${found}.`);
-  const lost = prepare<{ table: string; rowid: number }>(database, "PRAGMA foreign_key_check").all();
-  const strays = prepare<{ table: string; rowid: string }>(database, STRAY_MEMORIES).all();
-  for (const { table, rowid } of [...lost, ...strays].slice(0, MAX_PROBLEMS))
-    problems.push(`Row ${rowid} of the table ${table} names an agent that is not there.`);
+  for (const { table, rows: lost } of prepare<{ table: string; rows: number }>(database, LOST_ROWS).all())
+    problems.push(`The table ${table} has ${lost === 1 ? "1 row" : `${lost} rows`} of an agent that does not exist.`);
 }
 
-/** The shared memory belongs to no agent, and so its table has no reference that SQLite could check. */
-const STRAY_MEMORIES = `SELECT 'memory' AS "table", CAST(rowid AS TEXT) AS rowid FROM memory
-  WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent) LIMIT ${MAX_PROBLEMS}`;
+/** The shared memory belongs to no agent, so `memory.agent_no` has no foreign key that SQLite could check. */
+const LOST_ROWS = `SELECT "table", count(*) AS rows FROM (
+    SELECT "table" FROM pragma_foreign_key_check
+    UNION ALL SELECT 'memory' FROM memory WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent)
+  ) GROUP BY "table"`;
 
 interface Reference {
   readonly seq: number;
   readonly what: string;
 }
 /** Rows that name an event which is not in the log. */
-const strays = (database: DatabaseSync): string => `SELECT seq, what FROM (
-    SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE ${isOf(database, "?1")}
-    UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE ${isOf(database, "?1")}
+const STRAY_ROWS = `SELECT seq, what FROM (
+    SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE agent_no = ?1
+    UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE agent_no = ?1
     UNION ALL SELECT agent_no, consumed_by, 'The inbox row ' || key FROM inbox
       WHERE agent_no = ?1 AND consumed_by IS NOT NULL
     UNION ALL SELECT agent_no, seq, 'A snapshot' FROM snapshot WHERE agent_no = ?1
@@ -95,12 +94,12 @@ const IS_NOTED = `(NOT EXISTS (SELECT 1 FROM ${ALL_BLOBS} AS kept WHERE kept.sha
   OR EXISTS (SELECT 1 FROM reference AS noted WHERE noted.sha = version.sha AND noted.agent_no = ?1))`;
 
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
-  for (const { seq, what } of prepare<Reference>(database, strays(database)).all(agent.no))
+  for (const { seq, what } of prepare<Reference>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
   const files = prepare<{ sha: string; path: string; isNoted: number }>(
     database,
-    `SELECT DISTINCT sha, path, ${hasKeys(database) ? IS_NOTED : "1"} AS isNoted FROM file_version AS version
-     WHERE ${isOf(database, "?1")} AND sha IS NOT NULL`,
+    `SELECT DISTINCT sha, path, ${IS_NOTED} AS isNoted FROM file_version AS version
+     WHERE agent_no = ?1 AND sha IS NOT NULL`,
   );
   for (const { sha, path, isNoted } of files.all(agent.no)) {
     const place = `the history of ${path} of ${agent.id}`;
@@ -111,9 +110,9 @@ function checkReferences(database: DatabaseSync, agent: AgentRecord, { reference
 
 /** One at a time: a blob may be as large as a file. */
 async function checkBlobs(database: DatabaseSync, whole: boolean, { references, problems }: Findings): Promise<void> {
-  const read = prepare<{ bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`);
+  const read = prepare<{ bytes: Uint8Array }>(database, `SELECT bytes FROM ${ALL_BLOBS} WHERE sha = ?`);
   if (whole)
-    for (const { sha } of prepare<{ sha: string }>(database, `SELECT sha FROM ${blobTable(database)}`).all())
+    for (const { sha } of prepare<{ sha: string }>(database, `SELECT sha FROM ${ALL_BLOBS}`).all())
       if (!references.has(sha)) references.set(sha, "nothing");
   for (const [sha, place] of references) {
     const bytes = read.get(sha)?.bytes;

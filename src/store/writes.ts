@@ -16,11 +16,9 @@ import { prepare, transactions } from "./connection.ts";
 import { openCurations } from "./curate.ts";
 import { guarded, missing } from "./failure.ts";
 import { openForks } from "./fork.ts";
-import { keyOf } from "./keys.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
-import { openMemoryNames } from "./memory-names.ts";
-import { noMemory, openNamespaces } from "./memory-rows.ts";
+import { noMemory, openMemoryByName, openNamespaces, overwriting } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
@@ -89,13 +87,12 @@ export function openWrites(database: DatabaseSync): Writes {
   const writeFork = openForks(database, log);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
-  // What was forgotten meanwhile gets none: it would say what the text was about.
+  // A vector says what its text was about: a row that was forgotten meanwhile gets none.
   const saveVector = prepare(
     database,
-    `UPDATE memory SET embedder = CASE WHEN forgotten IS NULL THEN ?1 END, vector = CASE WHEN forgotten IS NULL THEN ?2 END
-     WHERE no = ${keyOf("?3", "?4")}`,
+    "UPDATE memory SET embedder = ?2, vector = ?3 WHERE no = ?1 AND forgotten IS NULL",
   );
-  const changeOf = openMemoryNames(database);
+  const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   const namespaceNo = openNamespaces(database);
   const nextVectors = openNextVectors(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
@@ -118,11 +115,13 @@ export function openWrites(database: DatabaseSync): Writes {
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
-      const no = namespaceNo(namespace);
-      for (const { id, vector } of vectors) {
-        const change = changeOf(no, nameOf(namespace, id) ?? noMemory(id)) ?? noMemory(id);
-        saveVector.run(embedder, vectorToBytes(vector), no, change);
-      }
+      const agentNo = namespaceNo(namespace);
+      overwriting(database, () => {
+        for (const { id, vector } of vectors) {
+          const { no } = byName(agentNo, nameOf(namespace, id) ?? noMemory(id)) ?? noMemory(id);
+          saveVector.run(no, embedder, vectorToBytes(vector));
+        }
+      });
     },
 
     curate: openCurations(database),

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store, StoreReader } from "#core/ports/store.ts";
+import type { Store } from "#core/ports/store.ts";
 import { openForReading, openForWriting } from "#store/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
+import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -98,53 +98,6 @@ describe("the embedded store's file", () => {
     other.exec("ROLLBACK");
     await store.commit(lease, 2, commit);
     expect(await store.read("foo", 2, 9)).toHaveLength(1);
-  });
-
-  it("of a newer goald is written by that one only, and read as long as it says so", async () => {
-    await (await filledStore(2)).close();
-    raw().exec("UPDATE meta SET value = '5' WHERE key = 'schema'");
-    await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-    expect(await keep(await openSqliteReader(path)).agents()).toHaveLength(1);
-    raw().exec("UPDATE meta SET value = '5' WHERE key = 'min_reader'");
-    await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-  });
-
-  describe("of version 2", () => {
-    const [left, rows] = [{ agents: 2, events: 6, problems: [] }, ["foo/2", "foo/3", "foo/4", "foo/4.1", "foo/5"]];
-    beforeEach(() => {
-      mkdirSync(join(folder, ".goald"));
-      raw().exec(readFileSync("test/data/store-version-2.sql", "utf8"));
-    });
-    const ids = async (store: StoreReader) => (await store.memories("foo", 0, 9)).map(({ id, change }) => [id, change]);
-
-    it("is read as it is, and sound", async () => {
-      const reader = keep(await openSqliteReader(path));
-      expect(await ids(reader)).toEqual(rows.map((id, place) => [id, place + 1]));
-      expect(await reader.memory("foo", "foo/4.1")).toMatchObject({ text: "noted", pinned: false, supersededBy: null });
-      expect(await reader.memories("shared", 0, 9)).toEqual([]);
-      expect(await reader.verify()).toEqual(left);
-    });
-
-    it("is brought up to date where it is written: nothing is lost, all is sound, and goes on", async () => {
-      const store = await openStore();
-      expect(await ids(store)).toEqual(rows.map((id, place) => [id, place + 1]));
-      const [, second] = await store.memories("foo", 0, 2);
-      expect(second).toMatchObject({ text: "memory 3", embedder: "old@2", vector: Float32Array.of(1, 2) });
-      expect(await store.verify()).toEqual(left);
-      const lease = await store.claim("foo");
-      await store.commit(lease, 5, { ...NOTHING, events: stamped(6, said("x")), memories: [memoryOf(6)] });
-      expect((await ids(store)).at(-1)).toEqual(["foo/6", 6]);
-      expect((await store.verify()).problems).toEqual([]);
-    });
-
-    it("forgets what its digests covered by the text itself, and finds every other change in it", async () => {
-      const store = await openStore();
-      await store.curate("foo", [{ op: "forget", id: "foo/3", by: "person" }], "k", AT);
-      await store.fork("foo", { name: "Baz", head: 5, events: [] }, "fork");
-      expect((await store.verify()).problems).toEqual([]);
-      raw().exec("UPDATE memory SET text = 'other' WHERE text = 'memory 4'");
-      expect((await store.verify()).problems.join()).toContain("came with event 4 of foo as they were");
-    });
   });
 
   it("keeps no timer that has fired", async () => {

@@ -27,8 +27,8 @@ const CAME_WITH = (from: number, to: number): RegExp =>
 const SAYS = (id: string): RegExp => new RegExp(`Expected the text of the memory ${id.replace("+", "\\+")} as it was`);
 const WAS_WRITTEN = (id: string): RegExp =>
   new RegExp(`Expected the memory ${id.replace("+", "\\+")} as it was written`);
-const ADDED_NOTE = `INSERT INTO memory (no, agent_no, seq, made, namespace, kind, text, text_sha, salt, importance, trust, at)
-  SELECT agent_no << 32 | 99, agent_no, seq, 7, namespace, kind, text, text_sha, salt, importance, trust, at FROM memory WHERE ${FOO} AND made = 1`;
+const ADDED_NOTE = `INSERT INTO memory (agent_no, change, seq, made, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no, 99, seq, 7, namespace, kind, text, text_sha, salt, importance, trust, at FROM memory WHERE ${FOO} AND made = 1`;
 
 /** Another text, with the hash of just that text. */
 function rewriteMemory(database: DatabaseSync): void {
@@ -38,8 +38,8 @@ function rewriteMemory(database: DatabaseSync): void {
 }
 const ADDED_MEMORY = (
   seq: number,
-): string => `INSERT INTO memory (no, agent_no, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
-  SELECT agent_no << 32 | 99, agent_no, ${seq}, 7, step, namespace, kind, text, text_sha, salt, importance, trust, at
+): string => `INSERT INTO memory (agent_no, change, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
+  SELECT agent_no, 99, ${seq}, 7, step, namespace, kind, text, text_sha, salt, importance, trust, at
   FROM memory WHERE seq = 6 AND ordinal = 0`;
 
 /** What somebody did to the database behind goald's back, and the words in which verify must say so. */
@@ -219,6 +219,6 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
   [
     "rows of an agent that is gone",
     `DELETE FROM agent WHERE id = 'bar'`,
-    /table event names an agent that is not there/,
+    /The table event has 2 rows of an agent that does not exist/,
   ],
 ];

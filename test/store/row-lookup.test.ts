@@ -81,6 +81,8 @@ describe("rows that lie by their agent's number", () => {
     const change = (key: string, change: Parameters<Store["curate"]>[1][0]) => store.curate("foo", [change], key, AT);
     await change("m1", put);
     await change("m2", { op: "pin", id: "foo/+1" });
+    await store.saveVectors("foo", "e@1536", [{ id: "foo/+1", vector: new Float32Array(1536).fill(0.5) }]);
+    await store.saveVectors("foo", "e@1", [{ id: "foo/+1", vector: Float32Array.of(1) }]);
     await change("m3", { ...put, text: "the word is another", supersedes: "foo/+1" });
     const has = (): boolean => readFileSync(path).includes("Rumpelstiltskin");
     const checkpoint = async (): Promise<void> => {
