@@ -49,7 +49,7 @@ const insertFile = database.prepare(
   `INSERT INTO file_version (agent_no, ordinal, seq, path, operation, bytes, sha, step, call_id, at)
    VALUES (1, 0, ?2, ?3, 'append', ?4, ?5, ?1, ?6, ?7)`,
 );
-const insertBlob = database.prepare("INSERT INTO small_blob (sha, bytes, owner_no) VALUES (?, ?, 1)");
+const insertBlob = database.prepare("INSERT INTO blob (sha, bytes) VALUES (?, ?)");
 const moveHead = database.prepare("UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ?3 WHERE no = 1");
 const commit = database.prepare("COMMIT");
 

@@ -62,7 +62,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Par
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)
-      if (content !== null && sha !== null) blobs.keepContent(no, sha, content);
+      if (content !== null && sha !== null) blobs.keepContent(sha, content);
     insertFiles(no, rows.files);
     for (const memory of memories) insertMemory(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);

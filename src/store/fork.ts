@@ -56,7 +56,6 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
     );
     copyMemories({ no, id, sourceNo, head: fork.head }, `fork ${key}`, createdAt);
     queries.copyFiles.run(no, sourceNo, fork.head);
-    queries.noteContents.run(no);
     appendAll(no, id, past, fork);
     return id;
   };
@@ -111,11 +110,6 @@ function forkQueries(database: DatabaseSync) {
       database,
       `INSERT INTO file_version (agent_no, ${file})
        SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY seq, ordinal`,
-    ),
-    noteContents: prepare(
-      database,
-      `INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
-       WHERE agent_no = ? AND sha IS NOT NULL ON CONFLICT DO NOTHING`,
     ),
   };
 }

@@ -13,7 +13,6 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
-import { ALL_BLOBS } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { guarded, guardedAsync, missing } from "./failure.ts";
@@ -62,7 +61,7 @@ function readingQueries(database: DatabaseSync) {
       `SELECT key, at, message FROM agent LEFT JOIN inbox ON inbox.agent_no = agent.no AND consumed_by IS NULL
        WHERE agent.id = ? ORDER BY inbox.no`,
     ),
-    blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${ALL_BLOBS} WHERE sha = ?`),
+    blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
     memories: prepare<MemoryRecord>(
       database,
       `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,

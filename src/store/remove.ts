@@ -7,7 +7,6 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { BLOB_TABLES } from "./blobs.ts";
 import { prepare } from "./connection.ts";
 import { missing } from "./failure.ts";
 
@@ -25,14 +24,11 @@ const OWNED = [
   "reference",
 ] as const;
 
-const OWN = `(SELECT sha FROM reference WHERE agent_no = ?1
-    UNION SELECT sha FROM file_version WHERE agent_no = ?1 AND sha IS NOT NULL)`;
-/** Those that others refer to are nobody's own from then on: all others are noted. */
-const forgetBlobs = (table: string): readonly string[] => [
-  `DELETE FROM ${table} WHERE sha IN ${OWN} AND (owner_no IS NULL OR owner_no = ?1)
-     AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = ${table}.sha AND other.agent_no <> ?1)`,
-  `UPDATE ${table} SET owner_no = NULL WHERE sha IN ${OWN} AND owner_no = ?1`,
-];
+/** Deletes the blobs of the agent `?1` that no other agent names. */
+const FORGET_BLOBS = `DELETE FROM blob WHERE sha IN
+    (SELECT sha FROM reference WHERE agent_no = ?1 UNION SELECT sha FROM file_version WHERE agent_no = ?1)
+  AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)
+  AND NOT EXISTS (SELECT 1 FROM file_version AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)`;
 
 export type RemoveAgent = (id: string) => void;
 
@@ -41,7 +37,7 @@ export function openRemove(database: DatabaseSync): RemoveAgent {
   const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
   // Blobs first: who else refers to them is seen in the rows that go after.
   const deletes = [
-    ...BLOB_TABLES.flatMap(forgetBlobs),
+    FORGET_BLOBS,
     ...OWNED.map((table) => `DELETE FROM ${table} WHERE agent_no = ?1`),
     "DELETE FROM agent WHERE no = ?1",
   ].map((sql) => prepare(database, sql));

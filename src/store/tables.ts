@@ -79,11 +79,9 @@ CREATE INDEX timer_at ON timer (at);
 `;
 
 const CONTENT_TABLES = `
--- See blobs.ts; owner_no: the agent that wrote it first, without a foreign key because that agent may be removed
-CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT;
-CREATE TABLE small_blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
-CREATE TABLE reference (                    -- see references.ts
+CREATE TABLE reference (                    -- blobs of an agent that no row of file_version names, see references.ts
   sha      TEXT NOT NULL,                   -- of a blob, which may not have been written yet
   agent_no INTEGER NOT NULL REFERENCES agent (no),
   PRIMARY KEY (sha, agent_no)
@@ -104,6 +102,7 @@ CREATE TABLE file_version (
   PRIMARY KEY (agent_no, seq, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX file_version_path ON file_version (agent_no, path);
+CREATE INDEX file_version_sha ON file_version (sha) WHERE sha IS NOT NULL;
 `;
 
 /** `memory.agent_no` and `curation.agent_no` have no foreign key: the shared memory belongs to no agent. */

@@ -12,7 +12,6 @@ import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { VerifyReport } from "#core/ports/store.ts";
-import { ALL_BLOBS } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import type { AgentRecord } from "./rows.ts";
@@ -89,30 +88,22 @@ const STRAY_ROWS = `SELECT seq, what FROM (
   WHERE row.what = 'An event' OR NOT EXISTS (SELECT 1 FROM event WHERE agent_no = row.agent_no AND seq = row.seq)
   LIMIT ${MAX_PROBLEMS}`;
 
-/** See blobs.ts. That a blob is missing is said elsewhere. */
-const IS_NOTED = `(NOT EXISTS (SELECT 1 FROM ${ALL_BLOBS} AS kept WHERE kept.sha = version.sha AND kept.owner_no IS NOT ?1)
-  OR EXISTS (SELECT 1 FROM reference AS noted WHERE noted.sha = version.sha AND noted.agent_no = ?1))`;
-
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
   for (const { seq, what } of prepare<Reference>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
-  const files = prepare<{ sha: string; path: string; isNoted: number }>(
+  const files = prepare<{ sha: string; path: string }>(
     database,
-    `SELECT DISTINCT sha, path, ${IS_NOTED} AS isNoted FROM file_version AS version
-     WHERE agent_no = ?1 AND sha IS NOT NULL`,
+    "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",
   );
-  for (const { sha, path, isNoted } of files.all(agent.no)) {
-    const place = `the history of ${path} of ${agent.id}`;
-    if (!references.has(sha)) references.set(sha, place);
-    if (isNoted === 0) problems.push(`Expected a note that ${place} refers to the blob ${sha}, found none.`);
-  }
+  for (const { sha, path } of files.all(agent.no))
+    if (!references.has(sha)) references.set(sha, `the history of ${path} of ${agent.id}`);
 }
 
 /** One at a time: a blob may be as large as a file. */
 async function checkBlobs(database: DatabaseSync, whole: boolean, { references, problems }: Findings): Promise<void> {
-  const read = prepare<{ bytes: Uint8Array }>(database, `SELECT bytes FROM ${ALL_BLOBS} WHERE sha = ?`);
+  const read = prepare<{ bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?");
   if (whole)
-    for (const { sha } of prepare<{ sha: string }>(database, `SELECT sha FROM ${ALL_BLOBS}`).all())
+    for (const { sha } of prepare<{ sha: string }>(database, "SELECT sha FROM blob").all())
       if (!references.has(sha)) references.set(sha, "nothing");
   for (const [sha, place] of references) {
     const bytes = read.get(sha)?.bytes;

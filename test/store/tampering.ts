@@ -82,7 +82,7 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
   ["an event that is no JSON", `UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`, /event 4 of foo to be JSON/],
   [
     "a missing blob",
-    `DELETE FROM small_blob WHERE sha = '${spilled.blob}'`,
+    `DELETE FROM blob WHERE sha = '${spilled.blob}'`,
     /Expected the blob .*event 5 of foo.*found none/,
   ],
   [
@@ -91,28 +91,18 @@ export const tampering: [title: string, tamper: string | ((database: DatabaseSyn
     /Expected a note that event 5 of foo refers to the blob/,
   ],
   [
-    "a version of a file that its agent is not noted to refer to",
-    `UPDATE small_blob SET owner_no = NULL WHERE sha = '${sha256("content 6")}'`,
-    /Expected a note that the history of 6.txt of foo refers to the blob/,
-  ],
-  [
-    "a version of a file that is said to be another agent's",
-    `UPDATE small_blob SET owner_no = 2 WHERE sha = '${sha256("content 6")}'`,
-    /Expected a note that the history of 6.txt of foo refers to the blob/,
-  ],
-  [
     "a missing version of a file",
-    `DELETE FROM small_blob WHERE sha = '${sha256("content 6")}'`,
+    `DELETE FROM blob WHERE sha = '${sha256("content 6")}'`,
     /history of 6.txt of foo/,
   ],
   [
     "a flipped byte of a blob",
-    `UPDATE small_blob SET bytes = CAST('spillee' AS BLOB) WHERE sha = '${spilled.blob}'`,
+    `UPDATE blob SET bytes = CAST('spillee' AS BLOB) WHERE sha = '${spilled.blob}'`,
     /The blob .*event 5 of foo.*does not match/,
   ],
   [
     "a flipped byte of a blob that nobody refers to",
-    `UPDATE small_blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
+    `UPDATE blob SET bytes = x'00' WHERE sha = '${sha256("of no use")}'`,
     /The blob .*\(nothing\) does not match/,
   ],
   ["a rewritten memory", `UPDATE memory SET text = 'other' WHERE text = 'memory 6'`, SAYS("foo/6")],
