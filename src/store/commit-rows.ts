@@ -1,22 +1,22 @@
 /**
- * commit-rows.ts -- the rows that a commit leaves beside its events, in the one form that is written, read back and hashed.
+ * commit-rows.ts -- the rows that a commit writes beside its events, as they are written, read and hashed.
  *
- * The link of a commit's last event covers a digest of its memories, versions of files and consumed messages, so that none
- * of them can be changed, removed or added unnoticed. Vectors are left out: they are made from the text, and come later.
+ * The link of a commit's last event covers a digest of its memories, versions of files and consumed messages, so verify
+ * finds every change to them. The digest leaves out vectors, which are computed from the text later.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
-type Value = string | number | null;
-/** The values of one row, the number of its event first. */
-export type RowValues = readonly [seq: number, ...rest: Value[]];
+type RowValue = string | number | null;
+/** The values of one row. The first is the number of its event. */
+export type RowValues = readonly [seq: number, ...rest: RowValue[]];
 
 export interface CommitRows {
   readonly memories: readonly RowValues[];
   readonly files: readonly RowValues[];
-  /** Keys of messages. */
+  /** Keys of consumed messages. */
   readonly consumed: readonly string[];
 }
 
@@ -40,32 +40,37 @@ export function openFileInsert(database: DatabaseSync): InsertFileVersions {
   };
 }
 
-/** Null for a commit without such rows. Those of one event count in the order in which they were written. */
+/** Returns null for a commit without such rows. Rows of one event keep the order in which they were written. */
 export function digestOf({ memories, files, consumed }: CommitRows): string | null {
   if (memories.length === 0 && files.length === 0 && consumed.length === 0) return null;
-  return sha256(JSON.stringify([inOrder(memories), inOrder(files), [...consumed].sort()]));
+  return sha256(JSON.stringify([sortBySeq(memories), sortBySeq(files), [...consumed].sort()]));
 }
 
-export const inOrder = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
+export const sortBySeq = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
 
-/** Hands over what belongs to events up to `seq` and was not handed over yet. */
+/** Returns the rows of events up to `seq` that no earlier call returned. */
 export type TakeRows = (seq: number) => readonly RowValues[];
 
-/** Rows of events after `head` are left out: they were written after the reading began. */
+/** Leaves out rows of events after `head`, which were committed after the check began. */
 export const readMemories = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeUpTo(
-    pages(database, `SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`, agentNo, head),
+  takeRowsUpTo(
+    readPages(
+      database,
+      `SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`,
+      agentNo,
+      head,
+    ),
   );
 
-/** Rows of events after `head` are left out, as above. */
+/** Leaves out rows of events after `head`, as `readMemories` does. */
 export const readFileVersions = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeUpTo(pages(database, `SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`, agentNo, head));
+  takeRowsUpTo(readPages(database, `SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`, agentNo, head));
 
 const PAGE = 500;
 
-/** `select`: a query whose first columns are the ordinal (under another name) and `seq`, up to the condition on the agent and the event. */
-function* pages(database: DatabaseSync, select: string, agentNo: number, head: number): Generator<RowValues> {
-  const read = prepare<Readonly<Record<string, Value>>>(
+/** `select`: a query without its conditions on agent and event. Its first columns are `place` (the ordinal) and `seq`. */
+function* readPages(database: DatabaseSync, select: string, agentNo: number, head: number): Generator<RowValues> {
+  const read = prepare<Readonly<Record<string, RowValue>>>(
     database,
     `${select} agent_no = ?1 AND (seq, ordinal) > (?2, ?3) AND seq <= ?4 ORDER BY seq, ordinal LIMIT ${PAGE}`,
   );
@@ -74,14 +79,14 @@ function* pages(database: DatabaseSync, select: string, agentNo: number, head: n
     const page = read.all(agentNo, lastSeq, lastOrdinal, head);
     if (page.length === 0) return;
     for (const row of page) {
-      const [ordinal, seq, ...values] = Object.values(row) as [number, number, ...Value[]];
+      const [ordinal, seq, ...values] = Object.values(row) as [number, number, ...RowValue[]];
       [lastSeq, lastOrdinal] = [seq, ordinal];
       yield [seq, ...values];
     }
   }
 }
 
-function takeUpTo(rows: Iterator<RowValues>): TakeRows {
+function takeRowsUpTo(rows: Iterator<RowValues>): TakeRows {
   let next = rows.next();
   return (seq) => {
     const taken: RowValues[] = [];

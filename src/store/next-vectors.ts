@@ -1,21 +1,21 @@
 /**
- * next-vectors.ts -- vectors of the embedder to come, beside those in use until there is one for every row.
+ * next-vectors.ts -- vectors of a new embedder, kept beside the vectors in use until every row has one.
  *
- * Its table is made with the first of them. What is forgotten or removed takes its vector along.
+ * The vectors of a row are deleted when it is forgotten (curate.ts) or removed (foreign key).
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
 import { prepare } from "./connection.ts";
-import { openMemoryByName, openNamespaces, overwriting } from "./memory-rows.ts";
+import { openMemoryByName, openNamespaces, withSecureDelete } from "./memory-rows.ts";
 import { nameOf, vectorToBytes } from "./rows.ts";
 
 export interface NextVectors {
-  /** How many vectors each embedder made of those in use. */
+  /** Counts the vectors in use by embedder. */
   counts(namespace: string): ReadonlyMap<string, number>;
-  /** Ids of the rows for which there is one to come. */
+  /** Returns the ids of the rows that have a vector of the new embedder. */
   ids(namespace: string, embedder: string): readonly string[];
   save(namespace: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): void;
-  /** Those to come are those in use from now on; what another embedder was to bring is dropped. */
+  /** Replaces the vectors in use by those of this embedder, and deletes those of other new embedders. */
   adopt(namespace: string, embedder: string): void;
 }
 
@@ -39,7 +39,7 @@ export function openNextVectors(database: DatabaseSync): NextVectors {
     },
     adopt(namespace, embedder) {
       const agentNo = namespaceNo(namespace);
-      overwriting(database, () => queries.adopt.run(agentNo, embedder));
+      withSecureDelete(database, () => queries.adopt.run(agentNo, embedder));
       queries.drop.run(agentNo);
     },
   };

@@ -1,8 +1,7 @@
 /**
- * remote.ts -- the journal of what may lie in indexes of somebody else's: outside the chain, and kept past the removal of an agent,
- * since what was sent must still be deleted there.
+ * remote.ts -- the journal of rows that may be in remote indexes.
  *
- * Its table is made with the first row: a home that keeps its memory to itself has none.
+ * It is not part of the hash chain. It outlives the removal of an agent, because rows that were sent must still be deleted.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RemoteRow } from "#core/ports/memory-row.ts";

@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { prepare, transactions } from "./connection.ts";
+import { openTransactions, prepare } from "./connection.ts";
 import { APPLICATION_ID, TABLES } from "./tables.ts";
 
 /** Changes the tables of one schema version into those of the next. Runs inside a transaction. */
@@ -47,7 +47,7 @@ export function isReadable(database: DatabaseSync, schema: Schema = SCHEMA): boo
 
 /** Creates the tables of version 1. */
 export function createTables(database: DatabaseSync): void {
-  transactions(database)(() => {
+  openTransactions(database)(() => {
     // Another process may have created them since the caller looked.
     if (!isEmpty(database)) return;
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; ${TABLES}`);
@@ -57,7 +57,7 @@ export function createTables(database: DatabaseSync): void {
 
 /** Runs all steps in one transaction: a crash leaves the store as it was. */
 function migrate(database: DatabaseSync, schema: Schema): void {
-  transactions(database)(() => {
+  openTransactions(database)(() => {
     // Another process may have upgraded the store since the caller looked.
     requireWritable(database, schema);
     for (const step of schema.migrations.slice(readVersions(database).schema - 1)) step(database);

@@ -1,11 +1,10 @@
 /**
- * verify.ts -- whether the store still says what was written to it.
+ * verify.ts -- checks that the store still has the content that goald wrote.
  *
- * Checks every agent (verify-agent.ts), follows every reference to a blob and hashes its bytes, and
- * has SQLite check its own pages. It goes by pages and lets others run in between, bounded by
- * the heads that it read first, so that it can check a store that is being written to.
+ * It checks every agent (verify-agent.ts), hashes every blob that is referred to, and has SQLite check its pages. It reads
+ * in pages up to heads that were read first and pauses in between, so it can check a store that is being written to.
  *
- * What no chain can tell is a store that somebody replaced as a whole, with every hash made anew.
+ * It cannot detect a store that somebody replaced as a whole, with every hash computed again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
@@ -16,19 +15,19 @@ import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import type { AgentRecord } from "./rows.ts";
 import { SHARED_NO } from "./tables.ts";
-import { checkAgent, type Findings } from "./verify-agent.ts";
+import { checkAgent, type VerifyFindings } from "./verify-agent.ts";
 import { checkMemories } from "./verify-memories.ts";
 
-/** Of a store that is broken all over, a person needs no longer list. */
+/** Problems of a heavily damaged store that a person needs to see. */
 const MAX_PROBLEMS = 100;
 
-/** `whole`: these are all agents, so blobs that nobody refers to are checked as well. */
+/** `whole`: the agents are all agents of the store, so blobs that no agent refers to are checked too. */
 export async function verifyStore(
   database: DatabaseSync,
   agents: readonly AgentRecord[],
   whole: boolean,
 ): Promise<VerifyReport> {
-  const findings: Findings = { problems: [], references: new Map() };
+  const findings: VerifyFindings = { problems: [], references: new Map() };
   const { problems } = findings;
   let events = 0;
   const checks: (readonly [what: string, check: () => void | Promise<void>])[] = [
@@ -71,11 +70,11 @@ const LOST_ROWS = `SELECT "table", count(*) AS rows FROM (
     UNION ALL SELECT 'memory' FROM memory WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent)
   ) GROUP BY "table"`;
 
-interface Reference {
+interface StrayRow {
   readonly seq: number;
   readonly what: string;
 }
-/** Rows that name an event which is not in the log. */
+/** Selects rows of the agent `?1` that name an event which is not in its log. */
 const STRAY_ROWS = `SELECT seq, what FROM (
     SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE agent_no = ?1
     UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE agent_no = ?1
@@ -88,8 +87,8 @@ const STRAY_ROWS = `SELECT seq, what FROM (
   WHERE row.what = 'An event' OR NOT EXISTS (SELECT 1 FROM event WHERE agent_no = row.agent_no AND seq = row.seq)
   LIMIT ${MAX_PROBLEMS}`;
 
-function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
-  for (const { seq, what } of prepare<Reference>(database, STRAY_ROWS).all(agent.no))
+function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
+  for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
   const files = prepare<{ sha: string; path: string }>(
     database,
@@ -99,8 +98,12 @@ function checkReferences(database: DatabaseSync, agent: AgentRecord, { reference
     if (!references.has(sha)) references.set(sha, `the history of ${path} of ${agent.id}`);
 }
 
-/** One at a time: a blob may be as large as a file. */
-async function checkBlobs(database: DatabaseSync, whole: boolean, { references, problems }: Findings): Promise<void> {
+/** Reads one blob at a time, because a blob can be as large as a file. */
+async function checkBlobs(
+  database: DatabaseSync,
+  whole: boolean,
+  { references, problems }: VerifyFindings,
+): Promise<void> {
   const read = prepare<{ bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?");
   if (whole)
     for (const { sha } of prepare<{ sha: string }>(database, "SELECT sha FROM blob").all())

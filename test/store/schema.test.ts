@@ -51,7 +51,7 @@ describe("a store of an older schema version", () => {
     await store.close();
   });
 
-  /** Starts so many upgrades, which all wait for a transaction that ends after `meanwhile`. */
+  /** Starts `count` upgrades that wait for a transaction, which ends after `meanwhile`. */
   async function upgradeAtOnce(count: number, meanwhile: (database: DatabaseSync) => void): Promise<unknown[]> {
     const children = Array.from({ length: count }, () =>
       spawn(process.execPath, [CHILD, path], { stdio: ["pipe", "pipe", "inherit"] }),

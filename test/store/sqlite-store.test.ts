@@ -39,7 +39,7 @@ describe("the embedded store's file", () => {
     return store;
   }
 
-  it("is for its owner only, with all that lies beside it", async () => {
+  it("is private to its owner, with -wal and -shm", async () => {
     const store = await filledStore(3);
     const modes = ["", "-wal", "-shm"].map((suffix) => modeOf(path + suffix));
     expect([modeOf(join(folder, ".goald")), ...modes]).toEqual(["700", "600", "600", "600"]);
@@ -49,7 +49,7 @@ describe("the embedded store's file", () => {
     expect(modeOf(path)).toBe("600");
   });
 
-  it("is a WAL whose commits are on the disk, and gives pages back", async () => {
+  it("has a WAL with durable commits, and can shrink", async () => {
     await openStore();
     const database = keep(openForWriting(path));
     const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
@@ -69,7 +69,7 @@ describe("the embedded store's file", () => {
     expect(statSync(path).size).toBeLessThan(size + 2e5);
   });
 
-  it("is opened again where it was left", async () => {
+  it("has the same content when it is opened again", async () => {
     const first = await filledStore(700);
     const before = await first.load("foo", 1);
     await first.close();
@@ -79,7 +79,7 @@ describe("the embedded store's file", () => {
     expect((await second.claim("foo")).epoch).toBe(2);
   });
 
-  it("says that it is closed, and may be closed twice", async () => {
+  it("reports that it is closed, and can be closed twice", async () => {
     const store = await filledStore(2);
     await store.close();
     await store.close();
@@ -87,7 +87,7 @@ describe("the embedded store's file", () => {
     await expect(store.verify()).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
   });
 
-  it("waits for another writer, says who is in the way, and works when that one is gone", async () => {
+  it("waits for another writer, reports it, and works when it has finished", async () => {
     const store = await filledStore(2);
     const lease = await store.claim("foo");
     const other = raw();
@@ -100,7 +100,7 @@ describe("the embedded store's file", () => {
     expect(await store.read("foo", 2, 9)).toHaveLength(1);
   });
 
-  it("keeps no timer that has fired", async () => {
+  it("deletes a timer that has fired", async () => {
     const store = await filledStore(2);
     const staged = [{ kind: "timer", key: "t", at: AT, message: words("ring") } as const];
     await store.commit(await store.claim("foo"), 2, { ...NOTHING, staged });
@@ -110,7 +110,7 @@ describe("the embedded store's file", () => {
     expect(timers()).toBe(0);
   });
 
-  it("holds events of a newer goald as too new, not as damaged", async () => {
+  it("reports events of a newer goald as too new, not as damaged", async () => {
     const store = await filledStore(3);
     raw().exec(`UPDATE event SET data = replace(data, '"v":1', '"v":7') WHERE seq = 3`);
     await expect(store.load("foo", 1)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
@@ -124,7 +124,7 @@ describe("the embedded store's file", () => {
     ["a store that lost a table", () => raw().exec("PRAGMA foreign_keys = OFF; DROP TABLE event")],
     ["a store with a broken first page", () => overwrite(path, 20, 80)],
     ["a store cut in half", () => writeFileSync(path, readFileSync(path).subarray(0, 3000))],
-  ])("is refused in words when it is %s", async (what, damage) => {
+  ])("is refused with GOALD_STORE_DAMAGED when it is %s", async (what, damage) => {
     mkdirSync(join(folder, ".goald"));
     if (what.startsWith("a store")) await (await filledStore(300)).close();
     damage();
@@ -133,7 +133,7 @@ describe("the embedded store's file", () => {
     await expect(openSqliteReader(path)).rejects.toMatchObject(refusal);
   });
 
-  it("with broken pages inside opens, and says so when they are read or verified", async () => {
+  it("opens with damaged pages, and reports them when they are read or verified", async () => {
     await (await filledStore(300)).close();
     const { size } = statSync(path);
     overwrite(path, Math.floor(size / 2), Math.floor(size / 4));
@@ -154,8 +154,8 @@ describe("the embedded store's file", () => {
   it.each<[what: string, prepare: () => void]>([
     ["no file", () => {}],
     ["an empty file", () => writeFileSync(path, "")],
-    ["a file whose tables are not there yet", () => raw().exec("PRAGMA journal_mode = WAL; VACUUM")],
-  ])("reads as a home without agents while there is %s, and is left as it is", async (_what, prepare) => {
+    ["a file without tables", () => raw().exec("PRAGMA journal_mode = WAL; VACUUM")],
+  ])("reads as a home without agents while there is %s, and stays unchanged", async (_what, prepare) => {
     mkdirSync(join(folder, ".goald"));
     prepare();
     const before = existsSync(path) && readFileSync(path);
@@ -169,7 +169,7 @@ describe("the embedded store's file", () => {
   });
 });
 
-/** Zeros over a part of a file. */
+/** Writes zeros over a part of a file. */
 function overwrite(path: string, from: number, length: number): void {
   const bytes = readFileSync(path);
   bytes.fill(0, from, from + length);

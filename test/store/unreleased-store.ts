@@ -1,8 +1,8 @@
-/** unreleased-store.ts -- a store as goalds before the first release wrote it, as far as its version is concerned. */
+/** unreleased-store.ts -- makes a store with the version mark of a goald before the first release. */
 import { copyFileSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-/** `isClosed`: false leaves rows in the -wal, as a process that was killed does. */
+/** With `isClosed` false, rows stay in the -wal, as after a kill. */
 export function makeUnreleasedStore(path: string, version: string, isClosed: boolean): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
   const made = isClosed ? path : `${path}.made`;
