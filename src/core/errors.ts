@@ -35,6 +35,7 @@ const EXIT_OF = {
   GOALD_STORE_FULL: EXIT.error,
   GOALD_STORE_DAMAGED: EXIT.error,
   GOALD_STORE_TOO_NEW: EXIT.error,
+  GOALD_STORE_TOO_OLD: EXIT.error,
   /** The log does not end at the expected event: another writer appended. */
   GOALD_CONFLICT: EXIT.conflict,
   /** The lease is over: another host has claimed the agent. */

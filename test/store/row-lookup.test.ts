@@ -1,4 +1,4 @@
-/** Rows without an index of their own are found, whatever became of them, and by no search of a whole table. */
+/** Rows are found by name after every kind of change, and no query scans a whole table. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../contracts/stor
 import { AT } from "../helpers/events.ts";
 import { fill } from "./filled-store.ts";
 
-/** What verify looks for in the whole of the memory: rows of agents that are gone. */
-const OF_NOBODY = "NOT IN (SELECT no FROM agent)";
+/** The one query that may scan memory: verify looks for rows of removed agents. */
+const OF_REMOVED_AGENTS = "NOT IN (SELECT no FROM agent)";
 
-describe("rows that lie by their agent's number", () => {
+describe("rows of an agent", () => {
   let folder: string;
   let path: string;
   let store: Store;
@@ -27,7 +27,7 @@ describe("rows that lie by their agent's number", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Two agents take turns; each step has a memory, every fifth two notes beside it. */
+  /** Two agents commit in turn. Each step has a memory, every fifth step also two notes. */
   async function remember(steps: number): Promise<void> {
     const names = ["Foo", "Bar"];
     for (const [place, name] of names.entries()) await store.create({ ...SPEC, name }, `k${place}`, AT);
@@ -44,7 +44,7 @@ describe("rows that lie by their agent's number", () => {
       }
   }
 
-  it("finds each memory by its name, those that changed since and those that people put there too", async () => {
+  it("are found by name: memories of events, changed ones and those that people added", async () => {
     await remember(150);
     const put = { op: "add", kind: "note", importance: 1, trust: "person" } as const;
     const change = (key: string, ...changes: Parameters<Store["curate"]>[1]) => store.curate("foo", changes, key, AT);
@@ -69,7 +69,7 @@ describe("rows that lie by their agent's number", () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  it("leaves no text of a memory lying where it was before it changed, so that forgetting is for good", async () => {
+  it("leave no copy of a forgotten text in the file, however often the row changed before", async () => {
     await remember(20);
     const put = {
       op: "add",
@@ -81,6 +81,8 @@ describe("rows that lie by their agent's number", () => {
     const change = (key: string, change: Parameters<Store["curate"]>[1][0]) => store.curate("foo", [change], key, AT);
     await change("m1", put);
     await change("m2", { op: "pin", id: "foo/+1" });
+    await store.saveVectors("foo", "e@1536", [{ id: "foo/+1", vector: new Float32Array(1536).fill(0.5) }]);
+    await store.saveVectors("foo", "e@1", [{ id: "foo/+1", vector: Float32Array.of(1) }]);
     await change("m3", { ...put, text: "the word is another", supersedes: "foo/+1" });
     const has = (): boolean => readFileSync(path).includes("Rumpelstiltskin");
     const checkpoint = async (): Promise<void> => {
@@ -94,7 +96,7 @@ describe("rows that lie by their agent's number", () => {
     expect(has()).toBe(false);
   });
 
-  it("keeps a content as long as any agent's history has it, whoever wrote it first, small or large", async () => {
+  it("keep a content as long as any agent's history names it, whichever agent wrote it first", async () => {
     const texts = ["small", "large ".repeat(500)];
     const has = async () =>
       Promise.all(texts.map(async (text) => (await store.blob(wrote("f", text).sha256 ?? "")) !== undefined));
@@ -124,7 +126,7 @@ describe("rows that lie by their agent's number", () => {
     }
   });
 
-  it("searches no table whole, neither for a commit nor for a page of what is read", async () => {
+  it("are found without a scan of a whole table, for commits and for pages of reads", async () => {
     await fill(store);
     const { prepare } = DatabaseSync.prototype;
     const asked = new Set<string>();
@@ -139,13 +141,13 @@ describe("rows that lie by their agent's number", () => {
     }
     const database = new DatabaseSync(path);
     const scanned = [...asked]
-      .filter((sql) => !/^(PRAGMA|BEGIN|COMMIT|ROLLBACK)/.test(sql) && !sql.includes(OF_NOBODY))
+      .filter((sql) => !/^(PRAGMA|BEGIN|COMMIT|ROLLBACK)/.test(sql) && !sql.includes(OF_REMOVED_AGENTS))
       .flatMap((sql) =>
         database
           .prepare(`EXPLAIN QUERY PLAN ${sql}`)
           .all()
           .filter(({ detail }) =>
-            /^SCAN (event|memory|row|file_version|version|small_blob|blob|inbox)$/.test(String(detail)),
+            /^SCAN (event|memory|row|file_version|blob|inbox|next|next_vector|reference|other)$/.test(String(detail)),
           )
           .map(({ detail }) => `${detail}: ${sql}`),
       );
