@@ -16,7 +16,7 @@ import type { AgentState } from "#core/state.ts";
 import { type Answer, runForeground } from "#host/foreground.ts";
 import type { FamilyParts } from "#loop/family-calls.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
-import { rememberStep } from "#memory/remember.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
