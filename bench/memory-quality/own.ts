@@ -3,7 +3,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
-import { openLongTermMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { wordsOf } from "#util/words.ts";

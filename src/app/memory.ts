@@ -8,7 +8,7 @@ import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { openPinecone, type PineconeMemory } from "#memory/remote/pinecone.ts";
 import { openPineconeClient } from "#memory/remote/pinecone-client.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
@@ -80,10 +80,10 @@ function withRemote(
     await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
   })().catch(() => undefined);
   return {
-    ...memory,
-    get remote() {
-      return true;
-    },
+    remote: true,
+    recall: (query, signal) => memory.recall(query, signal),
+    flush: () => memory.flush(),
+    release: (agent) => memory.release(agent),
     close: async () => {
       await memory.close();
       await pinecone.flush(SEND_MS);

@@ -1,40 +1,39 @@
 /**
- * lexical-index.ts -- rows by the words that they share with a query: BM25 with a window over neighbours.
+ * lexical-index.ts -- finds rows by the words that they share with a query: BM25 with a window over neighbours.
  *
- * A row is read together with the rows around it: what was asked in one is answered in the next, and a
- * name stands in the first of five. Postings hold each row's own words only; what the
- * neighbours add is added while searching (expanding the postings took six times the memory), and is therefore right
- * as soon as a neighbour comes. Rows of another namespace are no neighbours.
+ * A row is scored together with the rows around it, because a question is answered in the next row and a name is in the
+ * first of five. Postings hold each row's own words; the search adds those of the neighbours. (Expanded postings took
+ * six times the memory.) Rows of another namespace are not neighbours.
  *
- * Slots are numbered from 0 without gaps. A removed row is found no more and counts for no statistic; its postings stay.
+ * Slots are numbered from 0 without gaps. A removed row is never found and counts in no statistic; its postings stay.
  */
-
-import type { Hit } from "#util/best-of.ts";
+import type { ScoredSlot } from "#core/ports/vectors.ts";
 import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import { grown } from "./number-lists.ts";
-import { IndexedRows } from "./row-statistics.ts";
-import { Sums } from "./score-sums.ts";
+import { RowStatistics } from "./row-statistics.ts";
+import { ScoreSums } from "./score-sums.ts";
 import { Terms } from "./terms.ts";
 import { hasDigit } from "./word-set.ts";
 
-/** Postings that are looked at for one text, and those of one term, the newest of them. */
-const MAX_VISITS = 16_384;
+/** Postings read per text, and the newest postings read per term. */
+const MAX_POSTINGS = 16_384;
+const MAX_POSTINGS_OF_TERM = 4_096;
 /**
- * With many texts, of which none is much of the whole, for each of them. (In a trial with the traces of test/data among nine messages
- * sixteen times as many found 0.490 instead of 0.486 of the wanted rows, and 0.428 instead of 0.435 where six memories were one.)
+ * Postings read per text when there are many texts, each a small part of the query. Measured on test/data with nine
+ * messages: 16 times as many found 0.490 instead of 0.486 of the relevant rows, 0.428 instead of 0.435 with six
+ * memories merged into one.
  */
-const MAX_VISITS_OF_MANY = 256;
+const MAX_POSTINGS_OF_MANY = 256;
 const MANY_TEXTS = 5;
-const MAX_VISITS_OF_TERM = 4_096;
-/** Neighbours that lend less than this share of a word are passed over. */
-const LEAST_SHARE = 0.12;
-/** A posting is the slot and how many times, in one number. */
-const TIMES_BITS = 6;
-const MAX_TIMES = (1 << TIMES_BITS) - 1;
-const MAX_SLOTS = 2 ** (32 - TIMES_BITS);
+/** Neighbours with a lower weight are skipped. */
+const MIN_WINDOW_WEIGHT = 0.12;
+/** A posting is one number: the slot and the term frequency. */
+const FREQUENCY_BITS = 6;
+const MAX_FREQUENCY = (1 << FREQUENCY_BITS) - 1;
+const MAX_SLOTS = 2 ** (32 - FREQUENCY_BITS);
 
-/** Where in the scratch arrays stands what the rows around a term gain by it. */
-interface Gains {
+/** Range of the scratch arrays that holds the scores of one term. */
+interface ScoreRange {
   readonly from: number;
   readonly to: number;
 }
@@ -42,172 +41,173 @@ interface Gains {
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
   readonly #terms: Terms;
-  readonly #rows: IndexedRows;
-  /** The window, those that lend most first. */
+  readonly #rows: RowStatistics;
+  /** The window, heaviest first. */
   readonly #distances: Int32Array;
-  readonly #shares: Float32Array;
-  readonly #lent: Float64Array;
-  #nearest = 0;
-  /** How much of what neighbours lend is taken: less where rows are long and speak for themselves. */
-  #openness = 1;
-  /** Scratch of a search: how often one term stands in each row's window; and for one term after the other, in which it does and what they gain. */
-  #times = new Float64Array(256);
+  readonly #weights: Float32Array;
+  /** The weights of the current search: `#weights` times `#windowScale`; the first `#neighbours` are used. */
+  readonly #scaledWeights: Float64Array;
+  #neighbours = 0;
+  /** Below 1 where rows are long and need their neighbours less. */
+  #windowScale = 1;
+  /** Scratch: frequency of one term in each row's window, all 0 between two terms. */
+  #frequencies = new Float64Array(256);
+  /** Scratch of a search: the slots that each term touches, term after term, and their scores. */
   #touched = new Uint32Array(256);
-  #gains = new Float64Array(256);
+  #scores = new Float64Array(256);
   #used = 0;
-  readonly #sums = new Sums();
+  readonly #sums = new ScoreSums();
 
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
     this.#terms = new Terms(settings);
-    this.#rows = new IndexedRows(settings.window);
-    const nearest = settings.window.toSorted(([, a], [, b]) => b - a);
-    this.#distances = Int32Array.from(nearest, ([distance]) => distance);
-    this.#shares = Float32Array.from(nearest, ([, share]) => share);
-    this.#lent = new Float64Array(nearest.length);
+    this.#rows = new RowStatistics(settings.window);
+    const heaviestFirst = settings.window.toSorted(([, a], [, b]) => b - a);
+    this.#distances = Int32Array.from(heaviestFirst, ([distance]) => distance);
+    this.#weights = Float32Array.from(heaviestFirst, ([, weight]) => weight);
+    this.#scaledWeights = new Float64Array(heaviestFirst.length);
   }
 
-  /** Rows that can be found. */
+  /** Number of live rows. */
   get size(): number {
     return this.#rows.size;
   }
 
-  /** `slot` is the number of rows ever added; `words` as `wordsOf` gives them. */
+  /** `slot` must be the number of rows ever added; `words` are those of `wordsOf`. */
   add(slot: number, words: readonly string[], namespace: string): void {
     if (slot !== this.#rows.slots || slot >= MAX_SLOTS)
       throw new RangeError(`Expected the slot ${this.#rows.slots} of at most ${MAX_SLOTS}, got ${slot}.`);
     let length = 0;
-    for (const [term, times] of this.#terms.enter(words)) {
-      length += times;
-      this.#terms.post(term, (slot << TIMES_BITS) | Math.min(times, MAX_TIMES));
+    for (const [term, frequency] of this.#terms.countTerms(words)) {
+      length += frequency;
+      this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | Math.min(frequency, MAX_FREQUENCY));
     }
     this.#rows.add(length, namespace);
-    if (this.#times.length < this.#rows.slots) this.#times = grown(this.#times, this.#rows.slots);
+    if (this.#frequencies.length < this.#rows.slots) this.#frequencies = grown(this.#frequencies, this.#rows.slots);
   }
 
-  /** A row that says the same as this one with other numbers: it is found by those, too. */
+  /** Adds the numbers of a near-duplicate, so that the row is found by them too. */
   addNumbers(slot: number, words: readonly string[]): void {
     if (this.#rows.live[slot] !== 1) return;
-    for (const term of this.#terms.enter(words.filter(hasDigit)).keys())
-      this.#terms.post(term, (slot << TIMES_BITS) | 1);
+    for (const term of this.#terms.countTerms(words.filter(hasDigit)).keys())
+      this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
   }
 
-  /** `words` are those that it was added with. */
+  /** `words` must be those that the row was added with. */
   remove(slot: number, words: readonly string[]): void {
     if (this.#rows.live[slot] !== 1) return;
     this.#rows.remove(slot);
-    this.#terms.withdraw(words);
+    this.#terms.removeRow(words);
   }
 
   /**
-   * Answers what gives the hits of one text: its best `reach` rows, best first, the newer first of equals; none that shares no
-   * word, none of the `barred`. Good until the next search; a text that is not asked for costs nothing.
-   * What one costs is bounded: its rarest words are searched for first, the commonest as far as that goes.
+   * Returns a function that searches for one text: its best `limit` rows, best first, the newer of equals first, without
+   * excluded rows and rows that share no word. Valid until the next search. A text that is never asked for costs
+   * nothing; the cost of one is bounded, rarest words first. Document frequencies include `others`.
    */
   search(
     texts: readonly (readonly string[])[],
-    reach: number,
-    barred: Iterable<number> = [],
-    beside: readonly LexicalIndex[] = [],
-  ): (text: number) => Hit[] {
-    this.#openWindow();
+    limit: number,
+    excluded: Iterable<number> = [],
+    others: readonly LexicalIndex[] = [],
+  ): (text: number) => ScoredSlot[] {
+    this.#scaleWindow();
     this.#sums.reserve(this.#rows.slots);
     this.#used = 0;
-    const gathered = new Map<number, Gains>();
-    const mostVisits = texts.length < MANY_TEXTS ? MAX_VISITS : MAX_VISITS_OF_MANY;
+    const scored = new Map<number, ScoreRange>();
+    const maxPostings = texts.length < MANY_TEXTS ? MAX_POSTINGS : MAX_POSTINGS_OF_MANY;
     return (text) => {
-      let visits = mostVisits;
-      for (const { term, weight } of this.#terms.of(texts[text] as readonly string[])) {
-        visits -= Math.min(this.#terms.rowsWith(term), MAX_VISITS_OF_TERM);
-        if (visits < 0) break;
-        const gains = gathered.get(term) ?? this.#gather(term, beside);
-        gathered.set(term, gains);
-        this.#sums.addAll(this.#touched, this.#gains, gains.from, gains.to, weight);
+      let left = maxPostings;
+      for (const { term, weight } of this.#terms.weighTerms(texts[text] as readonly string[])) {
+        left -= Math.min(this.#terms.documentFrequency(term), MAX_POSTINGS_OF_TERM);
+        if (left < 0) break;
+        const range = scored.get(term) ?? this.#scoreTerm(term, others);
+        scored.set(term, range);
+        this.#sums.addAll(this.#touched, this.#scores, range.from, range.to, weight);
       }
-      return this.#sums.best(reach, barred);
+      return this.#sums.takeBest(limit, excluded);
     };
   }
 
-  #gather(term: number, beside: readonly LexicalIndex[]): Gains {
+  #scoreTerm(term: number, others: readonly LexicalIndex[]): ScoreRange {
     const from = this.#used;
-    const to = this.#spread(term, from);
-    this.#saturate(from, to, this.#worthOf(term, beside) * (this.#settings.saturation + 1));
+    const to = this.#sumFrequencies(term, from);
+    const idf = this.#inverseDocumentFrequency(term, others);
+    this.#scoreRows(from, to, idf * (this.#settings.saturation + 1));
     this.#used = to;
     return { from, to };
   }
 
-  /** How much neighbours lend in this search, and how many of them lend anything worth adding. */
-  #openWindow(): void {
-    this.#openness = Math.min(1, (this.#settings.windowWords * this.#rows.size) / this.#rows.totalLength);
-    for (let near = 0; near < this.#lent.length; near++)
-      this.#lent[near] = this.#openness * (this.#shares[near] as number);
-    this.#nearest = this.#lent.findLastIndex((share) => share >= LEAST_SHARE) + 1;
+  #scaleWindow(): void {
+    this.#windowScale = Math.min(1, (this.#settings.windowWords * this.#rows.size) / this.#rows.totalLength);
+    for (let at = 0; at < this.#scaledWeights.length; at++)
+      this.#scaledWeights[at] = this.#windowScale * (this.#weights[at] as number);
+    this.#neighbours = this.#scaledWeights.findLastIndex((weight) => weight >= MIN_WINDOW_WEIGHT) + 1;
   }
 
-  /** Writes into `#times` how often the term stands in the window of each row; these are `#touched` from `from` to what is returned. */
-  #spread(term: number, from: number): number {
+  /** Sums the term's frequencies per window into `#frequencies` and lists the slots in `#touched`. Returns their end. */
+  #sumFrequencies(term: number, from: number): number {
     const postings = this.#terms.postings(term);
-    this.#reserveTouched(from + Math.min(postings.length, MAX_VISITS_OF_TERM) * (1 + this.#nearest));
-    const times = this.#times;
+    this.#reserveTouched(from + Math.min(postings.length, MAX_POSTINGS_OF_TERM) * (1 + this.#neighbours));
+    const frequencies = this.#frequencies;
     const touched = this.#touched;
-    const { spaces, live, slots, isOneSpace } = this.#rows;
+    const { namespaces, live, slots, hasOneNamespace } = this.#rows;
     const distances = this.#distances;
-    const lent = this.#lent;
-    const nearest = this.#nearest;
+    const weights = this.#scaledWeights;
+    const neighbours = this.#neighbours;
     let to = from;
-    for (let at = Math.max(0, postings.length - MAX_VISITS_OF_TERM); at < postings.length; at++) {
+    for (let at = Math.max(0, postings.length - MAX_POSTINGS_OF_TERM); at < postings.length; at++) {
       const posting = postings[at] as number;
-      const slot = posting >>> TIMES_BITS;
+      const slot = posting >>> FREQUENCY_BITS;
       if (live[slot] === 0) continue;
-      const own = posting & MAX_TIMES;
-      const before = times[slot] as number;
+      const frequency = posting & MAX_FREQUENCY;
+      const before = frequencies[slot] as number;
       if (before === 0) touched[to++] = slot;
-      times[slot] = before + own;
-      for (let near = 0; near < nearest; near++) {
-        const reader = slot - (distances[near] as number);
-        if (reader < 0 || reader >= slots || live[reader] === 0) continue;
-        if (!isOneSpace && spaces[reader] !== spaces[slot]) continue;
-        const had = times[reader] as number;
-        if (had === 0) touched[to++] = reader;
-        times[reader] = had + own * (lent[near] as number);
+      frequencies[slot] = before + frequency;
+      for (let near = 0; near < neighbours; near++) {
+        const neighbour = slot - (distances[near] as number);
+        if (neighbour < 0 || neighbour >= slots || live[neighbour] === 0) continue;
+        if (!hasOneNamespace && namespaces[neighbour] !== namespaces[slot]) continue;
+        const had = frequencies[neighbour] as number;
+        if (had === 0) touched[to++] = neighbour;
+        frequencies[neighbour] = had + frequency * (weights[near] as number);
       }
     }
     return to;
   }
 
-  /** What each of these touched rows gains by a term of this worth, into `#gains`; `#times` is all 0 again. */
-  #saturate(from: number, to: number, worth: number): void {
-    const { saturation, lengthShare } = this.#settings;
-    const { lengths, lentLengths, size, totalLength, totalLent } = this.#rows;
+  /** Writes the BM25 scores of the touched rows into `#scores` and clears their frequencies. */
+  #scoreRows(from: number, to: number, weight: number): void {
+    const { saturation, lengthNormalisation } = this.#settings;
+    const { lengths, windowLengths, size, totalLength, totalWindowLength } = this.#rows;
     const touched = this.#touched;
-    const times = this.#times;
-    const gains = this.#gains;
-    const lent = this.#openness;
-    const least = saturation * (1 - lengthShare);
-    const perWord = (saturation * lengthShare * size) / (totalLength + lent * totalLent);
+    const frequencies = this.#frequencies;
+    const scores = this.#scores;
+    const scale = this.#windowScale;
+    const base = saturation * (1 - lengthNormalisation);
+    const perWord = (saturation * lengthNormalisation * size) / (totalLength + scale * totalWindowLength);
     for (let at = from; at < to; at++) {
       const slot = touched[at] as number;
-      const count = times[slot] as number;
-      const length = (lengths[slot] as number) + lent * (lentLengths[slot] as number);
-      times[slot] = 0;
-      gains[at] = (worth * count) / (count + least + perWord * length);
+      const frequency = frequencies[slot] as number;
+      const length = (lengths[slot] as number) + scale * (windowLengths[slot] as number);
+      frequencies[slot] = 0;
+      scores[at] = (weight * frequency) / (frequency + base + perWord * length);
     }
   }
 
-  /** The rarer, the more, here and in the indexes `beside`. */
-  #worthOf(term: number, beside: readonly LexicalIndex[]): number {
+  #inverseDocumentFrequency(term: number, others: readonly LexicalIndex[]): number {
     let rows = this.#rows.size;
-    let rowsWith = this.#terms.rowsWith(term);
-    for (const other of beside) {
+    let rowsWithTerm = this.#terms.documentFrequency(term);
+    for (const other of others) {
       rows += other.size;
-      rowsWith += other.#terms.rowsWithStem(this.#terms.stemOf(term));
+      rowsWithTerm += other.#terms.documentFrequencyOfStem(this.#terms.stemOf(term));
     }
-    return Math.log(1 + (rows - rowsWith + 0.5) / (rowsWith + 0.5));
+    return Math.log(1 + (rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5));
   }
 
   #reserveTouched(count: number): void {
     if (count <= this.#touched.length) return;
     this.#touched = grown(this.#touched, count);
-    this.#gains = grown(this.#gains, count);
+    this.#scores = grown(this.#scores, count);
   }
 }

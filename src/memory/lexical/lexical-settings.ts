@@ -1,18 +1,18 @@
-/** lexical-settings.ts -- the figures that shared words are weighed by; chosen on the dev half of test/data/memory alone. */
+/** lexical-settings.ts -- the parameters of lexical ranking, tuned on the dev half of test/data/memory alone. */
 export interface LexicalSettings {
-  /** What the row before, the one after and so on lend to a row: their distance and their share. */
-  readonly window: readonly (readonly [distance: number, share: number])[];
-  /** In rows of up to so many words on average the window counts in full, in longer ones for less in proportion. */
+  /** Neighbours whose words count for a row: their distance in slots and the weight of their words. */
+  readonly window: readonly (readonly [distance: number, weight: number])[];
+  /** Mean row length, in words, up to which the window counts in full. It counts proportionally less in longer rows. */
   readonly windowWords: number;
-  /** How much a word counts that is only spelled like a word of the query: questions are asked in other forms than answers. */
-  readonly alikeShare: number;
+  /** Weight of a term that is only spelled like a word of the query: questions and answers use different forms. */
+  readonly similarTermWeight: number;
   /**
-   * How soon a repeated word stops to count more, and how much a long row is held back. Late and little: a word
-   * that the neighbours have, too, is what all of them are about, and long rows are long by what they hold.
+   * BM25's k1 (term frequency saturation) and b (length normalisation). k1 is high, because a word that neighbours
+   * share is their topic; b is low, because long rows are long by what they hold.
    */
   readonly saturation: number;
-  readonly lengthShare: number;
-  /** The rarest words of a text that are searched for. */
+  readonly lengthNormalisation: number;
+  /** Terms of a text that are searched, the rarest first. */
   readonly maxTerms: number;
 }
 
@@ -25,8 +25,8 @@ export const LEXICAL_SETTINGS: LexicalSettings = {
     [-3, 0.2],
   ],
   windowWords: 14,
-  alikeShare: 0.5,
+  similarTermWeight: 0.5,
   saturation: 2,
-  lengthShare: 0.3,
+  lengthNormalisation: 0.3,
   maxTerms: 24,
 };

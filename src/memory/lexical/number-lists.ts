@@ -1,9 +1,9 @@
 /**
- * number-lists.ts -- very many growing lists of numbers in one buffer: the postings of an index.
+ * number-lists.ts -- stores very many growing lists of numbers in one buffer: the postings of an index.
  *
- * A list is a chain of blocks, each twice as long as the one before up to `LONGEST_BLOCK`, whose last cell
- * says where the next one begins. Most words are met once or twice and cost a few bytes,
- * no list is ever copied to grow, and the garbage collector sees one array.
+ * A list is a chain of blocks, each twice as long as the one before up to `LONGEST_BLOCK`; the cell after a block holds
+ * the start of the next one. Most words occur once or twice and cost a few bytes, a growing list is never copied, and
+ * the garbage collector sees one array.
  */
 const SHORTEST_BLOCK = 2;
 const LONGEST_BLOCK = 128;
@@ -11,7 +11,7 @@ const LONGEST_BLOCK = 128;
 export class NumberLists {
   #cells = new Uint32Array(1_024);
   #used = 0;
-  /** By list: where its first block begins, where the next number goes, where its last block ends, its length. */
+  /** By list: start of its first block, cell of the next number, end of its last block, number of numbers. */
   #first = new Uint32Array(256);
   #next = new Uint32Array(256);
   #end = new Uint32Array(256);
@@ -23,7 +23,7 @@ export class NumberLists {
     return this.#lists;
   }
 
-  /** A new, empty list; lists are numbered from 0. */
+  /** Opens an empty list and returns its number, counted from 0. */
   open(): number {
     const list = this.#lists++;
     if (list === this.#first.length) {
@@ -43,12 +43,12 @@ export class NumberLists {
     return this.#lengths[list] as number;
   }
 
-  /** What was pushed last; undefined for an empty list. */
+  /** Returns the last number; undefined for an empty list. */
   last(list: number): number | undefined {
     return this.#lengths[list] === 0 ? undefined : this.#cells[(this.#next[list] as number) - 1];
   }
 
-  /** `value` is a whole number below 2^32. */
+  /** `value` must be a whole number below 2^32. */
   push(list: number, value: number): void {
     let at = this.#next[list] as number;
     const end = this.#end[list] as number;
@@ -63,7 +63,7 @@ export class NumberLists {
     this.#lengths[list] = (this.#lengths[list] as number) + 1;
   }
 
-  /** The numbers of a list in the order of their coming; good until the next `read`. */
+  /** Returns the numbers of a list in the order of `push`. Valid until the next `read`. */
   read(list: number): Uint32Array {
     const length = this.#lengths[list] as number;
     let block = this.#first[list] as number;
@@ -81,7 +81,7 @@ export class NumberLists {
     }
   }
 
-  /** Size of the block that a full list ends with. */
+  /** Returns the size of the last block of a list whose blocks are all full. */
   #lastBlockOf(list: number): number {
     let size = SHORTEST_BLOCK;
     for (let left = (this.#lengths[list] as number) - size; left > 0; left -= size)
@@ -89,7 +89,7 @@ export class NumberLists {
     return size;
   }
 
-  /** With one cell more, for the place of the next block. */
+  /** Allocates one cell more, for the start of the next block. */
   #allocate(size: number): number {
     const block = this.#used;
     this.#used += size + 1;
@@ -98,7 +98,7 @@ export class NumberLists {
   }
 }
 
-/** A copy with room for `needed` at least, a half more than there was. */
+/** Returns a copy with at least `needed` cells and at least 1.5 times the old number. */
 export function grown<T extends Uint32Array | Float32Array | Float64Array | Uint16Array | Uint8Array>(
   array: T,
   needed: number,

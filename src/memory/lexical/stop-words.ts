@@ -1,4 +1,4 @@
-/** stop-words.ts -- words that say nothing about what a text is about, folded as `wordsOf` folds them: English and German. */
+/** stop-words.ts -- English and German words that carry no topic, in the folded form of `wordsOf`. */
 
 export const isStopWord = (word: string): boolean => STOP_WORDS.has(word);
 

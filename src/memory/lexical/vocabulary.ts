@@ -1,42 +1,39 @@
 /**
- * vocabulary.ts -- the words that an index has met, as numbers, and which of them are spelled alike.
+ * vocabulary.ts -- numbers the words of an index as terms and finds terms of similar spelling.
  *
- * Words of one family meet in their stem. Words that a stem does not bring together (`decide` and `decision`, the parts of a
- * German compound, a slip of the pen) meet by the character n-grams of 3 to 5 that they share. Those are
- * compared once for each pair, when the later of the two is met for the first time: at each row and each
- * query it would be the dearest part of both.
+ * Words of one stem are one term. Words that stemming does not unite (`decide` and `decision`, parts of a German
+ * compound, typing errors) are similar when they share character n-grams of length 3 to 5. Each pair is compared once,
+ * when the later word is added: a comparison per row and query would be the most expensive part of both.
  */
-
 import { hashOf, stemOf } from "#util/words.ts";
 import { grown, NumberLists } from "./number-lists.ts";
 import { isStopWord } from "./stop-words.ts";
 
-/** A word that stands beside another in the sense that it is spelled like it. */
-export interface Alike {
+export interface SimilarTerm {
   readonly term: number;
-  /** Share of the n-grams that they have in common (Dice), above `LEAST_LIKENESS`. */
-  readonly likeness: number;
+  /** Dice coefficient of the n-grams, at least `MIN_SIMILARITY`. */
+  readonly similarity: number;
 }
 
-const LEAST_LIKENESS = 0.42;
-/** Longer words are data or compounds; their beginning is compared. */
+const MIN_SIMILARITY = 0.42;
+/** Longer words are data or compounds; only their beginning is compared. */
 const MAX_COMPARED_CHARS = 24;
-/** Of the words that are spelled alike, these many are kept: the first that were met. */
-const MAX_ALIKE = 8;
-/** Beyond this many words, new ones are no longer compared, so that a log full of random names stays affordable. */
+/** Similar terms kept per term, the first that were added. */
+const MAX_SIMILAR = 8;
+/** Later terms are not compared, so that a log full of random names stays cheap. */
 const MAX_COMPARED_TERMS = 60_000;
-/** An n-gram in more words than this tells nothing. */
+/** N-grams in more terms than this are ignored. */
 const MAX_TERMS_OF_GRAM = 1_500;
-/** Word forms whose term is kept ready; emptied when full. */
-const MAX_KNOWN_FORMS = 16_384;
+/** Word forms whose term is cached; the cache is emptied when full. */
+const MAX_CACHED_FORMS = 16_384;
 const STOP = -1;
 const UNKNOWN = -2;
-const NONE: readonly Alike[] = [];
+const NONE: readonly SimilarTerm[] = [];
 
-/** Words that were looked up: whether all were known, and how many terms there were then. */
-interface FoundTerms {
+/** A cached look-up: whether all words were known, and the size of the vocabulary at that time. */
+interface TermLookup {
   readonly terms: Int32Array;
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   readonly size: number;
 }
 
@@ -44,47 +41,48 @@ export class Vocabulary {
   readonly #termOfStem = new Map<string, number>();
   readonly #stems: string[] = [];
   readonly #termOfForm = new Map<string, number>();
-  readonly #foundTerms = new WeakMap<readonly string[], FoundTerms>();
+  readonly #lookups = new WeakMap<readonly string[], TermLookup>();
   readonly #listOfGram = new Map<number, number>();
   readonly #termsOfGram = new NumberLists();
-  /** By term: how many n-grams it has; 0 when it is not compared. */
+  /** Number of n-grams per term; 0: the term is not compared. */
   #gramCounts = new Uint8Array(256);
+  /** Scratch: shared n-grams per term, all 0 between two comparisons. */
   #shared = new Uint16Array(256);
-  readonly #alike = new Map<number, Alike[]>();
+  readonly #similar = new Map<number, SimilarTerm[]>();
 
   get size(): number {
     return this.#termOfStem.size;
   }
 
-  /** The term of a word as `wordsOf` gives it, entered when it is new; -1 for a word that says nothing. */
-  enter(form: string): number {
-    const known = this.#termOfForm.get(form);
-    if (known !== undefined) return known;
-    const term = isStopWord(form) ? STOP : this.#enterStem(stemOf(form));
-    this.#keep(form, term);
+  /** Returns the term of a word of `wordsOf`, added if new; -1 for a stop word. */
+  addWord(form: string): number {
+    const cached = this.#termOfForm.get(form);
+    if (cached !== undefined) return cached;
+    const term = isStopWord(form) ? STOP : this.#addStem(stemOf(form));
+    this.#cache(form, term);
     return term;
   }
 
-  /** The term of a word, below 0 for one that was never entered or says nothing. */
-  find(form: string): number {
-    const known = this.#termOfForm.get(form);
-    if (known !== undefined) return known;
+  /** Returns the term of a word, below 0 for a stop word or an unknown word. */
+  findTerm(form: string): number {
+    const cached = this.#termOfForm.get(form);
+    if (cached !== undefined) return cached;
     const term = isStopWord(form) ? STOP : (this.#termOfStem.get(stemOf(form)) ?? UNKNOWN);
-    if (term !== UNKNOWN) this.#keep(form, term);
+    if (term !== UNKNOWN) this.#cache(form, term);
     return term;
   }
 
-  /** The same for each of the words. What was found is kept as long as the list is: most texts are searched for again. */
-  findAll(forms: readonly string[]): Int32Array {
-    const known = this.#foundTerms.get(forms);
-    if (known && (known.isWhole || known.size === this.size)) return known.terms;
+  /** As `findTerm`, for each word. Cached by the identity of the list, because most texts are searched for again. */
+  findTerms(forms: readonly string[]): Int32Array {
+    const cached = this.#lookups.get(forms);
+    if (cached && (cached.isComplete || cached.size === this.size)) return cached.terms;
     const terms = new Int32Array(forms.length);
-    for (let at = 0; at < forms.length; at++) terms[at] = this.find(forms[at] as string);
-    this.#foundTerms.set(forms, { terms, isWhole: !terms.includes(UNKNOWN), size: this.size });
+    for (let at = 0; at < forms.length; at++) terms[at] = this.findTerm(forms[at] as string);
+    this.#lookups.set(forms, { terms, isComplete: !terms.includes(UNKNOWN), size: this.size });
     return terms;
   }
 
-  /** Below 0 for one that was never entered. */
+  /** Returns a number below 0 for an unknown stem. */
   findStem(stem: string): number {
     return this.#termOfStem.get(stem) ?? UNKNOWN;
   }
@@ -93,37 +91,37 @@ export class Vocabulary {
     return this.#stems[term] as string;
   }
 
-  /** What is spelled like a word with this term, as `find` gives it; the word itself is not among it, and nothing is entered. */
-  alike(form: string, term: number): readonly Alike[] {
-    return term === UNKNOWN ? this.#compare(stemOf(form)) : (this.#alike.get(term) ?? NONE);
+  /** Returns the terms spelled like a word, without its own. `term` must be the result of `findTerm`. Adds nothing. */
+  findSimilar(form: string, term: number): readonly SimilarTerm[] {
+    return term === UNKNOWN ? this.#compare(stemOf(form)) : (this.#similar.get(term) ?? NONE);
   }
 
-  #keep(form: string, term: number): void {
-    if (this.#termOfForm.size >= MAX_KNOWN_FORMS) this.#termOfForm.clear();
+  #cache(form: string, term: number): void {
+    if (this.#termOfForm.size >= MAX_CACHED_FORMS) this.#termOfForm.clear();
     this.#termOfForm.set(form, term);
   }
 
-  #enterStem(stem: string): number {
+  #addStem(stem: string): number {
     const known = this.#termOfStem.get(stem);
     if (known !== undefined) return known;
     const term = this.#termOfStem.size;
     this.#termOfStem.set(stem, term);
     this.#stems.push(stem);
-    if (term < MAX_COMPARED_TERMS) this.#link(term, stem);
+    if (term < MAX_COMPARED_TERMS) this.#linkSimilar(term, stem);
     return term;
   }
 
-  #link(term: number, stem: string): void {
+  #linkSimilar(term: number, stem: string): void {
     if (term >= this.#gramCounts.length) {
       this.#gramCounts = grown(this.#gramCounts, term + 1);
       this.#shared = grown(this.#shared, term + 1);
     }
-    const alike = this.#compare(stem);
-    if (alike.length > 0) this.#alike.set(term, alike);
-    for (const { term: other, likeness } of alike) {
-      const ofOther = this.#alike.get(other);
-      if (!ofOther) this.#alike.set(other, [{ term, likeness }]);
-      else if (ofOther.length < MAX_ALIKE) ofOther.push({ term, likeness });
+    const similar = this.#compare(stem);
+    if (similar.length > 0) this.#similar.set(term, similar);
+    for (const { term: other, similarity } of similar) {
+      const ofOther = this.#similar.get(other);
+      if (!ofOther) this.#similar.set(other, [{ term, similarity }]);
+      else if (ofOther.length < MAX_SIMILAR) ofOther.push({ term, similarity });
     }
     const grams = gramsOf(stem);
     this.#gramCounts[term] = grams.length;
@@ -137,30 +135,30 @@ export class Vocabulary {
     }
   }
 
-  /** Terms spelled like `stem`, most alike first. */
-  #compare(stem: string): Alike[] {
+  /** Returns the terms spelled like `stem`, most similar first. */
+  #compare(stem: string): SimilarTerm[] {
     const grams = gramsOf(stem);
-    const met: number[] = [];
+    const touched: number[] = [];
     for (const gram of grams) {
       const list = this.#listOfGram.get(gram);
       if (list === undefined || this.#termsOfGram.length(list) > MAX_TERMS_OF_GRAM) continue;
       for (const term of this.#termsOfGram.read(list)) {
         const before = this.#shared[term] as number;
-        if (before === 0) met.push(term);
+        if (before === 0) touched.push(term);
         this.#shared[term] = before + 1;
       }
     }
-    const alike: Alike[] = [];
-    for (const term of met) {
-      const likeness = (2 * (this.#shared[term] as number)) / (grams.length + (this.#gramCounts[term] as number));
+    const similar: SimilarTerm[] = [];
+    for (const term of touched) {
+      const similarity = (2 * (this.#shared[term] as number)) / (grams.length + (this.#gramCounts[term] as number));
       this.#shared[term] = 0;
-      if (likeness >= LEAST_LIKENESS) alike.push({ term, likeness });
+      if (similarity >= MIN_SIMILARITY) similar.push({ term, similarity });
     }
-    return alike.sort((a, b) => b.likeness - a.likeness || a.term - b.term).slice(0, MAX_ALIKE);
+    return similar.sort((a, b) => b.similarity - a.similarity || a.term - b.term).slice(0, MAX_SIMILAR);
   }
 }
 
-/** Hashes of the n-grams of 3 to 5, each once, with the word's ends marked; none for numbers and the shortest words. */
+/** Returns hashes of the distinct n-grams of length 3 to 5, word ends marked; none for numbers and the shortest words. */
 function gramsOf(stem: string): number[] {
   if (stem.length < 3 || /\d/.test(stem)) return [];
   const marked = `^${stem.slice(0, MAX_COMPARED_CHARS)}$`;

@@ -1,46 +1,47 @@
 /**
- * agent-rows.ts -- the memory rows of one agent as recall sees them: every text once.
+ * agent-rows.ts -- the memory rows of one agent in main memory, each text once.
  *
- * Read from the store in pages, and only what came since the last reading. Rows whose text is the
- * same but for case and white space share one slot, in which the newest of them lies; a slot's
- * vector is therefore never made twice. Slots are numbered from 0 and never reused.
+ * Rows are read from the store in pages, and only those that are new. Rows whose text differs only in case or white
+ * space share one slot, which holds the newest of them; so no text is embedded twice. Slots are numbered from 0 and
+ * never reused.
  */
 import { hash } from "node:crypto";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { wordsOf } from "#util/words.ts";
-import { type WordSet, wordSetOf } from "../lexical/word-set.ts";
-import { Voices } from "./duplicate-groups.ts";
+import { createWordSet, type WordSet } from "../lexical/word-set.ts";
+import { DuplicateGroups } from "./duplicate-groups.ts";
 
 const PAGE_ROWS = 256;
-/** An agent that repeats itself leaves the same text a thousand times; the newest of those are kept. */
-const MAX_BEHIND = 16;
+/** Older rows kept per text; an agent that repeats itself may leave the same text a thousand times. */
+const MAX_OLDER_ROWS = 16;
 
-export interface Remembered extends Omit<MemoryRow, "vector" | "embedder"> {
+export interface RecallableRow extends Omit<MemoryRow, "vector" | "embedder"> {
   readonly words: WordSet;
 }
 
-/** A slot that was filled by the last reading, with the vector that the store had for it. */
-export interface Arrival {
+/** A slot filled by the last reading, with the vector that the store had for it. */
+export interface NewSlot {
   readonly slot: number;
   readonly embedder: string | null;
   readonly vector: Float32Array | null;
 }
 
 export class AgentRows {
-  /** All rows, by their words. */
-  readonly voices = new Voices();
+  /** All live rows by their words. */
+  readonly groups = new DuplicateGroups();
   readonly #agent: string;
-  readonly #bySlot: Remembered[] = [];
+  readonly #bySlot: RecallableRow[] = [];
   readonly #slotOfText = new Map<string, number>();
   readonly #slotOfId = new Map<string, number>();
   readonly #slotsOfStep = new Map<number, number[]>();
-  /** Older rows of the same text, oldest first, for when the one in the slot is forgotten. */
-  readonly #behind = new Map<number, Remembered[]>();
-  /** Slots whose row was forgotten or superseded, and those of them that nobody was told of. */
-  readonly #dead = new Set<number>();
-  readonly #buried: number[] = [];
+  /** Older rows of the same text, oldest first. The last one replaces a forgotten row. */
+  readonly #olderRows = new Map<number, RecallableRow[]>();
+  /** Slots whose row was forgotten or superseded. */
+  readonly #removed = new Set<number>();
+  /** Removed slots that `takeRemovedSlots` has not returned yet. */
+  readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
   #lastChange = 0;
   #lastStep = 0;
@@ -53,107 +54,110 @@ export class AgentRows {
     return this.#bySlot.length;
   }
 
-  /** Step of the newest row: what ages are counted from. */
+  /** Step of the newest row. Ages are counted from it. */
   get lastStep(): number {
     return this.#lastStep;
   }
 
-  at(slot: number): Remembered {
+  at(slot: number): RecallableRow {
     const row = this.#bySlot[slot];
-    if (!row) throw new RangeError(`No memory lies in slot ${slot} of ${this.#bySlot.length}.`);
+    if (!row) throw new RangeError(`Expected a slot below ${this.#bySlot.length}, got ${slot}.`);
     return row;
   }
 
-  /** Slots of these steps, those included whose text an older or newer step shares. */
+  /** Returns the slots of these steps, even if another step shares the text. */
   slotsOf(steps: ReadonlySet<number>): Set<number> {
     const slots = new Set<number>();
     for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
     return slots;
   }
 
-  /** Slots of rows that can be recalled, from the newest downward. */
+  /** Yields the slots of live rows, newest first. */
   *newestSlots(): Generator<number> {
-    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#dead.has(slot)) yield slot;
+    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
   }
 
-  /** Of what a person wants recalled whatever the question, the newest first. */
+  /** Returns the slots of pinned rows, newest first. */
   pinnedSlots(): readonly number[] {
     return [...this.#pinned].sort((a, b) => b - a);
   }
 
-  /** Whether a row of this id lies in a slot, and is live. */
+  /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
     const slot = this.#slotOfId.get(id);
-    return slot !== undefined && this.at(slot).id === id && !this.#dead.has(slot);
+    return slot !== undefined && this.at(slot).id === id && !this.#removed.has(slot);
   }
 
-  /** Slots that died since this was last asked: their vectors are not to be kept. */
-  takeBuried(): readonly number[] {
-    return this.#buried.splice(0);
+  /** Returns the slots removed since the last call. The caller deletes their vectors. */
+  takeRemovedSlots(): readonly number[] {
+    return this.#newlyRemoved.splice(0);
   }
 
-  /** Reads what is new, a page at a time, handing over each page's newly filled slots. */
-  async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly Arrival[]> {
+  /** Reads the new rows page by page and yields the newly filled slots of each page. */
+  async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
     for (;;) {
       const page = await store.memories(this.#agent, this.#lastChange, PAGE_ROWS);
-      yield page.flatMap((row) => this.#take(row));
+      yield page.flatMap((row) => this.#apply(row));
       if (page.length < PAGE_ROWS) return;
     }
   }
 
-  #take({ vector, embedder, ...row }: MemoryRow): Arrival[] {
+  #apply({ vector, embedder, ...row }: MemoryRow): NewSlot[] {
     this.#lastChange = row.change;
-    if (!isLive(row)) return this.#bury(row);
+    if (!isLive(row)) {
+      this.#remove(row.id);
+      return [];
+    }
     this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
     const key = textKey(row.text);
     const known = this.#slotOfText.get(key);
     const slot = known ?? this.#bySlot.length;
-    if (known !== undefined && this.at(slot).id !== row.id) this.#putBehind(slot, row.id);
+    if (known !== undefined && this.at(slot).id !== row.id) this.#keepOlderRow(slot, row.id);
     this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
     this.#slotOfText.set(key, slot);
     this.#slotOfId.set(row.id, slot);
     if (row.pinned) this.#pinned.add(slot);
     else this.#pinned.delete(slot);
-    if (row.step === null) return known === undefined ? [{ slot, embedder, vector }] : [];
-    const ofStep = this.#slotsOfStep.get(row.step);
-    if (ofStep) ofStep.push(slot);
-    else this.#slotsOfStep.set(row.step, [slot]);
+    if (row.step !== null) {
+      const ofStep = this.#slotsOfStep.get(row.step);
+      if (ofStep) ofStep.push(slot);
+      else this.#slotsOfStep.set(row.step, [slot]);
+    }
     return known === undefined ? [{ slot, embedder, vector }] : [];
   }
 
-  #putBehind(slot: number, id: string): void {
-    const behind = (this.#behind.get(slot) ?? []).filter((row) => row.id !== id);
-    this.#behind.set(slot, [...behind, this.at(slot)].slice(-MAX_BEHIND));
+  #keepOlderRow(slot: number, newId: string): void {
+    const older = (this.#olderRows.get(slot) ?? []).filter((row) => row.id !== newId);
+    this.#olderRows.set(slot, [...older, this.at(slot)].slice(-MAX_OLDER_ROWS));
   }
 
-  /** Its words are let go as well: a person may have meant just those. */
-  #bury({ id }: Pick<MemoryRow, "id">): Arrival[] {
+  /** Also removes the words of the row: a person may have wanted just those forgotten. */
+  #remove(id: string): void {
     const slot = this.#slotOfId.get(id);
-    if (slot === undefined) return [];
+    if (slot === undefined) return;
     this.#slotOfId.delete(id);
-    const behind = this.#behind.get(slot)?.filter((row) => row.id !== id) ?? [];
-    const row = this.at(slot).id === id ? behind.pop() : this.at(slot);
-    this.#behind.set(slot, behind);
-    if (behind.length === 0) this.#behind.delete(slot);
+    const older = this.#olderRows.get(slot)?.filter((row) => row.id !== id) ?? [];
+    const row = this.at(slot).id === id ? older.pop() : this.at(slot);
+    if (older.length === 0) this.#olderRows.delete(slot);
+    else this.#olderRows.set(slot, older);
     if (row) {
       this.#bySlot[slot] = row;
       if (!row.pinned) this.#pinned.delete(slot);
-      return [];
+      return;
     }
     const { text } = this.at(slot);
-    this.voices.remove(slot, wordsOf(text));
+    this.groups.remove(slot, wordsOf(text));
     this.#slotOfText.delete(textKey(text));
     this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
     this.#pinned.delete(slot);
-    this.#dead.add(slot);
-    this.#buried.push(slot);
-    return [];
+    this.#removed.add(slot);
+    this.#newlyRemoved.push(slot);
   }
 
   #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
     const words = wordsOf(text);
-    const set = wordSetOf(words);
-    this.voices.add(slot, words, set, namespace);
+    const set = createWordSet(words);
+    this.groups.add(slot, words, set, namespace);
     return set;
   }
 }

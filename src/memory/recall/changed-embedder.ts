@@ -1,171 +1,200 @@
 /**
- * changed-embedder.ts -- long-term memory while its embedder is another one than that which made the stored vectors.
+ * changed-embedder.ts -- long-term memory after a change of embedders, while stored vectors still belong to the earlier one.
  *
- * Until there is a vector of the new embedder for every row, an agent is served with the old vectors and the embedder that made
- * them, if that can still be asked; vectors of the two are in different places and never in one index. The new ones are made in
- * the background, a few at a time, and kept beside the old ones, so that a crash costs the last few; then they take
- * their place in one transaction, and the next recall goes by them. When the old embedder cannot be opened,
- * memory fills up with new vectors at each recall, and words find the rest.
+ * Until every row of an agent has a vector of the new embedder, recalls use the old vectors and the embedder that made
+ * them, if it can still be opened. Vectors of two embedders do not compare and never share an index. New vectors are made in
+ * the background in small batches and stored beside the old ones, so that a crash costs one batch. When all are made,
+ * one transaction replaces the old ones. If the earlier embedder cannot be opened, each recall adds some new vectors
+ * and words find the other rows.
  */
 import { setTimeout } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
-import type { RecallingMemory } from "./recall.ts";
+import type { RecallingMemory } from "./long-term-memory.ts";
 
 export interface ChangedEmbedderParts {
   readonly store: Pick<Store, "memories" | "vectorCounts" | "nextVectorIds" | "saveNextVectors" | "adoptNextVectors">;
   readonly embedder: Embedder;
-  /** Memory by the embedder as it is set. */
+  /** Memory that uses `embedder`. */
   readonly current: RecallingMemory;
-  /** Memory by the embedder of this id; undefined when it cannot be opened. */
+  /** Opens memory that uses the embedder of this id. Returns undefined when that embedder cannot be opened. */
   openEarlier(embedder: string): RecallingMemory | undefined;
   readonly report: (problem: string) => void;
-  /** Between two requests. Default: a quarter of a second. */
+  /** Pause between two requests. Default: 250 ms. */
   readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 250;
 const ROWS_PER_REQUEST = 32;
 const PAGE_ROWS = 256;
-const ROW_CHARS = 8_000;
-/** After a failure, doubled at each. */
+const MAX_ROW_CHARS = 8_000;
+/** Pause after the first failure; doubled at each further one. */
 const RETRY_MS = 2_000;
-const CLOSE_MS = 1_000;
 const MAX_RETRY_MS = 10 * 60_000;
+/** Time that `close` waits for the request under way. */
+const CLOSE_MS = 1_000;
 
-export function openChangedEmbedder(parts: ChangedEmbedderParts): RecallingMemory {
-  const { current, embedder, store } = parts;
-  const earlier = new Map<string, RecallingMemory | undefined>();
-  /** By agent: the embedder of its vectors when that is an earlier one, and what the current one was called then. */
-  const served = new Map<string, { readonly embedder: string | undefined; readonly current: string }>();
-  /** Agents whose change is under way, or waits for that of another. */
-  const changing = new Set<string>();
-  const stop = new AbortController();
-  /** One agent after the other. */
-  let working: Promise<void> = Promise.resolve();
+export const openChangedEmbedder = (parts: ChangedEmbedderParts): RecallingMemory => new ChangedEmbedderMemory(parts);
 
-  async function memoryOf(agent: string): Promise<RecallingMemory> {
-    const known = served.get(agent);
-    const by = known?.current === embedder.id ? known.embedder : await decide(agent);
-    return (by === undefined ? undefined : earlier.get(by)) ?? current;
+/** Decision which embedder serves an agent; valid while the current embedder keeps its id. */
+interface ServingEmbedder {
+  /** Id of an earlier embedder; undefined: the current one serves. */
+  readonly earlier: string | undefined;
+  readonly current: string;
+}
+
+class ChangedEmbedderMemory implements RecallingMemory {
+  readonly #parts: ChangedEmbedderParts;
+  readonly #embedder: Embedder;
+  readonly #current: RecallingMemory;
+  /** By embedder; undefined: it cannot be opened. */
+  readonly #earlier = new Map<string, RecallingMemory | undefined>();
+  /** By agent. */
+  readonly #serving = new Map<string, ServingEmbedder>();
+  /** Agents whose rows are being embedded again, or are queued for it. */
+  readonly #queued = new Set<string>();
+  /** One agent is embedded after the other. */
+  #work: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+
+  constructor(parts: ChangedEmbedderParts) {
+    this.#parts = parts;
+    this.#embedder = parts.embedder;
+    this.#current = parts.current;
   }
 
-  async function decide(agent: string): Promise<string | undefined> {
-    const by = await earlierOf(agent).catch(() => undefined);
-    served.set(agent, { embedder: by, current: embedder.id });
-    if (by !== undefined && !changing.has(agent)) {
-      changing.add(agent);
-      working = working
-        .then(() => change(agent, by))
+  get remote(): boolean {
+    return this.#current.remote;
+  }
+
+  async recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
+    const known = this.#serving.get(query.agent);
+    const { earlier } = known?.current === this.#embedder.id ? known : await this.#decide(query.agent);
+    const memory = earlier === undefined ? undefined : this.#earlier.get(earlier);
+    return (memory ?? this.#current).recall(query, signal);
+  }
+
+  async flush(): Promise<void> {
+    for (const memory of this.#opened()) await memory.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("Memory is closed."));
+    // An embedder may ignore the signal; vectors that it returns later are not saved.
+    const waiting = new AbortController();
+    const limit = setTimeout(CLOSE_MS, undefined, { signal: waiting.signal }).catch(() => undefined);
+    await Promise.race([this.#work, limit]);
+    waiting.abort();
+    for (const memory of this.#opened()) await memory.close();
+  }
+
+  async release(agent: string): Promise<void> {
+    // The agent may have been removed, and a new one may get its name.
+    this.#serving.delete(agent);
+    for (const memory of this.#opened()) await memory.release(agent);
+  }
+
+  #opened(): readonly RecallingMemory[] {
+    return [this.#current, ...this.#earlier.values()].filter((memory) => memory !== undefined);
+  }
+
+  async #decide(agent: string): Promise<ServingEmbedder> {
+    const earlier = await this.#findEarlier(agent).catch(() => undefined);
+    const serving = { earlier, current: this.#embedder.id };
+    this.#serving.set(agent, serving);
+    if (earlier !== undefined && !this.#queued.has(agent)) {
+      this.#queued.add(agent);
+      this.#work = this.#work
+        .then(() => this.#replaceVectors(agent, earlier))
         .catch(() => undefined)
-        .finally(() => changing.delete(agent));
+        .finally(() => this.#queued.delete(agent));
     }
-    return by;
+    return serving;
   }
 
-  async function earlierOf(agent: string): Promise<string | undefined> {
+  /** Returns the earlier embedder that made most of the agent's vectors, more than the current one, if it opens. */
+  async #findEarlier(agent: string): Promise<string | undefined> {
+    const { embedder, store } = this.#parts;
     if (!embedder.semantic) return undefined;
     const counts = [...(await store.vectorCounts(agent))];
-    const own = counts.filter(([id]) => isSame(id, embedder.id)).reduce((sum, [, count]) => sum + count, 0);
-    const [most] = counts.filter(([id]) => !isSame(id, embedder.id)).sort((a, b) => b[1] - a[1]);
+    const own = counts.filter(([id]) => isSameModel(id, embedder.id)).reduce((sum, [, count]) => sum + count, 0);
+    const [most] = counts.filter(([id]) => !isSameModel(id, embedder.id)).sort((a, b) => b[1] - a[1]);
     if (!most || most[1] <= own) return undefined;
-    if (!earlier.has(most[0])) earlier.set(most[0], parts.openEarlier(most[0]));
-    return earlier.get(most[0]) && most[0];
+    const [id] = most;
+    if (!this.#earlier.has(id)) this.#earlier.set(id, this.#parts.openEarlier(id));
+    return this.#earlier.get(id) && id;
   }
 
-  /** Ends when every row has its new vector and they are in use. */
-  async function change(agent: string, by: string): Promise<void> {
-    for (let failures = 0; !stop.signal.aborted; ) {
+  /** Resolves when every row has a vector of the current embedder and recalls use it, or on `close`. */
+  async #replaceVectors(agent: string, earlier: string): Promise<void> {
+    const { store, report, pauseMs = PAUSE_MS } = this.#parts;
+    for (let failures = 0; !this.#stop.signal.aborted; ) {
       try {
-        if (await embedSome(agent)) {
-          await pause(parts.pauseMs ?? PAUSE_MS);
+        if (await this.#embedBatch(agent)) {
+          await this.#pause(pauseMs);
           failures = 0;
           continue;
         }
-        // What the earlier one still had to save would come over the new ones.
-        await earlier.get(by)?.flush();
-        await store.adoptNextVectors(agent, embedder.id);
-        served.set(agent, { embedder: undefined, current: embedder.id });
-        await earlier.get(by)?.release(agent);
-        await current.release(agent);
+        // Flush first, or vectors that the earlier memory still holds would overwrite the new ones.
+        await this.#earlier.get(earlier)?.flush();
+        await store.adoptNextVectors(agent, this.#embedder.id);
+        this.#serving.set(agent, { earlier: undefined, current: this.#embedder.id });
+        await this.#earlier.get(earlier)?.release(agent);
+        await this.#current.release(agent);
         return;
       } catch (error) {
-        if (stop.signal.aborted || isGoaldError(error, "GOALD_NOT_FOUND")) return;
+        if (this.#stop.signal.aborted || isGoaldError(error, "GOALD_NOT_FOUND")) return;
         if (failures === 0)
-          parts.report(
-            `Memory goes on with the vectors of ${by}; new ones cannot be made now: ${toError(error).message}`,
+          report(
+            `Memory keeps using the vectors of ${earlier}; new ones cannot be made now: ${toError(error).message}`,
           );
-        await pause(Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures));
+        await this.#pause(Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures));
         failures++;
       }
     }
   }
 
-  /** The next few rows without a new vector; false when there is none. */
-  async function embedSome(agent: string): Promise<boolean> {
-    const rows = await rowsWithout(agent);
+  /** Embeds the next rows. Returns false when every row has a new vector. */
+  async #embedBatch(agent: string): Promise<boolean> {
+    const embedder = this.#embedder;
+    const rows = await this.#findRowsToEmbed(agent);
     if (rows.length === 0) return false;
-    const texts = rows.map(({ text }) => clip(text, ROW_CHARS));
-    const vectors = await embedder.embed(texts, stop.signal);
+    const texts = rows.map(({ text }) => clip(text, MAX_ROW_CHARS));
+    const vectors = await embedder.embed(texts, this.#stop.signal);
     if (vectors.length !== rows.length || vectors.some(({ length }) => length !== embedder.dimensions))
-      throw new Error(`${embedder.id} did not give a vector of ${embedder.dimensions} numbers for each text.`);
-    const lot = rows.flatMap(({ id }, at) => (vectors[at] ? [{ id, vector: vectors[at] }] : []));
-    await store.saveNextVectors(agent, embedder.id, lot);
+      throw new Error(`${embedder.id} did not return a vector of ${embedder.dimensions} numbers for each text.`);
+    const batch = rows.flatMap(({ id }, at) => (vectors[at] ? [{ id, vector: vectors[at] }] : []));
+    await this.#parts.store.saveNextVectors(agent, embedder.id, batch);
     return true;
   }
 
-  async function rowsWithout(agent: string): Promise<readonly MemoryRow[]> {
-    const made = new Set(await store.nextVectorIds(agent, embedder.id));
-    const without: MemoryRow[] = [];
+  async #findRowsToEmbed(agent: string): Promise<readonly MemoryRow[]> {
+    const { store } = this.#parts;
+    const made = new Set(await store.nextVectorIds(agent, this.#embedder.id));
+    const rows: MemoryRow[] = [];
     for (let after = 0; ; ) {
       const page = await store.memories(agent, after, PAGE_ROWS);
       for (const row of page) {
-        if (!isLive(row) || row.embedder === embedder.id || made.has(row.id)) continue;
-        without.push(row);
-        if (without.length === ROWS_PER_REQUEST) return without;
+        if (!isLive(row) || row.embedder === this.#embedder.id || made.has(row.id)) continue;
+        rows.push(row);
+        if (rows.length === ROWS_PER_REQUEST) return rows;
       }
-      if (page.length < PAGE_ROWS) return without;
+      if (page.length < PAGE_ROWS) return rows;
       after = page.at(-1)?.change ?? after;
     }
   }
 
-  const pause = (ms: number): Promise<void> =>
-    setTimeout(ms, undefined, { ref: false, signal: stop.signal }).catch(() => undefined);
-  const all = (): readonly RecallingMemory[] => [
-    current,
-    ...[...earlier.values()].filter((memory) => memory !== undefined),
-  ];
-
-  return {
-    get remote() {
-      return current.remote;
-    },
-    recall: async (query, signal) => (await memoryOf(query.agent)).recall(query, signal),
-    flush: async () => {
-      for (const memory of all()) await memory.flush();
-    },
-    close: async () => {
-      stop.abort(new Error("Memory is closed."));
-      // An embedder may take no notice of the signal; what it makes then is not kept.
-      const waiting = new AbortController();
-      const limit = setTimeout(CLOSE_MS, undefined, { signal: waiting.signal }).catch(() => undefined);
-      await Promise.race([working, limit]);
-      waiting.abort();
-      for (const memory of all()) await memory.close();
-    },
-    release: async (agent) => {
-      // It may have been removed, and another one may get its name.
-      served.delete(agent);
-      for (const memory of all()) await memory.release(agent);
-    },
-  };
+  #pause(ms: number): Promise<void> {
+    return setTimeout(ms, undefined, { ref: false, signal: this.#stop.signal }).catch(() => undefined);
+  }
 }
 
-/** `model@0` is a model whose dimensions are not known yet. */
-const isSame = (stored: string, asked: string): boolean =>
-  stored === asked ||
-  (asked.endsWith("@0") && stored.slice(0, stored.lastIndexOf("@")) === asked.slice(0, -"@0".length));
+/** `current` may be `model@0`: a model whose dimensions are not known yet. */
+const isSameModel = (stored: string, current: string): boolean =>
+  stored === current ||
+  (current.endsWith("@0") && stored.slice(0, stored.lastIndexOf("@")) === current.slice(0, -"@0".length));

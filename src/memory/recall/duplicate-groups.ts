@@ -1,98 +1,99 @@
 /**
- * duplicate-groups.ts -- rows by their words, what says the same but for its numbers together.
+ * duplicate-groups.ts -- groups the rows that differ only in their numbers, and searches the groups by words.
  *
- * An agent that works through a list leaves a hundred rows of the same words. To the lexical index they are one
- * text, a voice: each by itself would make its words look common, stand between neighbours, and fill every answer.
- * Asked for, a voice is its newest row, or the one with the numbers of the question.
+ * An agent that works through a list leaves a hundred rows of the same words. The lexical index holds each group as one
+ * text: separate rows would make their words look common, come between neighbours and fill every result. A search
+ * returns one row per group: the one with most numbers of the query, the newest of equals.
  */
-
-import type { Hit } from "#util/best-of.ts";
+import type { ScoredSlot } from "#core/ports/vectors.ts";
 import { LexicalIndex } from "../lexical/lexical-index.ts";
 import { NumberLists } from "../lexical/number-lists.ts";
-import { keyOf, type WordSet } from "../lexical/word-set.ts";
+import { hashWordSet, type WordSet } from "../lexical/word-set.ts";
 import type { QueryPart } from "./query-parts.ts";
 
-/** Rows of one voice that are looked at for the right numbers, the newest. */
+/** The newest rows of a group whose numbers are compared with those of the query. */
 const MAX_ROWS_COMPARED = 64;
 const NO_ROW = -1;
 
-export class Voices {
+export class DuplicateGroups {
+  /** Its slots are groups. */
   readonly #lexical = new LexicalIndex();
-  /** By namespace and key of the words. */
-  readonly #voiceOfKey = new Map<string, number>();
-  /** List n holds the slots of voice n, ascending. */
+  /** By namespace and hash of the words. */
+  readonly #groupOfKey = new Map<string, number>();
+  /** List n holds the slots of group n, ascending. */
   readonly #rows = new NumberLists();
   readonly #keys: string[] = [];
-  readonly #voiceOfSlot: number[] = [];
+  readonly #groupOfSlot: number[] = [];
   readonly #setOfSlot: WordSet[] = [];
-  readonly #dead = new Set<number>();
+  readonly #removed = new Set<number>();
 
-  /** Voices with a row that can be found. */
+  /** Number of groups with a live row. */
   get size(): number {
     return this.#lexical.size;
   }
 
-  /** Slots come in order. */
+  /** Slots must be added in ascending order. */
   add(slot: number, words: readonly string[], set: WordSet, namespace: string): void {
-    const key = `${namespace}/${keyOf(set)}`;
-    const known = set.hashes.length > 0 ? this.#voiceOfKey.get(key) : undefined;
-    const voice = known ?? this.#rows.open();
+    const key = `${namespace}/${hashWordSet(set)}`;
+    const known = set.hashes.length > 0 ? this.#groupOfKey.get(key) : undefined;
+    const group = known ?? this.#rows.open();
     if (known === undefined) {
-      this.#lexical.add(voice, words, namespace);
-      this.#keys[voice] = key;
-      if (set.hashes.length > 0) this.#voiceOfKey.set(key, voice);
-    } else this.#lexical.addNumbers(voice, words);
-    this.#rows.push(voice, slot);
-    this.#voiceOfSlot[slot] = voice;
+      this.#lexical.add(group, words, namespace);
+      this.#keys[group] = key;
+      if (set.hashes.length > 0) this.#groupOfKey.set(key, group);
+    } else this.#lexical.addNumbers(group, words);
+    this.#rows.push(group, slot);
+    this.#groupOfSlot[slot] = group;
     this.#setOfSlot[slot] = set;
   }
 
-  /** `words` are those of the row. */
+  /** `words` must be the words that the row was added with. */
   remove(slot: number, words: readonly string[]): void {
-    const voice = this.#voiceOfSlot[slot];
-    if (voice === undefined || this.#dead.has(slot)) return;
-    this.#dead.add(slot);
-    if (!this.#rows.read(voice).every((row) => this.#dead.has(row))) return;
-    this.#lexical.remove(voice, words);
-    const key = this.#keys[voice] as string;
-    if (this.#voiceOfKey.get(key) === voice) this.#voiceOfKey.delete(key);
+    const group = this.#groupOfSlot[slot];
+    if (group === undefined || this.#removed.has(slot)) return;
+    this.#removed.add(slot);
+    if (!this.#rows.read(group).every((row) => this.#removed.has(row))) return;
+    this.#lexical.remove(group, words);
+    const key = this.#keys[group] as string;
+    if (this.#groupOfKey.get(key) === group) this.#groupOfKey.delete(key);
   }
 
   /**
-   * Answers what gives the hits of one text: its best `reach` voices as rows, best first; none that shares no word, no row that
-   * is `excluded`. Good until the next search. How rare a word is, those `beside` have a say in: their hits are to be compared with these.
+   * Returns a function that searches for one part: its best `limit` groups as rows, best first, without excluded rows and
+   * rows that share no word. Valid until the next search. Document frequencies include `others`, so that scores compare
+   * with theirs.
    */
   search(
     parts: readonly QueryPart[],
-    reach: number,
+    limit: number,
     excluded: ReadonlySet<number>,
-    beside: readonly Voices[] = [],
-  ): (part: number) => readonly Hit[] {
-    const barred = [...excluded].flatMap((slot) => this.#voiceOfSlot[slot] ?? []);
-    const hitsOf = this.#lexical.search(
+    others: readonly DuplicateGroups[] = [],
+  ): (part: number) => readonly ScoredSlot[] {
+    const touchedGroups = [...excluded].flatMap((slot) => this.#groupOfSlot[slot] ?? []);
+    const searchPart = this.#lexical.search(
       parts.map(({ words }) => words),
-      reach,
-      barred.filter((voice) => this.#rowOf(voice, NO_NUMBERS, excluded) === NO_ROW),
-      beside.map((voices) => voices.#lexical),
+      limit,
+      touchedGroups.filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ROW),
+      others.map((groups) => groups.#lexical),
     );
     return (part) => {
       const { numbers } = parts[part] as QueryPart;
-      const rows = hitsOf(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
+      const rows = searchPart(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
       return rows.filter(({ slot }) => slot !== NO_ROW);
     };
   }
 
-  /** The row that shares most numbers, the newest of those. */
-  #rowOf(voice: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
-    const newest = this.#rows.last(voice) ?? NO_ROW;
-    const isAlone = numbers.size === 0 || this.#rows.length(voice) === 1;
-    if (isAlone && !excluded.has(newest) && !this.#dead.has(newest)) return newest;
-    const rows = this.#rows.read(voice);
+  /** Returns the row that shares most numbers, the newest of equals. */
+  #rowOf(group: number, numbers: ReadonlySet<number>, excluded: ReadonlySet<number>): number {
+    const newest = this.#rows.last(group) ?? NO_ROW;
+    const isNewestBest = numbers.size === 0 || this.#rows.length(group) === 1;
+    if (isNewestBest && !excluded.has(newest) && !this.#removed.has(newest)) return newest;
+    const rows = this.#rows.read(group);
     let best = NO_ROW;
     let most = -1;
     for (let at = rows.length - 1; at >= Math.max(0, rows.length - MAX_ROWS_COMPARED); at--) {
       const slot = rows[at] as number;
-      if (excluded.has(slot) || this.#dead.has(slot)) continue;
+      if (excluded.has(slot) || this.#removed.has(slot)) continue;
       if (numbers.size === 0) return slot;
       let shared = 0;
       for (const number of (this.#setOfSlot[slot] as WordSet).numbers) if (numbers.has(number)) shared++;

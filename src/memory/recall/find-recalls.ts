@@ -1,18 +1,17 @@
 /**
- * find-recalls.ts -- the recalls for one query among the rows of one agent.
+ * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
  *
- * Shared words rank the rows. With an embedder that knows meanings, nearness ranks them too, and the two are
- * added up by places, as their scores do not compare. Nearness of spellings, which is what an offline
- * embedder has, is asked only for what words leave open: ranked beside them it makes the choice worse (0.74
- * against 0.77 of the wanted rows among the ten, in a trial on dialogues). What is still missing then
- * are the newest rows: ten are recalled while there are ten.
+ * Shared words rank the rows. With a semantic embedder vectors rank them too, and the two rankings are fused by rank,
+ * because their scores do not compare. The offline embedder compares spellings; its vectors only fill up what words
+ * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
+ * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
  */
 import type { Recall, RecallQuery } from "#core/ports/recall.ts";
-import type { Hit } from "#util/best-of.ts";
+import type { ScoredSlot } from "#core/ports/vectors.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
-import { type Candidate, choose } from "./choose-recalls.ts";
-import { standingOut } from "./merge-rankings.ts";
+import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { fuseRankings, mergeParts } from "./merge-rankings.ts";
 import type { QueryPart } from "./query-parts.ts";
 
 export interface AgentMemory {
@@ -20,24 +19,20 @@ export interface AgentMemory {
   readonly vectors: AgentVectors;
 }
 
-/** Hits of one text and candidates in all: at first, and where those are full of near-duplicates. */
-const NEAR = { perText: 30, inAll: 30 };
-const FAR = { perText: 100, inAll: 150 };
-/** How far down a ranking the places go on to differ. */
-const PLACE_OFFSET = 60;
-/** What is last in both still counts as much as this. */
-const PLAIN_SHARE = 0.05;
-/** Of what is pinned, so many come whatever the question; an agent with more pins than this gets the newest. */
+/** Limits of the hits per part and of the candidates. The deep ones apply when the first are full of near-duplicates. */
+const SHALLOW = { hits: 30, candidates: 30 };
+const DEEP = { hits: 100, candidates: 150 };
+/** Pinned rows that are recalled for every query; of more, the newest. */
 const MAX_PINNED = 3;
-/** Of rows that nothing speaks for: importance and recency still order them. */
-const NO_SCORE = 1e-6;
-/** Slots of the n-th memory are numbered from n times this. */
-const SLOTS_EACH = 2 ** 26;
+/** Score of a row that no search found, so that importance and recency still order it. */
+const UNFOUND_SCORE = 1e-6;
+/** The slots of the n-th memory start at n times this. */
+const SLOTS_PER_MEMORY = 2 ** 26;
 
 /**
- * Best first, none of the excluded steps. The agent's own memory comes first in `memories`, then the others that it may read.
- * With `withVectors` nearness ranks beside words; without it `embed` is called to have the vectors made when words find
- * fewer than asked for. Rejects when an index cannot be searched.
+ * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
+ * `count`. Rejects when an index cannot be searched.
  */
 export async function findRecalls(
   memories: readonly AgentMemory[],
@@ -45,139 +40,126 @@ export async function findRecalls(
   parts: readonly QueryPart[],
   { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
 ): Promise<readonly Recall[]> {
-  const own = memories[0] as AgentMemory;
   const { count } = query;
-  // Most agents share nothing, and merging is not free.
-  const filled = memories.filter((memory) => memory === own || memory.rows.size > 0);
-  const readers = filled.map((memory, number): Reader => {
-    const excluded = memory === own ? own.rows.slotsOf(query.excludeSteps) : NO_SLOTS;
-    return { ...memory, first: number * SLOTS_EACH, excluded, beside: filled.filter((other) => other !== memory) };
-  });
-  const pinned = pinnedOf(readers).slice(0, Math.min(MAX_PINNED, count));
-  const { rows } = own;
-  for (const { perText, inAll } of [NEAR, FAR]) {
-    const reach = Math.max(perText, 2 * count);
-    const most = Math.max(inAll, 2 * count);
-    const wordHits = inEach(readers, (reader) => searchWords(reader, parts, reach));
-    // Places are those among all; where nothing more is looked for, the first are enough.
-    let hits = standingOut(wordHits, parts, withVectors || perText === FAR.perText ? undefined : most);
-    if (withVectors) hits = byPlaces(hits, standingOut(await searchVectors(readers, parts, reach), parts));
-    const candidates = candidatesOf(readers, hits.slice(0, most));
-    const choice = choose(candidates, count, rows.lastStep, { pinned });
+  const searched = searchedMemories(memories, query);
+  const { lastStep } = (memories[0] as AgentMemory).rows;
+  const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
+  for (const depth of [SHALLOW, DEEP]) {
+    const maxHits = Math.max(depth.hits, 2 * count);
+    const maxCandidates = Math.max(depth.candidates, 2 * count);
+    const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
+    // Fusion by rank needs the whole ranking, and so does the deep search.
+    let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
+    if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
+    const choice = chooseRecalls(candidates, count, lastStep, { pinned });
     if (choice.distinct === count) return choice.recalls;
-    if (hits.length >= reach && perText !== FAR.perText) continue;
-    // Where all that is there was found already, nearness has nothing to add.
-    const there = memories.reduce((sum, memory) => sum + memory.rows.voices.size, 0);
-    const others = await findOthers(
-      readers,
-      query,
-      parts,
-      hits,
-      hits.length < Math.min(count, there) ? embed : undefined,
-    );
-    return choose(candidates, count, rows.lastStep, { pinned, others: candidatesOf(readers, others) }).recalls;
+    if (hits.length >= maxHits && depth !== DEEP) continue;
+    // When words found every group already, vectors cannot add any.
+    const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
+    const isIncomplete = hits.length < Math.min(count, groups);
+    const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
+    return chooseRecalls(candidates, count, lastStep, { pinned, fillers: candidatesOf(searched, fillers) }).recalls;
   }
   return [];
 }
 
-/** A memory with what is left out of it, and the numbers that its slots have among those of others. */
-interface Reader extends AgentMemory {
-  readonly first: number;
+/** A memory with its excluded slots, and the first of the numbers that its slots have in merged rankings. */
+interface SearchedMemory extends AgentMemory {
+  readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
-  readonly beside: readonly AgentMemory[];
+  readonly others: readonly AgentMemory[];
 }
 const NO_SLOTS: ReadonlySet<number> = new Set();
 
-/** What is not `found` by words: the nearest by spelling, when `embed` makes that known, and behind them the newest. */
-async function findOthers(
-  readers: readonly Reader[],
+/** Leaves out empty memories of others: most agents share nothing, and merging costs time. */
+function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: RecallQuery): readonly SearchedMemory[] {
+  const own = memories[0] as AgentMemory;
+  const filled = memories.filter((memory) => memory === own || memory.rows.size > 0);
+  return filled.map((memory, number) => ({
+    ...memory,
+    firstSlot: number * SLOTS_PER_MEMORY,
+    excluded: memory === own ? own.rows.slotsOf(excludeSteps) : NO_SLOTS,
+    others: filled.filter((other) => other !== memory),
+  }));
+}
+
+/** Returns rows that words did not find: the nearest by vectors if `embed` is given, then the newest. */
+async function findFillers(
+  memories: readonly SearchedMemory[],
   { count }: RecallQuery,
   parts: readonly QueryPart[],
-  found: readonly Hit[],
+  found: readonly ScoredSlot[],
   embed: (() => Promise<void>) | undefined,
-): Promise<readonly Hit[]> {
+): Promise<readonly ScoredSlot[]> {
   const known = new Set(found.map(({ slot }) => slot));
-  const reach = Math.max(NEAR.perText, 2 * count) + known.size;
+  const maxHits = Math.max(SHALLOW.hits, 2 * count) + known.size;
   await embed?.();
-  const nearest = embed ? standingOut(await searchVectors(readers, parts, reach), parts) : [];
-  const newest = readers.flatMap(({ rows, first, excluded }) =>
+  const nearest = embed ? mergeParts(await searchVectors(memories, parts, maxHits), parts) : [];
+  const newest = memories.flatMap(({ rows, firstSlot, excluded }) =>
     Iterator.from(rows.newestSlots())
-      .filter((slot) => !excluded.has(slot) && !known.has(first + slot))
-      .take(Math.max(NEAR.inAll, 2 * count))
-      .map((slot) => ({ slot: first + slot, score: NO_SCORE }))
+      .filter((slot) => !excluded.has(slot) && !known.has(firstSlot + slot))
+      .take(Math.max(SHALLOW.candidates, 2 * count))
+      .map((slot) => ({ slot: firstSlot + slot, score: UNFOUND_SCORE }))
       .toArray(),
   );
   return [...nearest.filter(({ slot }) => !known.has(slot)), ...newest];
 }
 
-/** Each row once. */
-function candidatesOf(readers: readonly Reader[], hits: readonly Hit[]): Candidate[] {
+/** Returns each row once, with its first score. */
+function candidatesOf(memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] {
   const seen = new Set<number>();
   return hits.flatMap(({ slot, score }) => {
     if (seen.has(slot)) return [];
     seen.add(slot);
-    const { rows, first } = readers[Math.floor(slot / SLOTS_EACH)] as Reader;
-    return [{ row: rows.at(slot - first), similarity: score, lastStep: rows.lastStep }];
+    const { rows, firstSlot } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
+    return [{ row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
   });
 }
 
-function pinnedOf(readers: readonly Reader[]): readonly Candidate[] {
-  const slots = readers.flatMap(({ rows, first, excluded }) =>
-    rows.pinnedSlots().flatMap((slot) => (excluded.has(slot) ? [] : [{ slot: first + slot, score: NO_SCORE }])),
+function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
+  const slots = memories.flatMap(({ rows, firstSlot, excluded }) =>
+    rows
+      .pinnedSlots()
+      .flatMap((slot) => (excluded.has(slot) ? [] : [{ slot: firstSlot + slot, score: UNFOUND_SCORE }])),
   );
-  return candidatesOf(readers, slots);
+  return candidatesOf(memories, slots);
 }
 
-const searchWords = ({ rows, excluded, beside }: Reader, parts: readonly QueryPart[], reach: number) =>
-  rows.voices.search(
+const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly QueryPart[], maxHits: number) =>
+  rows.groups.search(
     parts,
-    reach,
+    maxHits,
     excluded,
-    beside.map((other) => other.rows.voices),
+    others.map((other) => other.rows.groups),
   );
 
 async function searchVectors(
-  readers: readonly Reader[],
+  memories: readonly SearchedMemory[],
   parts: readonly QueryPart[],
-  reach: number,
-): Promise<(part: number) => readonly Hit[]> {
-  const found = new Map<Reader, readonly (readonly Hit[])[]>();
-  for (const reader of readers) {
-    const hits: (readonly Hit[])[] = [];
-    for (const { text } of parts) hits.push(await reader.vectors.nearest(text, reach, reader.excluded));
-    found.set(reader, hits);
+  maxHits: number,
+): Promise<(part: number) => readonly ScoredSlot[]> {
+  const found = new Map<SearchedMemory, readonly (readonly ScoredSlot[])[]>();
+  for (const memory of memories) {
+    const hits: (readonly ScoredSlot[])[] = [];
+    for (const { text } of parts) hits.push(await memory.vectors.findNearest(text, maxHits, memory.excluded));
+    found.set(memory, hits);
   }
-  return inEach(readers, (reader) => (part) => found.get(reader)?.[part] ?? []);
+  return searchEach(memories, (memory) => (part) => found.get(memory)?.[part] ?? []);
 }
 
-/** What gives the hits of one text in all memories, best first, slots numbered through. */
-function inEach(
-  readers: readonly Reader[],
-  search: (reader: Reader) => (part: number) => readonly Hit[],
-): (part: number) => readonly Hit[] {
-  const [only] = readers;
-  if (readers.length === 1 && only) return search(only);
-  const found = readers.map((reader) => ({ hitsOf: search(reader), first: reader.first }));
+/** Returns a function that merges the hits of one part from all memories, best first. */
+function searchEach(
+  memories: readonly SearchedMemory[],
+  search: (memory: SearchedMemory) => (part: number) => readonly ScoredSlot[],
+): (part: number) => readonly ScoredSlot[] {
+  const [only] = memories;
+  if (memories.length === 1 && only) return search(only);
+  const searches = memories.map((memory) => ({ searchPart: search(memory), firstSlot: memory.firstSlot }));
   return (part) =>
-    found
-      .flatMap(({ hitsOf, first }) => hitsOf(part).map(({ slot, score }) => ({ slot: first + slot, score })))
+    searches
+      .flatMap(({ searchPart, firstSlot }) =>
+        searchPart(part).map(({ slot, score }) => ({ slot: firstSlot + slot, score })),
+      )
       .sort((a, b) => b.score - a.score || a.slot - b.slot);
-}
-
-/**
- * Reciprocal rank fusion (Cormack et al. 2009), spread over 0 to 1: the sums themselves lie so close together that the
- * smallest difference of words between two rows would outweigh them.
- */
-function byPlaces(...rankings: readonly (readonly Hit[])[]): readonly Hit[] {
-  const used = rankings.filter((ranking) => ranking.length > 0);
-  if (used.length === 1) return used[0] as readonly Hit[];
-  const sums = new Map<number, number>();
-  for (const ranking of used)
-    for (const [place, { slot }] of ranking.entries())
-      sums.set(slot, (sums.get(slot) ?? 0) + (PLACE_OFFSET + 1) / (PLACE_OFFSET + 1 + place) / used.length);
-  const scores = [...sums.values()];
-  const lowest = Math.min(...scores) - PLAIN_SHARE;
-  const span = Math.max(...scores) - lowest;
-  const fused = Array.from(sums, ([slot, score]) => ({ slot, score: (score - lowest) / span }));
-  return fused.sort((a, b) => b.score - a.score || b.slot - a.slot);
 }

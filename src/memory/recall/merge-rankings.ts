@@ -1,54 +1,75 @@
-/**
- * merge-rankings.ts -- the hits of many texts as one ranking.
- */
-import { BestOf, type Hit } from "#util/best-of.ts";
+/** merge-rankings.ts -- merges rankings: those of the parts of one query, and those of words and vectors. */
+import type { ScoredSlot } from "#core/ports/vectors.ts";
+import { BestOf } from "#util/best-of.ts";
 import type { QueryPart } from "./query-parts.ts";
 
-/** How much of the score itself counts beside how far it stands out. */
-const PLAIN_SHARE = 0.1;
-/** A text that nothing stands out for, or is near to at all, does not count as much as another. */
-const LEAST_SPAN = 0.05;
+/** Weight of the plain score beside the normalised one. */
+const PLAIN_SCORE_WEIGHT = 0.1;
+/** Smallest range of scores to normalise by, so that a part without a clear match counts less. */
+const MIN_RANGE = 0.05;
 
 /**
- * How near each row is to the text that it is nearest to: 1 for that text's best, 0 for the
- * farthest of its hits, times the text's weight. Scores themselves do not compare between
- * texts: a report is rather near to a hundred other reports, a question is a little near to its answer alone.
- * Best first, the newer row first of equals.
+ * Merges the hits of all parts. The scores of each part are normalised by their range (best 1, worst 0) and weighted;
+ * a row gets its highest one. Plain scores do not compare between parts: one report is close to a hundred other
+ * reports, while a question is only somewhat close to its answer. Best first; of equals the newer row first.
  *
- * With `enough` only so many. No row stands out by more than its text weighs: once so many do by more than the texts
- * that are left weigh, those are not asked for their hits (the stopping rule of Fagin's threshold algorithm, 2001).
+ * With `limit`, returns only that many. A row scores at most the weight of its part, so once `limit` rows score
+ * above the heaviest part left, the remaining parts are not searched (Fagin's threshold algorithm, 2001).
  */
-export function standingOut(
-  hitsOf: (part: number) => readonly Hit[],
+export function mergeParts(
+  searchPart: (part: number) => readonly ScoredSlot[],
   parts: readonly QueryPart[],
-  enough = Number.POSITIVE_INFINITY,
-): readonly Hit[] {
+  limit = Number.POSITIVE_INFINITY,
+): readonly ScoredSlot[] {
   const slots: number[] = [];
-  // Side by side, since a map of fractions is slow.
+  // A separate array, because a map with fractional values is slow.
   const scores: number[] = [];
-  const places = new Map<number, number>();
+  const positions = new Map<number, number>();
   const heaviestFirst = parts.map(({ weight }, part) => ({ weight, part })).sort((a, b) => b.weight - a.weight);
   for (const { weight, part } of heaviestFirst) {
-    if (slots.length >= enough && countAbove(scores, weight) >= enough) break;
-    const hits = hitsOf(part);
-    const [best, last] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
-    const share = weight / Math.max(LEAST_SPAN, best - last + PLAIN_SHARE * best);
+    if (slots.length >= limit && countAbove(scores, weight) >= limit) break;
+    const hits = searchPart(part);
+    const [best, worst] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
+    const factor = weight / Math.max(MIN_RANGE, best - worst + PLAIN_SCORE_WEIGHT * best);
     for (const { slot, score } of hits) {
-      const standing = share * (score - last + PLAIN_SHARE * score);
-      const place = places.get(slot);
-      if (place === undefined) {
-        places.set(slot, slots.push(slot) - 1);
-        scores.push(standing);
-      } else if (standing > (scores[place] as number)) scores[place] = standing;
+      const normalised = factor * (score - worst + PLAIN_SCORE_WEIGHT * score);
+      const position = positions.get(slot);
+      if (position === undefined) {
+        positions.set(slot, slots.push(slot) - 1);
+        scores.push(normalised);
+      } else if (normalised > (scores[position] as number)) scores[position] = normalised;
     }
   }
-  const ranking = new BestOf(Math.min(enough, slots.length));
-  for (let place = 0; place < slots.length; place++) ranking.offer(scores[place] as number, slots[place] as number);
+  const ranking = new BestOf(Math.min(limit, slots.length));
+  for (let at = 0; at < slots.length; at++) ranking.offer(scores[at] as number, slots[at] as number);
   return ranking.take();
 }
 
-function countAbove(scores: readonly number[], limit: number): number {
+function countAbove(scores: readonly number[], threshold: number): number {
   let count = 0;
-  for (let place = 0; place < scores.length; place++) if ((scores[place] as number) > limit) count++;
+  for (let at = 0; at < scores.length; at++) if ((scores[at] as number) > threshold) count++;
   return count;
+}
+
+/** The constant k of reciprocal rank fusion: how far down a ranking the ranks still matter. */
+const RANK_OFFSET = 60;
+/** Score of a row that is last in every ranking. */
+const LOWEST_FUSED_SCORE = 0.05;
+
+/**
+ * Reciprocal rank fusion (Cormack et al. 2009), spread over 0 to 1: the plain sums are so close together that the
+ * smallest bonus or duplicate penalty would outweigh them.
+ */
+export function fuseRankings(...rankings: readonly (readonly ScoredSlot[])[]): readonly ScoredSlot[] {
+  const used = rankings.filter((ranking) => ranking.length > 0);
+  if (used.length === 1) return used[0] as readonly ScoredSlot[];
+  const sums = new Map<number, number>();
+  for (const ranking of used)
+    for (const [rank, { slot }] of ranking.entries())
+      sums.set(slot, (sums.get(slot) ?? 0) + (RANK_OFFSET + 1) / (RANK_OFFSET + 1 + rank) / used.length);
+  const scores = [...sums.values()];
+  const lowest = Math.min(...scores) - LOWEST_FUSED_SCORE;
+  const range = Math.max(...scores) - lowest;
+  const fused = Array.from(sums, ([slot, score]) => ({ slot, score: (score - lowest) / range }));
+  return fused.sort((a, b) => b.score - a.score || b.slot - a.slot);
 }

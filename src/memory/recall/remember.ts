@@ -1,14 +1,12 @@
 /**
- * remember.ts -- what a step leaves in long-term memory, and in what words.
+ * remember.ts -- turns a step's events into rows of long-term memory.
  *
- * Pure, and called for every event before it is folded: the state still holds the open call with
- * its thought and arguments. One row per command that came to an end, however it ended, per reply
- * that could not be read, and per message from a person; a row holds the reply, the result and
- * the feedback, each clipped. Failures are kept on purpose: an agent that forgets them repeats them.
+ * Pure. The caller passes each event before it is folded, while the state still holds the open call with its thought and
+ * arguments. One row comes from each finished command, unreadable reply and message from a person; it holds the reply,
+ * the result and the feedback, each clipped. Failures are kept on purpose: an agent that forgets them repeats them.
  *
- * All but a person's own words is folded to single lines, so that nothing in a result can look like
- * the next part. A row is trusted as far as its least trusted part: what a step leaves holds
- * the model's words, so it is never more than `agent`.
+ * Everything but a person's own words is folded to single lines, so that nothing in a result can look like the next
+ * part. A row is trusted as far as its least trusted part: it holds the model's words, so never more than `agent`.
  */
 import type { CommandCall, EventOf, Observation, RecordedEvent } from "#core/event.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
@@ -19,13 +17,13 @@ const REPLY_CHARS = 400;
 const THOUGHT_CHARS = 200;
 const ARGUMENT_CHARS = 120;
 const RESULT_CHARS = 400;
-/** A person's words are kept as they are, up to this. */
+/** Limit of a person's words, which are otherwise kept as they are. */
 const PERSON_CHARS = 2_000;
 const MAX_FILES = 5;
 
 const IMPORTANCE = { person: 1, closing: 0.8, artifact: 0.6, failure: 0.5, ordinary: 0.4, nothing: 0 } as const;
 
-/** The row that this event leaves, or nothing. `before` is the state without the event; `namespace` is the agent's id. */
+/** Returns the row that this event leaves, if any. `before` is the state without the event; `namespace` is the agent's id. */
 export function rememberStep(before: AgentState, event: RecordedEvent, namespace: string): NewMemory | undefined {
   const row = { namespace, seq: event.seq, kind: "step" } as const;
   switch (event.type) {
@@ -73,13 +71,13 @@ export function rememberStep(before: AgentState, event: RecordedEvent, namespace
         trust: "agent",
       };
     case "agent-reported":
-      return event.observation && reportRow(event.agent, event.observation, { ...row, step: before.step });
+      return event.observation && createReportRow(event.agent, event.observation, { ...row, step: before.step });
     default:
       return undefined;
   }
 }
 
-const reportRow = (
+const createReportRow = (
   agent: string,
   observation: Observation,
   row: Pick<NewMemory, "namespace" | "seq" | "kind" | "step">,
@@ -94,13 +92,13 @@ function replyPart(before: AgentState, callId: string): string {
   const open = openCommand(before, callId);
   if (!open) return "Command: no longer known";
   const thought = oneLine(open.thought, THOUGHT_CHARS);
-  const args = oneLine(briefArguments(open.call), REPLY_CHARS - thought.length);
+  const args = oneLine(shortenArguments(open.call), REPLY_CHARS - thought.length);
   const command = `Command: ${open.call.name} ${args}`;
   return thought === "" ? command : `Thought: ${thought}\n${command}`;
 }
 
-/** The arguments as JSON, each string cut to its beginning, so that a long one cannot push out the others. */
-function briefArguments(call: CommandCall): string {
+/** Returns the arguments as JSON, each string cut to its beginning, so that a long one cannot displace the others. */
+function shortenArguments(call: CommandCall): string {
   return JSON.stringify(call.args, (_key, value: unknown) => {
     if (isBlobRef(value)) return oneLine(value.head, ARGUMENT_CHARS);
     return typeof value === "string" ? oneLine(value, ARGUMENT_CHARS) : value;
@@ -122,7 +120,7 @@ function denialPart({ by, reason }: EventOf<"command-denied">): string {
     : `Not run. Feedback from a person: ${clip(reason, PERSON_CHARS)}`;
 }
 
-/** The reply that is being read; its message in the window when the phase does not say. */
+/** Returns the reply that is being read, from the phase if it has one, else from the window. */
 function lastReply(before: AgentState): Text {
   const { phase, window } = activeFrame(before);
   if (phase.kind === "reading") return phase.reply;

@@ -12,7 +12,7 @@
  */
 import { hash } from "node:crypto";
 import type { RemoteRow } from "#core/ports/memory-row.ts";
-import type { IndexedRows, VectorIndex } from "#core/ports/vectors.ts";
+import type { IndexedRows, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
 import type { Match, Progress } from "./pinecone-answers.ts";
 import { type PineconeLink, recordOf, rounded, type Sending, type Waiting } from "./pinecone-link.ts";
@@ -93,10 +93,7 @@ export class PineconeIndex implements VectorIndex {
     this.#parts.link.wake(this);
   }
 
-  async search(
-    query: Float32Array,
-    count: number,
-  ): Promise<readonly { readonly slot: number; readonly score: number }[]> {
+  async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const { local, link, namespace, dimensions, embedder } = this.#parts;
     this.#isComplete = true;
     this.#settle();

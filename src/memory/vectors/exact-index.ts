@@ -8,7 +8,7 @@
  * Rows lie in blocks that never move. A removed row is replaced by the last one, so there
  * are no gaps to skip and nothing to compact; a block that becomes empty is given back.
  */
-import type { OpenIndex, VectorIndex } from "#core/ports/vectors.ts";
+import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { BestOf } from "#util/best-of.ts";
 import { createTurns } from "#util/turns.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
@@ -102,10 +102,7 @@ export class ExactIndex implements VectorIndex {
     if (last % this.#rowsPerBlock === 0) this.#shrink();
   }
 
-  async search(
-    query: Float32Array,
-    count: number,
-  ): Promise<readonly { readonly slot: number; readonly score: number }[]> {
+  async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const unit = toUnit(query, this.#dimensions);
     if (count < 1) return [];
     const nearest =
@@ -175,7 +172,7 @@ export class ExactIndex implements VectorIndex {
       }
       this.#scanBlock(block, best);
     }
-    return best.kept();
+    return best.slots();
   }
 
   /** Positions of the best rows by their 8-bit products, in no order. */
@@ -183,7 +180,7 @@ export class ExactIndex implements VectorIndex {
     const best = new BestOf(Math.min(count, this.size));
     this.#memory.setQuery(this.#quantised(unit));
     for (let block = 0; block < this.#blocks.length; block++) this.#scanBlock(block, best);
-    return best.kept();
+    return best.slots();
   }
 
   #quantised(unit: Float32Array): Int16Array {

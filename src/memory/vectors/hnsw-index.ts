@@ -9,7 +9,7 @@
  * Changes are only noted, and sent in lots while nothing else waits; a slot that changes twice is sent once, so what
  * waits is bounded by the number of rows.
  */
-import type { VectorIndex } from "#core/ports/vectors.ts";
+import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import type { ExactIndex } from "./exact-index.ts";
 import type { GraphKeeper } from "./graph-keeper.ts";
 import { dot, toUnit } from "./unit-vector.ts";
@@ -41,10 +41,7 @@ export class HnswIndex implements VectorIndex {
     this.#keeper.note(slot);
   }
 
-  async search(
-    query: Float32Array,
-    count: number,
-  ): Promise<readonly { readonly slot: number; readonly score: number }[]> {
+  async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const unit = toUnit(query, this.#dimensions);
     if (count < 1) return [];
     return (await this.#searchGraph(unit, count)) ?? this.#exact.search(unit, count);

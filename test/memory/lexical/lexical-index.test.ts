@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
 import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
 import { NumberLists } from "#memory/lexical/number-lists.ts";
-import { Sums } from "#memory/lexical/score-sums.ts";
+import { ScoreSums } from "#memory/lexical/score-sums.ts";
 import { wordsOf } from "#util/words.ts";
 
 type Row = string | readonly [namespace: string, text: string];
@@ -152,14 +152,14 @@ describe("the parts of the index", () => {
   });
 
   it("sums give the best of what was added, and begin anew after it", () => {
-    const sums = new Sums();
+    const sums = new ScoreSums();
     sums.reserve(41);
-    const barred = Array.from({ length: 14 }, (_, third) => 3 * third);
+    const excluded = Array.from({ length: 14 }, (_, third) => 3 * third);
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 4 }))),
         fc.integer({ min: 1, max: 20 }),
-        (gains, reach) => {
+        (gains, limit) => {
           const expected = new Map<number, number>();
           for (const [slot, score] of gains) {
             sums.addAll(Uint32Array.of(0, slot), Float64Array.of(9, score), 1, 2, 1);
@@ -167,7 +167,7 @@ describe("the parts of the index", () => {
           }
           const allowed = [...expected].filter(([slot]) => slot % 3 !== 0).map(([slot, score]) => ({ slot, score }));
           allowed.sort((a, b) => b.score - a.score || b.slot - a.slot);
-          expect(sums.best(reach, barred)).toEqual(allowed.slice(0, reach));
+          expect(sums.takeBest(limit, excluded)).toEqual(allowed.slice(0, limit));
         },
       ),
     );

@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { openLongTermMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../../contracts/store-builders.ts";
 import { AT } from "../../helpers/events.ts";

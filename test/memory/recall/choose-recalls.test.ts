@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { roughLikeness, sharesAtLeast, type WordSet, wordSetOf } from "#memory/lexical/word-set.ts";
-import type { Remembered } from "#memory/recall/agent-rows.ts";
-import { type Candidate, choose } from "#memory/recall/choose-recalls.ts";
+import { createWordSet, estimateJaccard, isJaccardAtLeast, type WordSet } from "#memory/lexical/word-set.ts";
+import type { RecallableRow } from "#memory/recall/agent-rows.ts";
+import { chooseRecalls, type RecallCandidate } from "#memory/recall/choose-recalls.ts";
 import { wordsOf } from "#util/words.ts";
 
-const row = (seq: number, text: string, change: Partial<Remembered> = {}): Remembered => ({
+const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
   id: `a/${seq}`,
   seq,
   step: seq,
@@ -15,7 +15,7 @@ const row = (seq: number, text: string, change: Partial<Remembered> = {}): Remem
   trust: "agent",
   importance: 0.4,
   text,
-  words: wordSetOf(wordsOf(text)),
+  words: createWordSet(wordsOf(text)),
   change: seq,
   ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
   ...change,
@@ -24,7 +24,7 @@ const candidate = (
   seq: number,
   similarity: number,
   text = `word${"abcdefghijklmnop"[seq % 16]}`.repeat(seq + 1),
-): Candidate => ({
+): RecallCandidate => ({
   row: row(seq, text),
   similarity,
 });
@@ -32,10 +32,10 @@ const ids = ({ recalls }: { recalls: readonly { id: string }[] }) => recalls.map
 
 describe("the choice among candidates", () => {
   it("is by similarity, best first, and no more than asked for", () => {
-    expect(ids(choose([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2, 3))).toEqual(["a/2", "a/3"]);
+    expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2, 3))).toEqual(["a/2", "a/3"]);
   });
 
-  it.each<[title: string, old: Partial<Remembered>, similarity: number, expected: string[]]>([
+  it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
     ["the newer of two that are equally near", {}, 0.5, ["a/900", "a/1"]],
     ["an important old one before a new one of the same nearness", { importance: 1 }, 0.51, ["a/1", "a/900"]],
     ["a nearer one however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
@@ -44,7 +44,7 @@ describe("the choice among candidates", () => {
       { row: row(1, "alpha", old), similarity },
       { row: row(900, "omega"), similarity: 0.5 },
     ];
-    expect(ids(choose(candidates, 2, 900))).toEqual(expected);
+    expect(ids(chooseRecalls(candidates, 2, 900))).toEqual(expected);
   });
 
   it("puts near-duplicates behind all that differ, and still gives them when there is room", () => {
@@ -53,7 +53,7 @@ describe("the choice among candidates", () => {
       ...[1, 2, 3, 4].map((seq) => ({ row: said(seq), similarity: 0.9 + seq / 100 })),
       { row: row(5, "The tension should be 24 kilograms"), similarity: 0.3 },
     ];
-    const choice = choose(candidates, 4, 5);
+    const choice = chooseRecalls(candidates, 4, 5);
     expect(ids(choice)).toEqual(["a/4", "a/5", "a/3", "a/2"]);
     expect(choice.distinct).toBe(2);
     const scores = choice.recalls.map(({ score }) => score);
@@ -61,7 +61,11 @@ describe("the choice among candidates", () => {
   });
 
   it("orders what is not near at all, too", () => {
-    expect(ids(choose([candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)], 3, 3))).toEqual(["a/3", "a/2", "a/1"]);
+    expect(ids(chooseRecalls([candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)], 3, 3))).toEqual([
+      "a/3",
+      "a/2",
+      "a/1",
+    ]);
   });
 });
 
@@ -79,9 +83,9 @@ describe("a near-duplicate", () => {
     ["is no other than nothing", "", "", true],
     ["is not nothing", "alpha", "", false],
   ])("%s", (_title, a, b, expected) => {
-    const [words, others] = [wordSetOf(wordsOf(a)), wordSetOf(wordsOf(b))];
-    expect(sharesAtLeast(0.7, words, others)).toBe(expected);
-    expect(sharesAtLeast(0.7, others, words)).toBe(expected);
+    const [words, others] = [createWordSet(wordsOf(a)), createWordSet(wordsOf(b))];
+    expect(isJaccardAtLeast(0.7, words, others)).toBe(expected);
+    expect(isJaccardAtLeast(0.7, others, words)).toBe(expected);
   });
 
   const setOf = (numbers: readonly number[]): WordSet => ({
@@ -98,7 +102,7 @@ describe("a near-duplicate", () => {
         const all = new Set([...a, ...b]);
         const shared = a.filter((word) => b.includes(word)).length;
         const expected = all.size === 0 ? 1 : shared / all.size;
-        expect(sharesAtLeast(share, setOf(a), setOf(b))).toBe(expected >= share);
+        expect(isJaccardAtLeast(share, setOf(a), setOf(b))).toBe(expected >= share);
       }),
     );
   });
@@ -107,8 +111,8 @@ describe("a near-duplicate", () => {
     const words = fc.uniqueArray(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 120 });
     fc.assert(
       fc.property(words, words, (kept, others) => {
-        const [a, b] = [wordSetOf(kept), wordSetOf([...kept, ...others.slice(0, kept.length / 3)])];
-        if (sharesAtLeast(0.7, a, b)) expect(roughLikeness(a, b)).toBeGreaterThanOrEqual(0.55);
+        const [a, b] = [createWordSet(kept), createWordSet([...kept, ...others.slice(0, kept.length / 3)])];
+        if (isJaccardAtLeast(0.7, a, b)) expect(estimateJaccard(a, b)).toBeGreaterThanOrEqual(0.55);
       }),
     );
   });

@@ -14,7 +14,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
-import { openLongTermMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openPinecone } from "#memory/remote/pinecone.ts";
 import { openPineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";

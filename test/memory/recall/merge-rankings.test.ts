@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { standingOut } from "#memory/recall/merge-rankings.ts";
+import type { ScoredSlot } from "#core/ports/vectors.ts";
+import { mergeParts } from "#memory/recall/merge-rankings.ts";
 import type { QueryPart } from "#memory/recall/query-parts.ts";
-import type { Hit } from "#util/best-of.ts";
 
 const part = (weight: number): QueryPart => ({ text: "", weight, words: [], numbers: new Set() });
-const rankingOf = (scores: Readonly<Record<number, number>>): readonly Hit[] =>
+const rankingOf = (scores: Readonly<Record<number, number>>): readonly ScoredSlot[] =>
   Object.entries(scores)
     .map(([slot, score]) => ({ slot: Number(slot), score }))
     .sort((a, b) => b.score - a.score);
@@ -14,12 +14,12 @@ describe("the hits of many texts become one ranking", () => {
   it("in which a row counts by the text that it stands out for, whatever the scores of another are", () => {
     const reports = rankingOf({ 1: 9.2, 2: 9.1, 3: 9 });
     const answers = rankingOf({ 4: 2, 5: 0.1 });
-    const slots = standingOut((at) => [reports, answers][at] ?? [], [part(0.8), part(1)]).map(({ slot }) => slot);
+    const slots = mergeParts((at) => [reports, answers][at] ?? [], [part(0.8), part(1)]).map(({ slot }) => slot);
     expect(slots[0]).toBe(4);
     expect(slots.toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("of which enough are the first of all, and texts that weigh too little to be among them are not asked", () => {
+  it("of which limit are the first of all, and texts that weigh too little to be among them are not asked", () => {
     const texts = fc.array(
       fc.record({
         weight: fc.double({ min: 0.1, max: 1, noNaN: true }),
@@ -32,20 +32,20 @@ describe("the hits of many texts become one ranking", () => {
     );
     let [asked, all] = [0, 0];
     fc.assert(
-      fc.property(texts, fc.integer({ min: 1, max: 12 }), (given, enough) => {
+      fc.property(texts, fc.integer({ min: 1, max: 12 }), (given, limit) => {
         const parts = given.map(({ weight }) => part(weight));
         const rankings = given.map(({ hits }) => rankingOf(hits));
-        const whole = standingOut((at) => rankings[at] ?? [], parts);
-        const first = standingOut(
+        const whole = mergeParts((at) => rankings[at] ?? [], parts);
+        const first = mergeParts(
           (at) => {
             asked++;
             return rankings[at] ?? [];
           },
           parts,
-          enough,
+          limit,
         );
         all += parts.length;
-        expect(first).toEqual(whole.slice(0, enough));
+        expect(first).toEqual(whole.slice(0, limit));
       }),
     );
     expect(asked).toBeLessThan(0.9 * all);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
-import { openLongTermMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { fixedEmbedder } from "../../helpers/fixed-embedder.ts";
 import { memoryRows } from "../../helpers/memory-rows.ts";

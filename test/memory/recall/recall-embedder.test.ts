@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Recall } from "#core/ports/recall.ts";
 import type { OpenIndex } from "#core/ports/vectors.ts";
-import { openLongTermMemory } from "#memory/recall/recall.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { type FixedEmbedder, fixedEmbedder } from "../../helpers/fixed-embedder.ts";
 import { type MemoryRows, memoryRows } from "../../helpers/memory-rows.ts";

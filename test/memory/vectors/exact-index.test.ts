@@ -78,7 +78,7 @@ describe("BestOf", () => {
     const best = new BestOf(25);
     for (let item = 0; item < 1_000; item++) best.offer(scoreOf(item), item);
     const sorted = Array.from({ length: 1_000 }, (_, item) => item).sort((a, b) => scoreOf(b) - scoreOf(a));
-    expect(best.kept().sort((a, b) => a - b)).toEqual(sorted.slice(0, 25).sort((a, b) => a - b));
+    expect(best.slots().sort((a, b) => a - b)).toEqual(sorted.slice(0, 25).sort((a, b) => a - b));
   });
 
   it("hands over what it kept best first, the higher item first of equals, and begins anew", () => {
@@ -88,17 +88,17 @@ describe("BestOf", () => {
       const sorted = Array.from({ length: 300 }, (_, item) => ({ slot: item, score: (item * 7919) % round }));
       sorted.sort((a, b) => b.score - a.score || b.slot - a.slot);
       expect(best.take()).toEqual(sorted.slice(0, 20));
-      expect(best.kept()).toEqual([]);
+      expect(best.slots()).toEqual([]);
     }
   });
 
   it("keeps nothing when nothing is wanted, and all when there is less than wanted", () => {
     const none = new BestOf(0);
     none.offer(1, 1);
-    expect(none.kept()).toEqual([]);
+    expect(none.slots()).toEqual([]);
     const some = new BestOf(10);
     const next = randomNumbers(3);
     for (let item = 0; item < 4; item++) some.offer(next(), item);
-    expect(some.kept().sort()).toEqual([0, 1, 2, 3]);
+    expect(some.slots().sort()).toEqual([0, 1, 2, 3]);
   });
 });
