@@ -33,9 +33,9 @@ const ROOMS: readonly Room[] = [
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
-  // Long-term memory: recall calls the word index and the vectors; these two know nothing of each other.
-  room("src/memory/lexical/*.ts", "#util/(best-of|words)\\.ts"),
-  // The native library is loaded by the process of a graph and nowhere else.
+  // Long-term memory: recall calls lexical and vectors, which do not import each other.
+  withTypes(room("src/memory/lexical/*.ts", "#util/(best-of|words)\\.ts"), "#core/ports/vectors\\.ts"),
+  // Only the child process of a graph loads the native library.
   room("src/memory/vectors/!(graph*).ts", CORE, UTIL, FILES, "node:crypto", "node:module"),
   room("src/memory/vectors/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
   room("src/memory/vectors/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),

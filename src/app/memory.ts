@@ -9,8 +9,8 @@ import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
 import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { openPinecone, type PineconeMemory } from "#memory/remote/pinecone.ts";
-import { openPineconeClient } from "#memory/remote/pinecone-client.ts";
+import { PineconeMemory } from "#memory/remote/pinecone.ts";
+import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
@@ -115,11 +115,17 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
   const { apiKey, ...where } = settings.pinecone;
   if (apiKey === null) {
-    report("Memory is searched at home: it is set to Pinecone, and PINECONE_API_KEY is not set.");
+    report("Memory is searched locally: the memory backend is Pinecone, but PINECONE_API_KEY is not set.");
     return undefined;
   }
-  const client = openPineconeClient({ apiKey, ...where }, server.http);
-  return openPinecone({ client, store: keeper, place: where.host ?? where.index ?? "", clock: systemClock, report });
+  const client = new PineconeClient({ apiKey, ...where }, server.http);
+  return new PineconeMemory({
+    client,
+    store: keeper,
+    place: where.host ?? where.index ?? "",
+    clock: systemClock,
+    report,
+  });
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

@@ -1,34 +1,30 @@
 /**
- * pinecone-client.ts -- Pinecone's own client, loaded on first use and kept on our terms.
+ * pinecone-client.ts -- calls Pinecone through its own client, which is loaded on first use.
  *
- * It takes a fetch, so every request leaves by the configured door. Its retries are off: what a failure means is decided in
- * one place (pinecone.ts). One client is made per call (0.05 ms), so that each call has its own time limit and what it heard:
- * the client keeps neither the numbers that say how far the index has caught up nor the metric. An answer is checked before
- * anything is built on it, and a failure says in words what a person can do, without the key.
+ * The client takes our fetch, so every request uses the configured HTTP door. Its retries are off; circuit-breaker.ts
+ * decides about retries. Each call creates a client (0.05 ms) with its own time limit and reads the raw answer, because
+ * the client drops sequence numbers and the metric. Errors say what a person can do and never hold the key.
  */
 import type { Pinecone } from "@pinecone-database/pinecone";
-import { quoteWithout } from "#util/quote.ts";
+import { type Quote, quoteWithout } from "#util/quote.ts";
 import {
-  elsewhere,
-  factsIn,
-  hostIn,
   type IndexFacts,
-  inWords,
-  type Match,
-  matchesIn,
-  missing,
-  numberIn,
+  isSameRegion,
   originOf,
-  type PineconeTrouble,
-  type Progress,
-  parse,
-  placeOf,
-  StatusError,
-  sameRegion,
+  type PineconeMatch,
+  parseBody,
+  readHost,
+  readIndexFacts,
+  readMatches,
+  readRegion,
+  readSequenceNumber,
+  type SequenceNumber,
 } from "./pinecone-answers.ts";
+import { noIndexError, type PineconeError, StatusError, toPineconeError, wrongRegionError } from "./pinecone-errors.ts";
+import type { PineconeRecord } from "./pinecone-records.ts";
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-/** What this room needs of the HTTP seam: its configured door. */
+/** The configured door of the HTTP room. */
 export interface ConfiguredDoor {
   to(
     origin: string,
@@ -38,129 +34,128 @@ export interface ConfiguredDoor {
 
 export interface PineconeSettings {
   readonly apiKey: string;
-  /** Asked for at the controller when there is no `host`. */
+  /** Name of the index. The controller is asked for its host when `host` is null. */
   readonly index: string | null;
-  /** Of the index's own data plane, such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io. */
+  /** Host of the index's data plane, such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io. */
   readonly host: string | null;
-  /** Where the index must lie; null: anywhere. Only looked at when the controller is asked. */
+  /** Region that the index must be in; null: any. Checked only when the controller is asked. */
   readonly environment: string | null;
   readonly controller: string;
 }
 
-export interface PineconeRecord {
-  readonly id: string;
-  readonly values: number[];
-  readonly metadata: Record<string, string | number>;
-}
-export interface PineconeClient {
-  describe(): Promise<IndexFacts>;
-  upsert(namespace: string, records: readonly PineconeRecord[]): Promise<Progress>;
-  remove(namespace: string, ids: readonly string[]): Promise<Progress>;
-  /** Best first, as it says; only records that this embedder made. */
-  query(
-    namespace: string,
-    vector: readonly number[],
-    count: number,
-    embedder: string,
-  ): Promise<{ readonly matches: readonly Match[]; readonly progress: Progress }>;
-}
-const QUERY_TIMEOUT_MS = 800;
-const TIMEOUT_MS = 30_000;
-const MAX_BYTES = 16 * 1024 * 1024;
-
-interface Heard {
+/** An answer as it came, beside what the client made of it. */
+interface RawAnswer {
   headers: Headers;
   body: unknown;
 }
 
-export function openPineconeClient(
-  settings: PineconeSettings,
-  door: ConfiguredDoor,
-  queryTimeoutMs?: number,
-): PineconeClient {
-  const quote = quoteWithout(settings.apiKey);
-  let host = settings.host === null ? undefined : originOf(settings.host);
+const QUERY_TIMEOUT_MS = 800;
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 16 * 1024 * 1024;
 
-  /** Runs one call of the client against one origin; what came is handed over raw beside it. */
-  async function call<T>(
-    origin: string,
+/** Each method rejects with a PineconeError. */
+export class PineconeClient {
+  readonly #settings: PineconeSettings;
+  readonly #door: ConfiguredDoor;
+  readonly #queryTimeoutMs: number;
+  readonly #quote: Quote;
+  #host: string | undefined;
+
+  constructor(settings: PineconeSettings, door: ConfiguredDoor, queryTimeoutMs: number = QUERY_TIMEOUT_MS) {
+    this.#settings = settings;
+    this.#door = door;
+    this.#queryTimeoutMs = queryTimeoutMs;
+    this.#quote = quoteWithout(settings.apiKey);
+    this.#host = settings.host === null ? undefined : originOf(settings.host);
+  }
+
+  async describe(): Promise<IndexFacts> {
+    const { body } = await this.#callIndex(undefined, TIMEOUT_MS, (index) => index.describeIndexStats());
+    return readIndexFacts(body);
+  }
+
+  async upsert(namespace: string, records: readonly PineconeRecord[]): Promise<SequenceNumber> {
+    const encoded = records.map((record) => ({ ...record, id: encodeURI(record.id) }));
+    const { headers } = await this.#callIndex(namespace, TIMEOUT_MS, (index) => index.upsert({ records: encoded }));
+    return readSequenceNumber(headers, "x-pinecone-request-lsn");
+  }
+
+  async remove(namespace: string, ids: readonly string[]): Promise<SequenceNumber> {
+    try {
+      const { headers } = await this.#callIndex(namespace, TIMEOUT_MS, (index) =>
+        index.deleteMany({ ids: ids.map(encodeURI) }),
+      );
+      return readSequenceNumber(headers, "x-pinecone-request-lsn");
+    } catch (error) {
+      // An unknown namespace was never written to, or is deleted already.
+      const { status, message } = error as PineconeError;
+      if (status === 404 && /namespace/i.test(message)) return null;
+      throw error;
+    }
+  }
+
+  /** Returns the matches in the order of the answer, only records that `embedder` made. */
+  async query(
+    namespace: string,
+    vector: readonly number[],
+    count: number,
+    embedder: string,
+  ): Promise<{ readonly matches: readonly PineconeMatch[]; readonly sequence: SequenceNumber }> {
+    const filter = { embedder: { $eq: embedder } };
+    const { body, headers } = await this.#callIndex(namespace, this.#queryTimeoutMs, (index) =>
+      index.query({ vector: [...vector], topK: count, filter }),
+    );
+    return { matches: readMatches(body), sequence: readSequenceNumber(headers, "x-pinecone-max-indexed-lsn") };
+  }
+
+  async #callIndex(
+    namespace: string | undefined,
     timeoutMs: number,
-    work: (pinecone: Pinecone) => Promise<T>,
-  ): Promise<{ readonly value: T } & Heard> {
-    const heard: Heard = { headers: new Headers(), body: undefined };
-    const send = door.to(origin, { maxBytes: MAX_BYTES, firstByteTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs });
+    act: (index: ReturnType<Pinecone["index"]>) => Promise<unknown>,
+  ): Promise<RawAnswer> {
+    const host = await this.#findHost();
+    const target = namespace === undefined ? { host } : { host, namespace: encodeURI(namespace) };
+    return this.#call(host, timeoutMs, (pinecone) => act(pinecone.index(target)));
+  }
+
+  async #findHost(): Promise<string> {
+    if (this.#host) return this.#host;
+    const { index, controller, environment } = this.#settings;
+    if (!index) throw noIndexError();
+    const { body } = await this.#call(originOf(controller), TIMEOUT_MS, (pinecone) => pinecone.indexes.describe(index));
+    const region = readRegion(body);
+    if (environment !== null && region !== undefined && !isSameRegion(environment, region))
+      throw wrongRegionError(index, environment, this.#quote(region));
+    this.#host = readHost(body, index, controller, this.#quote);
+    return this.#host;
+  }
+
+  async #call(origin: string, timeoutMs: number, act: (pinecone: Pinecone) => Promise<unknown>): Promise<RawAnswer> {
+    const answer: RawAnswer = { headers: new Headers(), body: undefined };
+    const send = this.#door.to(origin, {
+      maxBytes: MAX_BYTES,
+      firstByteTimeoutMs: timeoutMs,
+      totalTimeoutMs: timeoutMs,
+    });
     const { Pinecone } = await import("@pinecone-database/pinecone");
     const pinecone = new Pinecone({
-      apiKey: settings.apiKey,
-      controllerHostUrl: settings.controller,
+      apiKey: this.#settings.apiKey,
+      controllerHostUrl: this.#settings.controller,
       maxRetries: 0,
       fetchApi: async (input, init) => {
         const response = await send(input, init);
         const text = await response.text();
         if (!response.ok) throw new StatusError(response.status, response.headers, text);
-        heard.headers = response.headers;
-        heard.body = parse(text);
+        answer.headers = response.headers;
+        answer.body = parseBody(text);
         return new Response(text === "" ? "{}" : text, { status: response.status, headers: response.headers });
       },
     });
     try {
-      return { value: await work(pinecone), ...heard };
+      await act(pinecone);
+      return answer;
     } catch (error) {
-      throw inWords(error, origin, quote);
+      throw toPineconeError(error, origin, this.#quote);
     }
   }
-
-  async function find(): Promise<string> {
-    if (host) return host;
-    const { index, controller, environment } = settings;
-    if (!index) throw missing();
-    const { body } = await call(originOf(controller), TIMEOUT_MS, (pinecone) => pinecone.indexes.describe(index));
-    const place = placeOf(body);
-    if (environment !== null && place !== undefined && !sameRegion(environment, place))
-      throw elsewhere(index, environment, quote(place));
-    host = hostIn(body, index, controller, quote);
-    return host;
-  }
-
-  const onIndex = async <T>(
-    namespace: string | undefined,
-    timeoutMs: number,
-    work: (index: ReturnType<Pinecone["index"]>) => Promise<T>,
-  ) => {
-    const origin = await find();
-    return call(origin, timeoutMs, (pinecone) =>
-      work(
-        pinecone.index(namespace === undefined ? { host: origin } : { host: origin, namespace: encodeURI(namespace) }),
-      ),
-    );
-  };
-
-  return {
-    describe: async () => factsIn((await onIndex(undefined, TIMEOUT_MS, (index) => index.describeIndexStats())).body),
-    upsert: async (namespace, records) => {
-      const named = records.map((record) => ({ ...record, id: encodeURI(record.id) }));
-      const { headers } = await onIndex(namespace, TIMEOUT_MS, (index) => index.upsert({ records: named }));
-      return numberIn(headers, "x-pinecone-request-lsn");
-    },
-    remove: async (namespace, ids) => {
-      try {
-        const { headers } = await onIndex(namespace, TIMEOUT_MS, (index) =>
-          index.deleteMany({ ids: ids.map(encodeURI) }),
-        );
-        return numberIn(headers, "x-pinecone-request-lsn");
-      } catch (error) {
-        // Nothing was ever written to it, or all of it is gone.
-        if ((error as PineconeTrouble).status === 404 && /namespace/i.test((error as PineconeTrouble).message))
-          return null;
-        throw error;
-      }
-    },
-    query: async (namespace, vector, count, embedder) => {
-      const filter = { embedder: { $eq: embedder } };
-      const { body, headers } = await onIndex(namespace, queryTimeoutMs ?? QUERY_TIMEOUT_MS, (index) =>
-        index.query({ vector: [...vector], topK: count, filter }),
-      );
-      return { matches: matchesIn(body), progress: numberIn(headers, "x-pinecone-max-indexed-lsn") };
-    },
-  };
 }

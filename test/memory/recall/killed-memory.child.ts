@@ -15,8 +15,8 @@ import type { Embedder } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
 import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { openPinecone } from "#memory/remote/pinecone.ts";
-import { openPineconeClient } from "#memory/remote/pinecone-client.ts";
+import { PineconeMemory } from "#memory/remote/pinecone.ts";
+import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
@@ -41,8 +41,8 @@ async function remember(store: Store, isLast: boolean): Promise<void> {
   await store.create(SPEC, "key-1", AT);
   const embedder = namedEmbedder("one");
   const settings = { apiKey: PINECONE_KEY, index: null, host: target, environment: null, controller: target };
-  const client = openPineconeClient(settings, createHttp(), 5_000);
-  const pinecone = openPinecone({ client, store, place: "mem", clock: systemClock, report, sendAfterMs: 3 });
+  const client = new PineconeClient(settings, createHttp(), 5_000);
+  const pinecone = new PineconeMemory({ client, store, place: "mem", clock: systemClock, report, sendAfterMs: 3 });
   const memory = openLongTermMemory({
     store,
     embedder,

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { VectorIndex } from "#core/ports/vectors.ts";
 import { createHttp } from "#http/http.ts";
-import { openPinecone, type PineconeMemory } from "#memory/remote/pinecone.ts";
-import { openPineconeClient } from "#memory/remote/pinecone-client.ts";
+import { PineconeMemory } from "#memory/remote/pinecone.ts";
+import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { vectorIndexContract } from "../../contracts/vector-index.ts";
 import { MemoryStore } from "../../helpers/memory-store.ts";
@@ -26,7 +26,7 @@ const axis = (...values: number[]) => Float32Array.from(values);
 interface Rows {
   readonly [slot: number]: string;
 }
-type Settings = Partial<Parameters<typeof openPineconeClient>[0]>;
+type Settings = Partial<ConstructorParameters<typeof PineconeClient>[0]>;
 
 function connect(
   server: Pick<PineconeServer, "url">,
@@ -36,12 +36,12 @@ function connect(
 ) {
   const reports: string[] = [];
   let nowMs = 0;
-  const client = openPineconeClient(
+  const client = new PineconeClient(
     { apiKey: PINECONE_KEY, index: null, host: server.url, environment: null, controller: server.url, ...settings },
     createHttp(),
     queryLimitMs,
   );
-  const pinecone = openPinecone({
+  const pinecone = new PineconeMemory({
     client,
     store,
     place: "mem",
@@ -359,7 +359,7 @@ describe("a Pinecone index that does not fit", () => {
     ["measures otherwise", { metric: "euclidean" }, {}, /euclidean, expected cosine/],
     ["is not named", {}, { host: null }, /PINECONE_INDEX/],
     ["is not known", {}, { host: null, index: "other" }, /does not know this index/],
-    ["lies elsewhere", {}, { host: null, index: "mem", environment: "eu-west-1" }, /lies in us-east-1.*eu-west-1/],
+    ["lies elsewhere", {}, { host: null, index: "mem", environment: "eu-west-1" }, /is in us-east-1.*eu-west-1/],
     [
       "is said to lie with somebody else",
       { described: { host: "evil.example" } },
