@@ -1,32 +1,30 @@
 /**
- * choose-embedder.ts -- a server's embedder where there is one, the offline one where there is not.
+ * choose-embedder.ts -- uses a server's embedder, or the offline one if the server has none.
  *
- * Many chat servers have no embeddings. The first request decides for the rest of the process: an
- * answer settles on the server; no connection, or a refusal that will not change, settles on the
- * local one. Anything else (busy, a fault in between) decides nothing and is the caller's to handle,
- * as is every failure after the server has once answered: switching then would throw
- * away its vectors because of one bad minute.
+ * Many chat servers have no embeddings. The first request decides for the rest of the process: an answer selects the
+ * server; no connection, or a permanent refusal, selects the local embedder. Any other failure (busy, temporary)
+ * decides nothing and reaches the caller, as does every failure after the server's first answer: a switch would discard
+ * all of its vectors because of one bad minute.
  *
- * `id`, `dimensions`, `local` and `semantic` are those of the one in use; they may change during the first
- * `embed` and never after it. While that is under way every other call waits for its outcome, so that
- * what they say when `embed` resolves is true of the vectors that it gave.
+ * `id`, `dimensions`, `local` and `semantic` are those of the embedder in use. They may change during the first `embed` and
+ * never after it. Other calls wait for it, so the properties describe the vectors when `embed` resolves.
  */
 import { toError } from "#core/errors.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 
-/** `onFallback` hears once, with the reason in words, that the local embedder is used. */
+/** Calls `onFallback` once, with the reason, when it selects the local embedder. */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {
   let chosen: Embedder | undefined;
-  let trial: Promise<unknown> = Promise.resolve();
+  let first: Promise<unknown> = Promise.resolve();
 
-  async function tryPrimary(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+  async function embedFirst(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     if (chosen) return chosen.embed(texts, signal);
     try {
       const vectors = await primary.embed(texts, signal);
       chosen = primary;
       return vectors;
     } catch (error) {
-      if ((signal.aborted && !timedOut(signal)) || !willNotChange(error)) throw error;
+      if ((signal.aborted && !isTimeout(signal)) || !isPermanent(error)) throw error;
       chosen = local;
       onFallback(toError(error).message);
       return local.embed(texts, signal);
@@ -48,25 +46,25 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
     },
     embed(texts, signal) {
       if (chosen) return chosen.embed(texts, signal);
-      const turn = trial.then(() => tryPrimary(texts, signal));
-      trial = turn.catch(() => undefined);
+      const turn = first.then(() => embedFirst(texts, signal));
+      first = turn.catch(() => undefined);
       return turn;
     },
   };
 }
 
-/** Silence until the caller's time limit is no connection; a person's Ctrl-C says nothing about the server. */
-const timedOut = (signal: AbortSignal): boolean =>
+/** A timeout counts as no connection; a person's Ctrl-C does not. */
+const isTimeout = (signal: AbortSignal): boolean =>
   (signal.reason as { name?: unknown } | undefined)?.name === "TimeoutError";
 
-/** The request itself is refused: the path, the model or the key is not there, and the next try meets the same. */
+/** Statuses of a permanent refusal: a missing path, model or key. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 410, 422, 501]);
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_[A-Z_]+|ERR_TLS_\w+|GOALD_KEY_MISSING|GOALD_HTTP_REFUSED|GOALD_CONFIG)$/;
 const UNREACHABLE_NAME = /^(?:APIConnectionError|APIConnectionTimeoutError|TimeoutError)$/;
 
-/** Looks at `status`, `code` and `name` of the error and of what caused it, whoever's class it is. */
-export function willNotChange(error: unknown): boolean {
+/** Whether a retry would fail the same way, by `status`, `code` and `name` of the error and its causes. */
+export function isPermanent(error: unknown): boolean {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES && typeof cause === "object" && cause !== null; depth++) {
     const { status, code, name } = cause as {
@@ -76,7 +74,7 @@ export function willNotChange(error: unknown): boolean {
     };
     if (typeof status === "number" && REFUSALS.has(status)) return true;
     if (typeof code === "string" && UNREACHABLE.test(code)) return true;
-    if ([name, cause.constructor?.name].some((called) => UNREACHABLE_NAME.test(String(called)))) return true;
+    if ([name, cause.constructor?.name].some((text) => UNREACHABLE_NAME.test(String(text)))) return true;
     cause = (cause as { readonly cause?: unknown }).cause;
   }
   return false;

@@ -1,8 +1,8 @@
 /**
- * choose-index.ts -- which index stands behind a memory: the one table of what `MEMORY_BACKEND` may say.
+ * choose-index.ts -- opens the vector index for each value of the setting `MEMORY_BACKEND`.
  *
- * `local` looks at every vector while they are few, and asks a graph in a process of its own when they are many;
- * it changes over while it is running, and nobody waits for it.
+ * `local` compares every vector up to 50,000 rows, and uses a graph in a child process above that. It switches in the
+ * background while recalls go on.
  */
 import type { OpenIndex } from "#core/ports/vectors.ts";
 import { ExactIndex, exactIndexes } from "./exact-index.ts";
@@ -12,27 +12,27 @@ import { indexFolder } from "./index-folders.ts";
 import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
 
 export interface IndexParts {
-  /** Absolute path of the folder for index files; null: none are kept. */
+  /** Absolute path of the folder for index files; null: no files. */
   readonly folder: string | null;
-  /** Told in words when an index works less well than it should. */
+  /** Called when an index is degraded. */
   readonly report: (problem: string) => void;
 }
 
-/** Up to here a scan costs less in all than building and asking a graph, when each row is asked about once. */
+/** Up to this number, scans cost less in total than building and searching a graph, with one query per row. */
 const MAX_SCANNED_ROWS = 50_000;
 
 const BACKENDS = {
-  local: (parts) => graphIndexes(parts, MAX_SCANNED_ROWS + 1),
+  local: (parts) => openGraphIndexes(parts, MAX_SCANNED_ROWS + 1),
   exact: () => exactIndexes(),
-  hnsw: (parts) => graphIndexes(parts, 1),
+  hnsw: (parts) => openGraphIndexes(parts, 1),
 } as const satisfies Readonly<Record<string, (parts: IndexParts) => OpenIndex>>;
 
 export type MemoryBackend = keyof typeof BACKENDS;
 
 export const chooseIndex = (backend: MemoryBackend, parts: IndexParts): OpenIndex => BACKENDS[backend](parts);
 
-/** Indexes with a graph beside them as soon as they have `fromRows` rows. */
-export function graphIndexes({ folder, report }: IndexParts, fromRows: number): OpenIndex {
+/** Returns a function that opens indexes which use a graph from `fromRows` rows on. */
+export function openGraphIndexes({ folder, report }: IndexParts, fromRows: number): OpenIndex {
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();

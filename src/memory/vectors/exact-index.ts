@@ -1,12 +1,11 @@
 /**
- * exact-index.ts -- nearest neighbours by looking at every row.
+ * exact-index.ts -- finds nearest neighbours by comparing every row, without error.
  *
- * A scan over 8-bit rows finds the nearest candidates, the 32-bit originals of those put them in
- * their exact order. Up to some 50,000 rows this costs less in all than building and
- * asking a graph, because an agent adds one row for each query; and it is never wrong.
+ * A scan over 8-bit rows finds candidates; their 32-bit vectors determine the exact order. Up to about 50,000 rows this
+ * costs less in total than building and searching a graph, because an agent adds one row per query.
  *
- * Rows lie in blocks that never move. A removed row is replaced by the last one, so there
- * are no gaps to skip and nothing to compact; a block that becomes empty is given back.
+ * Rows are stored in blocks that never move. The last row replaces a removed one, so there are no gaps to skip or
+ * compact, and an empty block is freed.
  */
 import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import { BestOf } from "#util/best-of.ts";
@@ -14,21 +13,19 @@ import { createTurns } from "#util/turns.ts";
 import { BLOCK_BYTES, openScanMemory, QUERY_LIMIT, ROW_LIMIT, type ScanMemory, strideOf } from "./int8-scan.ts";
 import { dot, factorToUnit, quantise, toUnit } from "./unit-vector.ts";
 
-/**
- * Candidates beyond the asked number that are compared exactly. The 8-bit product is off by a
- * few thousandths, so a true neighbour may stand a few places too low.
- */
+/** Additional candidates. The 8-bit product is off by a few thousandths, so a true neighbour may rank slightly too low. */
 const SPARE_CANDIDATES = 16;
 
-interface Block {
+/** Consecutive rows: their bytes in the scan memory, their vectors and scales here. */
+interface RowBlock {
   readonly address: number;
-  /** Unit vectors, as they were given. */
-  readonly originals: Float32Array;
-  /** Largest component of each row: what one step of its bytes is worth, times 127. */
+  /** Unit vectors. */
+  readonly vectors: Float32Array;
+  /** Largest component of each row: 127 in its bytes. */
   readonly scales: Float32Array;
 }
 
-/** Opens exact indexes that share one memory. */
+/** Returns a function that opens exact indexes with one shared memory. */
 export function exactIndexes(): OpenIndex {
   let memory: ScanMemory | undefined;
   return ({ dimensions }) => {
@@ -42,15 +39,16 @@ export class ExactIndex implements VectorIndex {
   readonly #stride: number;
   readonly #rowsPerBlock: number;
   readonly #memory: ScanMemory;
-  readonly #blocks: Block[] = [];
-  /** Position -> slot, and back. */
+  readonly #blocks: RowBlock[] = [];
+  /** By position. */
   readonly #slots: number[] = [];
+  /** By slot. */
   readonly #positions = new Map<number, number>();
-  readonly #turn = createTurns();
-  /** Counts additions and removals: a search that others interrupted sees by it that rows have moved. */
+  readonly #takeTurn = createTurns();
+  /** Number of additions and removals. An interrupted search detects by it that rows have moved. */
   #changes = 0;
 
-  /** Throws GOALD_CONFIG when vectors are longer than the scan can add up. */
+  /** Throws GOALD_CONFIG for more dimensions than the scan supports. */
   constructor(dimensions: number, memory: ScanMemory = openScanMemory()) {
     this.#dimensions = dimensions;
     this.#stride = strideOf(dimensions);
@@ -70,17 +68,17 @@ export class ExactIndex implements VectorIndex {
     return this.#positions.has(slot);
   }
 
-  /** The unit vector of a slot, until the next change: not a copy. */
+  /** Returns a view of the unit vector of a slot, valid until the next change. */
   vectorOf(slot: number): Float32Array | undefined {
     const position = this.#positions.get(slot);
-    return position === undefined ? undefined : this.#original(position);
+    return position === undefined ? undefined : this.#vectorAt(position);
   }
 
-  /** A slot that is taken gets the new vector. Rejects a vector that has no direction: wrong length, not finite, zero. */
+  /** Replaces the vector of a known slot. Rejects a vector without a direction: wrong length, not finite or all zero. */
   async add(slot: number, vector: Float32Array): Promise<void> {
     const factor = factorToUnit(vector, this.#dimensions);
     const position = this.#positions.get(slot) ?? this.#slots.length;
-    this.#write(position, vector, factor);
+    this.#writeRow(position, vector, factor);
     this.#slots[position] = slot;
     this.#positions.set(slot, position);
     this.#changes++;
@@ -92,14 +90,14 @@ export class ExactIndex implements VectorIndex {
     const last = this.#slots.length - 1;
     const moved = this.#slots[last] as number;
     if (position !== last) {
-      this.#write(position, this.#original(last), 1);
+      this.#writeRow(position, this.#vectorAt(last), 1);
       this.#slots[position] = moved;
       this.#positions.set(moved, position);
     }
     this.#positions.delete(slot);
     this.#slots.length = last;
     this.#changes++;
-    if (last % this.#rowsPerBlock === 0) this.#shrink();
+    if (last % this.#rowsPerBlock === 0) this.#freeLastBlock();
   }
 
   async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
@@ -109,7 +107,7 @@ export class ExactIndex implements VectorIndex {
       (await this.#scanInTurns(unit, count + SPARE_CANDIDATES)) ?? this.#scan(unit, count + SPARE_CANDIDATES);
     const found = nearest.map((position) => ({
       slot: this.#slots[position] as number,
-      score: dot(unit, this.#original(position)),
+      score: dot(unit, this.#vectorAt(position)),
     }));
     return found.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, count);
   }
@@ -121,50 +119,50 @@ export class ExactIndex implements VectorIndex {
     this.#changes++;
   }
 
-  /** Straight to where the row lies: a copy in between would cost more than all else. */
-  #write(position: number, vector: Float32Array, factor: number): void {
+  /** Writes directly into the block: a copy would cost more than everything else. */
+  #writeRow(position: number, vector: Float32Array, factor: number): void {
     const row = position % this.#rowsPerBlock;
-    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] ?? this.#grow();
+    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] ?? this.#addBlock();
     const from = row * this.#dimensions;
-    const { originals } = block;
-    if (factor === 1) originals.set(vector, from);
-    else for (let at = 0; at < vector.length; at++) originals[from + at] = (vector[at] as number) * factor;
+    const { vectors } = block;
+    if (factor === 1) vectors.set(vector, from);
+    else for (let at = 0; at < vector.length; at++) vectors[from + at] = (vector[at] as number) * factor;
     const bytes = this.#memory.bytes();
     const start = block.address + row * this.#stride;
     bytes.fill(0, start + this.#dimensions, start + this.#stride);
-    block.scales[row] = quantise(originals, from, this.#dimensions, ROW_LIMIT, bytes, start);
+    block.scales[row] = quantise(vectors, from, this.#dimensions, ROW_LIMIT, bytes, start);
   }
 
-  #grow(): Block {
+  #addBlock(): RowBlock {
     const block = {
       address: this.#memory.allocate(),
-      originals: new Float32Array(this.#rowsPerBlock * this.#dimensions),
+      vectors: new Float32Array(this.#rowsPerBlock * this.#dimensions),
       scales: new Float32Array(this.#rowsPerBlock),
     };
     this.#blocks.push(block);
     return block;
   }
 
-  /** Gives the last block back, which has no row any more. */
-  #shrink(): void {
+  /** Frees the last block, which must be empty. */
+  #freeLastBlock(): void {
     const block = this.#blocks.pop();
     if (block) this.#memory.free(block.address);
   }
 
-  #original(position: number): Float32Array {
+  #vectorAt(position: number): Float32Array {
     const from = (position % this.#rowsPerBlock) * this.#dimensions;
-    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as Block;
-    return block.originals.subarray(from, from + this.#dimensions);
+    const block = this.#blocks[Math.floor(position / this.#rowsPerBlock)] as RowBlock;
+    return block.vectors.subarray(from, from + this.#dimensions);
   }
 
-  /** As `#scan`, with a turn for everybody else now and then; undefined when rows were changed meanwhile. */
+  /** As `#scan`, but yields to other work between blocks. Returns undefined when rows changed meanwhile. */
   async #scanInTurns(unit: Float32Array, count: number): Promise<number[] | undefined> {
     const best = new BestOf(Math.min(count, this.size));
     const changes = this.#changes;
-    const query = this.#quantised(unit);
+    const query = this.#quantiseQuery(unit);
     this.#memory.setQuery(query);
     for (let block = 0; block < this.#blocks.length; block++) {
-      const pause = this.#turn();
+      const pause = this.#takeTurn();
       if (pause) {
         await pause;
         if (this.#changes !== changes) return undefined;
@@ -175,29 +173,29 @@ export class ExactIndex implements VectorIndex {
     return best.slots();
   }
 
-  /** Positions of the best rows by their 8-bit products, in no order. */
+  /** Returns the positions of the best rows by 8-bit product, in no order. */
   #scan(unit: Float32Array, count: number): number[] {
     const best = new BestOf(Math.min(count, this.size));
-    this.#memory.setQuery(this.#quantised(unit));
+    this.#memory.setQuery(this.#quantiseQuery(unit));
     for (let block = 0; block < this.#blocks.length; block++) this.#scanBlock(block, best);
     return best.slots();
   }
 
-  #quantised(unit: Float32Array): Int16Array {
+  #quantiseQuery(unit: Float32Array): Int16Array {
     const query = new Int16Array(this.#stride);
     quantise(unit, 0, unit.length, QUERY_LIMIT, query, 0);
     return query;
   }
 
   #scanBlock(number: number, best: BestOf): void {
-    const { address, scales } = this.#blocks[number] as Block;
+    const { address, scales } = this.#blocks[number] as RowBlock;
     const first = number * this.#rowsPerBlock;
     const rows = Math.min(this.#rowsPerBlock, this.size - first);
     if (rows > 0) offerAll(best, this.#memory.scan(address, this.#stride, rows), scales, first);
   }
 }
 
-/** The rows of one block, from position `first` on. */
+/** Offers the rows of one block, which starts at position `first`. */
 function offerAll(best: BestOf, products: Int32Array, scales: Float32Array, first: number): void {
   let { floor } = best;
   for (let row = 0; row < products.length; row++) {

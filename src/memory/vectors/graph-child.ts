@@ -1,9 +1,9 @@
 /**
- * graph-child.ts -- the daemon's end of the process in which a graph lives.
+ * graph-child.ts -- starts the process of a graph and sends it requests.
  *
- * A request has a time limit; when it is over, or the process dies, the request is rejected and the process is gone
- * for good: whoever owns this starts another. It never holds the daemon's loop or its end, and it is given
- * nothing: no environment, no files but one folder, no input or output but the channel.
+ * When a request exceeds its time limit or the process dies, the request is rejected and the process is gone for good;
+ * the owner starts another. The process never keeps the daemon alive. It gets no environment, one folder, and no
+ * input or output but the channel.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
@@ -11,34 +11,34 @@ import { GoaldError } from "#core/errors.ts";
 import type { GraphRequestName, GraphRequests } from "./graph-messages.ts";
 import type { FromGraph, ToGraph } from "./graph-process.ts";
 
-/** The extension of a checkout or that of the published package: this file's own. */
+/** `.ts` in a checkout, `.js` in the published package, as this file. */
 const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.meta.url);
-/** More requests than this are refused at once. */
+/** Further requests are rejected at once. */
 const MAX_PENDING = 32;
 const STOP_MS = 2_000;
-/** A graph of 100,000 vectors is read in a second and written in two; a lot of changes takes a tenth of one. */
+/** Reading a graph of 100,000 vectors takes a second, writing it two, a batch of changes 0.1 s. */
 const LIMITS_MS: Readonly<Record<GraphRequestName, number>> = {
   open: 120_000,
   change: 60_000,
   search: 250,
-  keep: 300_000,
+  save: 300_000,
 };
 
-interface Pending {
+interface PendingRequest {
   resolve(answer: unknown): void;
   reject(error: GoaldError): void;
 }
 
 export class GraphChild {
   readonly #process: ChildProcess;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #exited: Promise<void>;
   #lastId = 0;
   #isStopping = false;
-  /** The library is not there, or not for this machine: another start would end the same way. */
+  /** The library is missing or not built for this machine, so another start would fail the same way. */
   isMissing = false;
 
-  /** `onDeath`: it ended unasked. */
+  /** Calls `onDeath` when the process ends without `stop`. */
   constructor(onDeath: () => void) {
     this.#process = fork(PROGRAM, [], {
       cwd: "/",
@@ -53,7 +53,7 @@ export class GraphChild {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
     this.#process.once("exit", () => resolve());
-    // One that could not be started has no exit.
+    // A process that could not be started emits no exit.
     this.#process.on("error", () => resolve());
     void promise.then(() => {
       this.#process.kill("SIGKILL");
@@ -62,15 +62,14 @@ export class GraphChild {
     });
   }
 
-  /** Also tells a person which process it is. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
 
-  /** Rejects when it cannot be asked, says no, dies, or takes longer than `limitMs`; a late search is the only thing that it survives. */
-  ask<Name extends GraphRequestName>(
+  /** Rejects when the process is busy, fails, dies or exceeds `limitMs`. A late answer kills it, except to a search. */
+  request<Name extends GraphRequestName>(
     name: Name,
-    request: GraphRequests[Name]["request"],
+    content: GraphRequests[Name]["request"],
     limitMs: number = LIMITS_MS[name],
   ): Promise<GraphRequests[Name]["answer"]> {
     if (!this.#process.connected || this.#pending.size >= MAX_PENDING)
@@ -97,21 +96,20 @@ export class GraphChild {
         },
       });
       this.#process.channel?.ref();
-      // What cannot be sent is never answered; the process's end tells.
-      const message: ToGraph = { id, name, request };
+      const message: ToGraph = { id, name, request: content };
       this.#process.send(message, (error) => {
         if (error) this.#pending.get(id)?.reject(unavailable(error.message));
       });
     });
   }
 
-  /** Resolves when it is gone, and its owner has been told. */
+  /** Resolves when the process is gone and `onDeath` was called. */
   kill(): Promise<void> {
     this.#process.kill("SIGKILL");
     return this.#exited;
   }
 
-  /** Ends it; what it was doing is lost. */
+  /** Ends the process; unfinished work is lost. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#process.connected) this.#process.disconnect();
@@ -127,7 +125,7 @@ export class GraphChild {
     if ("answer" in message) pending.resolve(message.answer);
     else {
       this.isMissing ||= message.isMissing === true;
-      pending.reject(unavailable(`says: ${message.problem}`));
+      pending.reject(unavailable(`failed: ${message.problem}`));
     }
   }
 
@@ -138,5 +136,5 @@ export class GraphChild {
 
 const unavailable = (what: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `The process of the memory index ${what}.`, {
-    hint: "Memory goes on with exact search.",
+    hint: "Memory uses exact search instead.",
   });

@@ -1,25 +1,25 @@
 /**
- * graph-messages.ts -- what the daemon and the process of a graph say to each other, one answer for each request.
+ * graph-messages.ts -- the messages between the daemon and the process of a graph: one answer per request.
  *
- * Vectors travel side by side in one array, in the order of their slots. Whoever receives a message checks it: the
- * numbers on which native code would stumble are refused before they reach it.
+ * Vectors are concatenated in one array, in the order of their slots. The receiver checks every message, because
+ * wrong numbers would crash native code.
  */
 
 export interface GraphScope {
   readonly namespace: string;
   readonly embedder: string;
   readonly dimensions: number;
-  /** Absolute path of the folder where this graph is kept; null: nowhere. */
+  /** Absolute path of the folder that this graph is saved in; null: it is not saved. */
   readonly folder: string | null;
 }
 
 export interface GraphRequests {
-  /** First, and to begin anew: with what is kept, with nothing, or with nothing and without what was kept. */
+  /** The first request; again to start over. `from`: the saved graph, an empty one, or an empty one after deleting the saved one. */
   open: {
-    readonly request: GraphScope & { readonly from: "kept" | "empty" | "discarded" };
+    readonly request: GraphScope & { readonly from: "saved" | "empty" | "discarded" };
     readonly answer: GraphOpened;
   };
-  /** Removals first. A slot that is taken gets the new vector. */
+  /** Removes, then adds. An added slot that exists gets the new vector. */
   change: {
     readonly request: {
       readonly removed: Uint32Array;
@@ -29,21 +29,21 @@ export interface GraphRequests {
     readonly answer: GraphCounts;
   };
   search: { readonly request: { readonly query: Float32Array; readonly count: number }; readonly answer: Uint32Array };
-  /** Makes all durable that was changed up to now. */
-  keep: { readonly request: null; readonly answer: null };
+  /** Makes all changes durable. */
+  save: { readonly request: null; readonly answer: null };
 }
 export type GraphRequestName = keyof GraphRequests;
 
 export interface GraphCounts {
   readonly live: number;
-  /** Vectors in the graph that belong to no slot: they cost time and are never found. */
+  /** Vectors of the graph without a slot: they cost time and are never found. */
   readonly dead: number;
-  /** Vectors that a file written now would have, or lack, other than the last one. */
-  readonly unkept: number;
+  /** Number of vectors added and removed since the last save. */
+  readonly unsaved: number;
 }
 export interface GraphOpened {
-  /** Vectors that were read from the folder; each is taken up when its like is added, at next to no cost. */
+  /** Vectors read from the folder. Adding an equal vector reuses its node at almost no cost. */
   readonly found: number;
-  /** Why something that lay in the folder was deleted instead; in words. */
+  /** Reason for which a saved graph was deleted. */
   readonly problem?: string;
 }

@@ -1,13 +1,13 @@
 /**
- * graph-process.ts -- the program of the process in which a graph lives: hnswlib may crash here, and nothing else does.
+ * graph-process.ts -- the program of the process that holds a graph, so that a crash of hnswlib ends nothing else.
  *
- * Started by graph-child.ts with an empty environment. It reads and writes one folder of index files, answers its
- * parent in the order asked, and ends when its parent is gone, however that went.
+ * graph-child.ts starts it with an empty environment. It reads and writes one folder of index files, answers requests
+ * in their order, and ends when its parent is gone for any reason.
  */
 import { constants, setPriority } from "node:os";
 import { toError } from "#core/errors.ts";
 import { Graph, type Library } from "./graph.ts";
-import { discardGraph, keepGraph, readGraph } from "./graph-files.ts";
+import { discardGraph, readGraph, saveGraph } from "./graph-files.ts";
 import type { GraphRequestName, GraphRequests, GraphScope } from "./graph-messages.ts";
 
 export interface ToGraph {
@@ -34,48 +34,48 @@ const handlers: Handlers = {
     library ??= await loadLibrary();
     scope = asked;
     graph = undefined;
-    const found = await lookFor(library, asked, from);
+    const found = await readSaved(library, asked, from);
     graph = found.graph ?? new Graph(library, asked.dimensions);
     return { found: graph.dead, ...(found.problem === undefined ? {} : { problem: found.problem }) };
   },
   change: ({ removed, added, vectors }) => {
-    const { graph: open } = opened();
+    const { graph: open } = requireOpen();
     const { dimensions } = open;
     if (vectors.length !== added.length * dimensions)
       throw new RangeError(`Expected ${added.length} vectors of ${dimensions} numbers, got ${vectors.length} numbers.`);
     for (const slot of removed) open.remove(slot);
     for (const [at, slot] of added.entries()) open.add(slot, vectors.subarray(at * dimensions, (at + 1) * dimensions));
-    return { live: open.live, dead: open.dead, unkept: open.unkept };
+    return { live: open.live, dead: open.dead, unsaved: open.unsaved };
   },
-  search: ({ query, count }) => opened().graph.search(query, count),
-  keep: async () => {
-    const { library: loaded, scope: of, graph: open } = opened();
-    open.unkept = 0;
-    if (of.folder !== null && open.live > 0) await keepGraph(loaded, { ...of, folder: of.folder }, open);
+  search: ({ query, count }) => requireOpen().graph.search(query, count),
+  save: async () => {
+    const { library: loaded, scope: of, graph: open } = requireOpen();
+    open.unsaved = 0;
+    if (of.folder !== null && open.live > 0) await saveGraph(loaded, { ...of, folder: of.folder }, open);
     return null;
   },
 };
 
-/** A folder that cannot be read is a graph that is not there. */
-async function lookFor(
+/** Treats an unreadable folder as a missing graph. */
+async function readSaved(
   loaded: Library,
   { folder, ...of }: GraphScope,
   from: GraphRequests["open"]["request"]["from"],
 ): Promise<{ readonly graph?: Graph | undefined; readonly problem?: string }> {
   try {
     if (folder !== null && from === "discarded") await discardGraph(folder);
-    return folder === null || from !== "kept" ? {} : await readGraph(loaded, { ...of, folder });
+    return folder === null || from !== "saved" ? {} : await readGraph(loaded, { ...of, folder });
   } catch (error) {
     return { problem: toError(error).message };
   }
 }
 
-function opened() {
-  if (!library || !scope || !graph) throw new Error("Expected `open` first.");
+function requireOpen() {
+  if (!library || !scope || !graph) throw new Error("Expected the request `open` first.");
   return { library, scope, graph };
 }
 
-/** It is optional: not installed, or not built for this machine. */
+/** The optional library is not installed or not built for this machine. */
 let isMissing = false;
 
 async function loadLibrary(): Promise<Library> {
@@ -87,19 +87,19 @@ async function loadLibrary(): Promise<Library> {
   }
 }
 
-/** One after the other: a search must not meet a graph that is being replaced. */
+/** Handles one request after the other: a search must not run on a graph that is being replaced. */
 let last: Promise<void> = Promise.resolve();
 
 process.on("message", (message: ToGraph) => {
-  last = last.then(async () => answer(await handle(message)));
+  last = last.then(async () => sendAnswer(await handleRequest(message)));
 });
 process.on("disconnect", () => process.exit());
-// The terminal's Ctrl-C is meant for the parent, which lets its graph be kept first.
+// A terminal sends Ctrl-C to this process too, but the parent saves the graph before it ends.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.umask(0o077);
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-async function handle({ id, name, request }: ToGraph): Promise<FromGraph> {
+async function handleRequest({ id, name, request }: ToGraph): Promise<FromGraph> {
   try {
     const act = handlers[name] as (request: unknown) => unknown;
     return { id, answer: await act(request) };
@@ -109,7 +109,7 @@ async function handle({ id, name, request }: ToGraph): Promise<FromGraph> {
   }
 }
 
-function answer(message: FromGraph): void {
-  // A parent that is gone reads nothing; `disconnect` follows.
+function sendAnswer(message: FromGraph): void {
+  // Errors are ignored: `disconnect` follows when the parent is gone.
   process.send?.(message, () => undefined);
 }

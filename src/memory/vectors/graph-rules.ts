@@ -1,20 +1,20 @@
-/** graph-rules.ts -- when a graph is worth keeping on disk, and when it is worth making anew. */
+/** graph-rules.ts -- decides when a graph is saved to disk and when it is rebuilt. */
 import type { GraphCounts } from "./graph-messages.ts";
 
-export const NOTHING: GraphCounts = { live: 0, dead: 0, unkept: 0 };
+export const EMPTY_COUNTS: GraphCounts = { live: 0, dead: 0, unsaved: 0 };
 
-/** Dead vectors among all, above which the graph is made anew. */
+/** Share of dead vectors above which the graph is rebuilt. */
 const MAX_DEAD_SHARE = 0.25;
 const MIN_DEAD = 256;
 
-const KEEP_EVERY_ROWS = 1_000;
-const KEEP_EVERY_SHARE = 0.1;
-/** While it is being filled, which takes long for many rows, it is kept each time that it has doubled. */
-const FIRST_KEEP_ROWS = 10_000;
+const SAVE_EVERY_ROWS = 1_000;
+const SAVE_EVERY_SHARE = 0.1;
+/** First saving while a graph is filled, which takes long for many rows; then at each doubling. */
+const FIRST_SAVE_ROWS = 10_000;
 
-export function isKeepingDue({ live, unkept }: GraphCounts, isFilling: boolean): boolean {
+export function isSaveDue({ live, unsaved }: GraphCounts, isFilling: boolean): boolean {
   return (
-    unkept >= (isFilling ? Math.max(FIRST_KEEP_ROWS, live / 2) : Math.max(KEEP_EVERY_ROWS, KEEP_EVERY_SHARE * live))
+    unsaved >= (isFilling ? Math.max(FIRST_SAVE_ROWS, live / 2) : Math.max(SAVE_EVERY_ROWS, SAVE_EVERY_SHARE * live))
   );
 }
 

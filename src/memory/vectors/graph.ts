@@ -1,12 +1,12 @@
 /**
- * graph.ts -- vectors in an HNSW graph of hnswlib-node. Only ever used in a process of its own (graph-process.ts).
+ * graph.ts -- vectors in an HNSW graph of hnswlib-node; used only in a process of its own (graph-process.ts).
  *
- * The library takes the whole process with it when it is handed a wrong type, a wrong length or a damaged file, so
- * everything is checked before each call, and no function of ours is handed to it. Its labels are ours: counted
- * up from 0 and never used again. A vector that is replaced or removed stays in the graph, marked as deleted.
+ * The library crashes the process on a wrong type, a wrong length or a damaged file, so every call is checked first and
+ * gets no function of ours. We choose the labels: counted from 0, never reused. A replaced or removed vector stays in
+ * the graph, marked as deleted.
  *
- * Each label carries a digest of its vector. A graph that was read from a file begins with all of its vectors marked,
- * and takes one up again when a vector with the same digest is added: the file need not know what slots meant.
+ * Each label has a digest of its vector. In a graph read from a file all vectors are marked as deleted; adding a vector
+ * with the same digest revives one. So the file need not record slots.
  */
 import { hash } from "node:crypto";
 import type { HierarchicalNSW } from "hnswlib-node";
@@ -15,33 +15,34 @@ export type Library = Pick<typeof import("hnswlib-node"), "HierarchicalNSW">;
 
 export const SPACE = "ip";
 export const LINKS = 16;
-export const CONSTRUCTION_REACH = 200;
+export const CONSTRUCTION_EF = 200;
 export const KEY_BYTES = 16;
 
 const FIRST_CAPACITY = 1_024;
 const SEED = 100;
-/** Vectors come normalised in 32 bits; what is farther from 1 is none of ours. */
+/** Deviation of a 32-bit unit vector from length 1; larger ones are rejected. */
 const NORM_TOLERANCE = 1e-3;
 
 export class Graph {
   readonly dimensions: number;
-  /** Vectors added to the graph and marked in it; whoever keeps it sets it back. */
-  unkept = 0;
+  /** Number of vectors added and removed since the last save, which resets it. */
+  unsaved = 0;
   readonly #graph: HierarchicalNSW;
-  /** Digest of each label's vector, one after the other; zeros: not to be taken up again. */
+  /** Digests of the labels' vectors, concatenated; zeros: never revived. */
   #keys: Uint8Array;
-  /** Label -> slot, undefined for the dead. */
+  /** By label; undefined: dead. */
   readonly #slots: (number | undefined)[] = [];
+  /** By slot. */
   readonly #labels = new Map<number, number>();
-  /** Digest -> dead labels that wait for it. */
-  readonly #waiting = new Map<string, number[]>();
+  /** Dead labels that can be revived, by digest. */
+  readonly #revivable = new Map<string, number[]>();
 
-  /** An empty graph, or what `readGraph` found: a graph with the digests of its labels. */
+  /** Opens an empty graph, or the one that `readGraph` found with the digests of its labels. */
   constructor(library: Library, dimensions: number, found?: { graph: HierarchicalNSW; keys: Uint8Array }) {
     this.dimensions = dimensions;
     if (!found) {
       this.#graph = new library.HierarchicalNSW(SPACE, dimensions);
-      this.#graph.initIndex(FIRST_CAPACITY, LINKS, CONSTRUCTION_REACH, SEED);
+      this.#graph.initIndex(FIRST_CAPACITY, LINKS, CONSTRUCTION_EF, SEED);
       this.#keys = new Uint8Array(FIRST_CAPACITY * KEY_BYTES);
       return;
     }
@@ -52,10 +53,10 @@ export class Graph {
     for (let label = 0; label < count; label++) {
       const key = this.#keyOf(label);
       if (key === NO_KEY) continue;
-      this.#mark(label);
-      const others = this.#waiting.get(key);
+      this.#markDeleted(label);
+      const others = this.#revivable.get(key);
       if (others) others.push(label);
-      else this.#waiting.set(key, [label]);
+      else this.#revivable.set(key, [label]);
     }
   }
 
@@ -67,23 +68,23 @@ export class Graph {
     return this.#slots.length - this.#labels.size;
   }
 
-  /** Digests of all labels: what lies beside the graph's file. */
+  /** Digests of all labels, saved beside the graph. */
   get keys(): Uint8Array {
     return this.#keys.subarray(0, this.#slots.length * KEY_BYTES);
   }
 
-  /** For the files; not to be changed by anyone else. */
+  /** For reading and writing files only. */
   get native(): HierarchicalNSW {
     return this.#graph;
   }
 
-  /** Throws for a slot or a vector that is none. */
+  /** Throws for an invalid slot or vector. */
   add(slot: number, vector: Float32Array): void {
     checkSlot(slot);
     checkVector(vector, this.dimensions);
     this.remove(slot);
     const key = hash("sha256", vector, "buffer").subarray(0, KEY_BYTES);
-    const label = this.#takeUp(key) ?? this.#append(key, vector);
+    const label = this.#revive(key) ?? this.#append(key, vector);
     this.#slots[label] = slot;
     this.#labels.set(slot, label);
   }
@@ -95,33 +96,33 @@ export class Graph {
     this.#keys.fill(0, label * KEY_BYTES, (label + 1) * KEY_BYTES);
     this.#slots[label] = undefined;
     this.#labels.delete(slot);
-    this.unkept++;
+    this.unsaved++;
   }
 
-  /** Slots of about the nearest, nearest first. */
+  /** Returns the slots of approximately the nearest vectors, nearest first. */
   search(query: Float32Array, count: number): Uint32Array {
     checkVector(query, this.dimensions);
     const wanted = Math.min(Math.max(0, Math.floor(count)), this.live);
     if (wanted === 0) return new Uint32Array(0);
-    this.#graph.setEf(reachFor(this.#slots.length));
+    this.#graph.setEf(searchEf(this.#slots.length));
     const { neighbors } = this.#graph.searchKnn(Array.from(query), wanted);
     return Uint32Array.from(neighbors.map((label) => this.#slots[label]).filter((slot) => slot !== undefined));
   }
 
-  /** One that nobody took up before the file was written is marked already, which the library refuses to do again. */
-  #mark(label: number): void {
+  /** A vector that was dead when the file was written is marked already; the library refuses to mark it again. */
+  #markDeleted(label: number): void {
     try {
       this.#graph.markDelete(label);
     } catch {
-      // It is marked.
+      // It is marked already.
     }
   }
 
-  #takeUp(key: Uint8Array): number | undefined {
-    const name = nameOf(key);
-    const labels = this.#waiting.get(name);
+  #revive(key: Uint8Array): number | undefined {
+    const name = digestName(key);
+    const labels = this.#revivable.get(name);
     const label = labels?.pop();
-    if (labels?.length === 0) this.#waiting.delete(name);
+    if (labels?.length === 0) this.#revivable.delete(name);
     if (label !== undefined) this.#graph.unmarkDelete(label);
     return label;
   }
@@ -138,22 +139,22 @@ export class Graph {
     }
     this.#keys.set(key, label * KEY_BYTES);
     this.#slots.push(undefined);
-    this.unkept++;
+    this.unsaved++;
     return label;
   }
 
   #keyOf(label: number): string {
-    return nameOf(this.#keys.subarray(label * KEY_BYTES, (label + 1) * KEY_BYTES));
+    return digestName(this.#keys.subarray(label * KEY_BYTES, (label + 1) * KEY_BYTES));
   }
 }
 
 /**
- * How far a search looks about: a larger graph hides more of the nearest. Measured: at most 0.5 % are missed up to 100,000.
- * The library forgets it with every file that it reads.
+ * Returns hnswlib's ef, the candidates of a search. It grows with the graph: at most 0.5 % of the nearest are missed up to
+ * 100,000 vectors, measured. The library resets it with every file that it reads.
  */
-const reachFor = (count: number): number => Math.round(Math.min(256, Math.max(128, 64 * Math.sqrt(count / 10_000))));
+const searchEf = (count: number): number => Math.round(Math.min(256, Math.max(128, 64 * Math.sqrt(count / 10_000))));
 
-const nameOf = (key: Uint8Array): string => Buffer.from(key).toString("latin1");
+const digestName = (key: Uint8Array): string => Buffer.from(key).toString("latin1");
 const NO_KEY = "\0".repeat(KEY_BYTES);
 
 function checkSlot(slot: number): void {
@@ -161,7 +162,7 @@ function checkSlot(slot: number): void {
     throw new RangeError(`Expected a slot of 0 to 2^32-1, got ${slot}.`);
 }
 
-/** No number in it may be NaN or infinite: the sum of squares tells. */
+/** The sum of squares also detects NaN and infinite numbers. */
 function checkVector(vector: Float32Array, dimensions: number): void {
   let squares = 0;
   for (let at = 0; at < vector.length; at++) squares += (vector[at] as number) ** 2;

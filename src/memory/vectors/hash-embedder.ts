@@ -1,44 +1,43 @@
 /**
- * hash-embedder.ts -- vectors without a model: every word and piece of a word votes for a few dimensions.
+ * hash-embedder.ts -- the offline embedder: feature hashing without a model (Weinberger et al. 2009).
  *
- * Feature hashing (Weinberger et al. 2009): a stemmed word and its character n-grams of 3 to 5
- * are hashed to signed dimensions and summed. Texts that share words, or words that
- * share their spelling, come near each other; synonyms do not. Deterministic, free, and
- * nothing leaves the machine: what memory stands on when there is no embedding server.
+ * A stemmed word and its character n-grams of length 3 to 5 are hashed to signed dimensions and summed. Texts with shared
+ * words or similar spellings get similar vectors; synonyms do not. It is deterministic and free, and no text leaves the
+ * machine.
  *
- * A word counts 1 + ln(times), so that a repeated word cannot drown the others. A word's n-grams
- * together weigh `PIECES_WEIGHT`, however long it is; a longer word weighs more, as it is rarer.
+ * A word weighs 1 + ln(frequency), so that a repeated word does not dominate. The n-grams of a word together weigh
+ * `GRAMS_WEIGHT` times the word. A longer word weighs more, because it is rarer.
  */
 import type { Embedder } from "#core/ports/vectors.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 
-/** Changes with every change of the features: vectors of another version are not comparable. */
+/** Increase it with every change of the features: vectors of two versions do not compare. */
 const VERSION = "hash-v2";
 const HASH_DIMENSIONS = 384;
 
-const PIECES_WEIGHT = 0.8;
+const GRAMS_WEIGHT = 0.8;
 const STOP_WEIGHT = 0.05;
-/** Words whose features are kept ready; the store is emptied when it is full. */
-const MAX_KNOWN_WORDS = 8_192;
+/** Words whose features are cached; the cache is emptied when full. */
+const MAX_CACHED_WORDS = 8_192;
 
 export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder {
-  const known = new Map<string, Features>();
+  const cache = new Map<string, WordFeatures>();
 
-  function featuresFor(word: string): Features {
-    const found = known.get(word);
-    if (found) return found;
-    if (known.size >= MAX_KNOWN_WORDS) known.clear();
-    const made = makeFeatures(word, dimensions);
-    known.set(word, made);
+  function featuresOf(word: string): WordFeatures {
+    const cached = cache.get(word);
+    if (cached) return cached;
+    if (cache.size >= MAX_CACHED_WORDS) cache.clear();
+    const made = computeFeatures(word, dimensions);
+    cache.set(word, made);
     return made;
   }
 
-  function embedOne(text: string): Float32Array {
+  function embedText(text: string): Float32Array {
     const vector = new Float32Array(dimensions);
-    countWords(text).forEach((times, word) => {
-      addFeatures(vector, featuresFor(word), times === 1 ? 1 : 1 + Math.log(times));
+    countWords(text).forEach((frequency, word) => {
+      addFeatures(vector, featuresOf(word), frequency === 1 ? 1 : 1 + Math.log(frequency));
     });
-    return toUnit(vector);
+    return normalise(vector);
   }
 
   return {
@@ -46,7 +45,7 @@ export function openHashEmbedder(dimensions: number = HASH_DIMENSIONS): Embedder
     dimensions,
     local: true,
     semantic: false,
-    embed: async (texts) => texts.map(embedOne),
+    embed: async (texts) => texts.map(embedText),
   };
 }
 
@@ -56,61 +55,65 @@ function countWords(text: string): Map<string, number> {
   return counts;
 }
 
-/** Dimensions that a word votes for: its own first, then those of its pieces; a negative vote is stored as ~dimension. */
-interface Features {
-  readonly votes: Int32Array;
+/** Signed dimensions of a word: its own first, then those of its n-grams; ~dimension stands for a negative sign. */
+interface WordFeatures {
+  readonly signedDimensions: Int32Array;
   readonly wordWeight: number;
-  readonly pieceWeight: number;
+  readonly gramWeight: number;
 }
 
-function makeFeatures(given: string, dimensions: number): Features {
+function computeFeatures(given: string, dimensions: number): WordFeatures {
   const word = given.replace(SPELLED_UMLAUT, "$1");
-  const vote = (text: string, seed: number): number => {
+  const signedDimension = (text: string, seed: number): number => {
     const hash = hashOf(text, seed);
     const dimension = hash % dimensions;
     return hash >>> 31 === 1 ? ~dimension : dimension;
   };
-  const own = vote(stemOf(word), WORD_SEED);
-  if (STOP_WORDS.has(given)) return { votes: Int32Array.of(own), wordWeight: STOP_WEIGHT, pieceWeight: 0 };
-  const pieces = /^\d+$/.test(word) ? [] : piecesOf(word);
+  const own = signedDimension(stemOf(word), WORD_SEED);
+  if (STOP_WORDS.has(given)) return { signedDimensions: Int32Array.of(own), wordWeight: STOP_WEIGHT, gramWeight: 0 };
+  const grams = /^\d+$/.test(word) ? [] : gramsOf(word);
   const rarity = Math.min(1.3, 0.6 + 0.1 * word.length);
   return {
-    votes: Int32Array.of(own, ...pieces.map((piece) => vote(piece, PIECE_SEED))),
+    signedDimensions: Int32Array.of(own, ...grams.map((gram) => signedDimension(gram, GRAM_SEED))),
     wordWeight: rarity,
-    pieceWeight: pieces.length === 0 ? 0 : (rarity * PIECES_WEIGHT) / Math.sqrt(pieces.length),
+    gramWeight: grams.length === 0 ? 0 : (rarity * GRAMS_WEIGHT) / Math.sqrt(grams.length),
   };
 }
 
-/** `ue` for `ü`, whose dots are folded away: "Schluessel" should meet "Schlüssel". Harmless elsewhere, as it is done everywhere. */
+/** Unites `ue` with the folded `ü`, so that "Schluessel" matches "Schlüssel". Applied to all words alike. */
 const SPELLED_UMLAUT = /(?<![aeiouq])([aou])e/g;
 
 const WORD_SEED = 0;
-const PIECE_SEED = 0x5bd1e995;
+const GRAM_SEED = 0x5bd1e995;
 
-/** Character n-grams of 3 to 5, with the word's ends marked; none for words too short to have any of their own. */
-function piecesOf(word: string): string[] {
+/** Returns the n-grams of length 3 to 5, word ends marked; none for words shorter than 3. */
+function gramsOf(word: string): string[] {
   if (word.length < 3) return [];
   const marked = `^${word}$`;
-  const pieces: string[] = [];
+  const grams: string[] = [];
   for (let length = 3; length <= 5; length++)
-    for (let at = 0; at + length <= marked.length; at++) pieces.push(marked.slice(at, at + length));
-  return pieces;
+    for (let at = 0; at + length <= marked.length; at++) grams.push(marked.slice(at, at + length));
+  return grams;
 }
 
-/** Signs are random, so the loop does without a branch that a processor would guess wrong every second time. */
-function addFeatures(vector: Float32Array, { votes, wordWeight, pieceWeight }: Features, times: number): void {
-  let weight = wordWeight * times;
-  for (let at = 0; at < votes.length; at++) {
-    const vote = votes[at] as number;
-    const negative = vote >> 31;
-    const dimension = vote ^ negative;
+/** Avoids a branch on the sign, which is random and would be mispredicted every second time. */
+function addFeatures(
+  vector: Float32Array,
+  { signedDimensions, wordWeight, gramWeight }: WordFeatures,
+  frequency: number,
+): void {
+  let weight = wordWeight * frequency;
+  for (let at = 0; at < signedDimensions.length; at++) {
+    const signed = signedDimensions[at] as number;
+    const negative = signed >> 31;
+    const dimension = signed ^ negative;
     vector[dimension] = (vector[dimension] as number) + (negative | 1) * weight;
-    weight = pieceWeight * times;
+    weight = gramWeight * frequency;
   }
 }
 
-/** A text without any word still gets a unit vector: the first axis. */
-function toUnit(vector: Float32Array): Float32Array {
+/** Returns the first axis for a text without words. */
+function normalise(vector: Float32Array): Float32Array {
   let squares = 0;
   for (let at = 0; at < vector.length; at++) squares += (vector[at] as number) ** 2;
   if (squares === 0) {
@@ -122,7 +125,7 @@ function toUnit(vector: Float32Array): Float32Array {
   return vector;
 }
 
-/** Words that say nothing about what a text is about, in the two languages that this was tried with. */
+/** English and German words that carry no topic. A change changes vectors: increase the version. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "a about an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it " +

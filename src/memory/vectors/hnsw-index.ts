@@ -1,13 +1,11 @@
 /**
- * hnsw-index.ts -- nearest neighbours by a graph, for memories that are too many to look at each.
+ * hnsw-index.ts -- finds nearest neighbours by an HNSW graph, for memories too large for a scan.
  *
- * All vectors lie in an exact index here; the graph, in a process of its own, is a faster way to
- * candidates. Whenever it is not up to it (too few rows yet, being built, dead, slow, missing) the exact index answers,
- * at once and without loss. What the graph names is compared with the vectors here, so a wrong or
- * stale name never becomes a wrong score, and rows that it does not have yet are compared one by one.
+ * An exact index holds all vectors; the graph, in a process of its own, finds candidates faster. The exact index answers
+ * whenever the graph cannot: too few rows, under construction, dead, slow or missing. Candidates are compared with the
+ * exact vectors, so a stale candidate never gets a wrong score; rows that the graph lacks are compared one by one.
  *
- * Changes are only noted, and sent in lots while nothing else waits; a slot that changes twice is sent once, so what
- * waits is bounded by the number of rows.
+ * Changes are only noted, and sent in batches while no request waits. A slot that changes twice is sent once.
  */
 import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
 import type { ExactIndex } from "./exact-index.ts";
@@ -19,7 +17,7 @@ export class HnswIndex implements VectorIndex {
   readonly #keeper: GraphKeeper;
   readonly #dimensions: number;
 
-  /** `keeper` is to have the rows of `exact`. */
+  /** `keeper` must read the rows of `exact`. */
   constructor(exact: ExactIndex, keeper: GraphKeeper, dimensions: number) {
     this.#exact = exact;
     this.#keeper = keeper;
@@ -52,12 +50,12 @@ export class HnswIndex implements VectorIndex {
     await this.#exact.close();
   }
 
-  /** undefined when the graph cannot tell, or tells too little. */
+  /** Returns undefined when the graph is unavailable or finds too few rows. */
   async #searchGraph(unit: Float32Array, count: number) {
-    const near = await this.#keeper.search(unit, count);
-    if (!near) return undefined;
-    const hits: { slot: number; score: number }[] = [];
-    for (const slot of new Set([...near, ...this.#keeper.unsent()])) {
+    const candidates = await this.#keeper.search(unit, count);
+    if (!candidates) return undefined;
+    const hits: ScoredSlot[] = [];
+    for (const slot of new Set([...candidates, ...this.#keeper.unsent()])) {
       const vector = this.#exact.vectorOf(slot);
       if (vector) hits.push({ slot, score: dot(unit, vector) });
     }

@@ -1,43 +1,42 @@
 /**
- * int8-scan.ts -- one query against many rows of bytes, as fast as the machine's vector unit.
+ * int8-scan.ts -- computes dot products of one query with many rows of bytes, by SIMD instructions in WebAssembly.
  *
- * Rows live in a WebAssembly memory that is handed out in blocks of one page (64 KB), so that
- * all indexes of a process share one memory and a growing index copies nothing. Where
- * WebAssembly cannot be had, the same blocks lie in ordinary memory and a loop in JavaScript
- * gives the same numbers.
+ * Rows are stored in a WebAssembly memory, allocated in blocks of one page (64 KB): all indexes of a process share one
+ * memory, and a growing index copies nothing. Without WebAssembly the blocks are in an ArrayBuffer, and a loop in
+ * JavaScript computes the same numbers.
  *
  * `KERNEL` is int8-scan.wat assembled by wabt 1.0.39: `wat2wasm int8-scan.wat`, then base64.
  */
 import { GoaldError } from "#core/errors.ts";
 
-/** Components are bytes; 8,192 of them keep every sum below 2^31 (see the .wat). */
+/** Largest number of components: 8,192 keep every sum below 2^31 (see int8-scan.wat). */
 export const MAX_STRIDE = 8_192;
 /** Largest magnitudes of a quantised component. */
 export const ROW_LIMIT = 127;
 export const QUERY_LIMIT = 2_047;
 
 export const BLOCK_BYTES = 65_536;
-/** In the first page: the query, then the products of one block. */
+/** The first page holds the query, then the products of one block. */
 const QUERY_AT = 0;
 const PRODUCTS_AT = 16_384;
-/** Pages are asked for in lots, because each growth detaches the views. Untouched ones cost no memory. */
+/** Pages added per growth, because each growth detaches the views. Unused pages cost no memory. */
 const GROW_PAGES = 16;
 
 export interface ScanMemory {
-  /** Byte address of a free block of `BLOCK_BYTES`, with undefined content. Throws when memory is exhausted. */
+  /** Returns the byte address of a block of `BLOCK_BYTES` with undefined content. Throws when memory is exhausted. */
   allocate(): number;
   free(block: number): void;
-  /** All bytes, as of now: fetch it anew after every `allocate`. */
+  /** Returns a view of all bytes, valid until the next `allocate`. */
   bytes(): Int8Array;
-  /** The query that following scans compare with, within ±`QUERY_LIMIT`. */
+  /** Sets the query of the following scans. Components must be within ±`QUERY_LIMIT`. */
   setQuery(query: Int16Array): void;
-  /** Products of the query with `count` rows of `stride` bytes (a multiple of 16), valid until the next scan. */
+  /** Returns the products with `count` rows of `stride` bytes (a multiple of 16), valid until the next scan. */
   scan(block: number, stride: number, count: number): Int32Array;
 }
 
-/** Native where possible; `native: false` asks for the loop in JavaScript. */
+/** Uses WebAssembly if available; `native: false` selects the loop in JavaScript. */
 export function openScanMemory(options: { readonly native: boolean } = { native: true }): ScanMemory {
-  const pages = options.native ? (nativePages() ?? plainPages()) : plainPages();
+  const pages = options.native ? (openNativePages() ?? openPlainPages()) : openPlainPages();
   const unused: number[] = [];
   let end = BLOCK_BYTES;
 
@@ -60,7 +59,7 @@ export function openScanMemory(options: { readonly native: boolean } = { native:
   };
 }
 
-/** What is used of it; the compiler's library for Node leaves it out. */
+/** The used part of WebAssembly, which the types of Node lack. */
 declare const WebAssembly: {
   readonly Memory: new (size: {
     initial: number;
@@ -70,25 +69,25 @@ declare const WebAssembly: {
   readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
 };
 
-type Scan = (query: number, row: number, stride: number, count: number, out: number) => void;
-interface Pages {
+type ScanKernel = (query: number, row: number, stride: number, count: number, out: number) => void;
+interface ScanPages {
   buffer(): ArrayBuffer;
   grow(pages: number): void;
-  readonly scan: Scan;
+  readonly scan: ScanKernel;
 }
 
-function nativePages(): Pages | undefined {
+function openNativePages(): ScanPages | undefined {
   try {
     const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
     const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
     const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
-    return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as Scan };
+    return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
   } catch {
     return undefined;
   }
 }
 
-function plainPages(): Pages {
+function openPlainPages(): ScanPages {
   let buffer = new ArrayBuffer((1 + GROW_PAGES) * BLOCK_BYTES);
   return {
     buffer: () => buffer,
@@ -111,12 +110,12 @@ function plainPages(): Pages {
   };
 }
 
-/** Bytes that a row of so many components takes. Throws beyond `MAX_STRIDE`. */
+/** Returns the bytes of a row of so many components. Throws beyond `MAX_STRIDE`. */
 export function strideOf(dimensions: number): number {
   const stride = Math.ceil(dimensions / 16) * 16;
   if (!(dimensions >= 1 && stride <= MAX_STRIDE))
     throw new GoaldError("GOALD_CONFIG", `Expected vectors of 1 to ${MAX_STRIDE} dimensions, got ${dimensions}.`, {
-      hint: "Choose an embedding model, or a number of dimensions, within that.",
+      hint: "Choose an embedding model or a number of dimensions within this range.",
     });
   return stride;
 }

@@ -1,9 +1,9 @@
 ;; int8-scan.wat -- dot products of one query with many rows, eight bits per component.
 ;;
-;; The query is 16-bit, a row is 8-bit; both are `stride` components long, and `stride` is
-;; a multiple of 16. Rows lie one after the other from `row`; each product is written as an
-;; i32 to `out`. Sums stay below 2^31 as long as |query| <= 2047, |row| <= 127 and
-;; stride <= 8192, which the caller sees to. int8-scan.ts carries the assembled bytes.
+;; The query has 16-bit components, a row 8-bit components; both have `stride` components,
+;; a multiple of 16. Rows follow each other from `row`; each product is written to `out` as
+;; an i32. The caller keeps sums below 2^31 by |query| <= 2047, |row| <= 127 and
+;; stride <= 8192. int8-scan.ts holds the assembled bytes.
 (module
   (import "scan" "memory" (memory 1))
   (func (export "scan")

@@ -1,7 +1,7 @@
-/** unit-vector.ts -- the arithmetic of vectors whose nearness is their cosine. */
+/** unit-vector.ts -- arithmetic on vectors that are compared by cosine. */
 import { GoaldError } from "#core/errors.ts";
 
-/** Spreads the components over ±`limit`, from `start` on; returns the largest magnitude. */
+/** Scales the components to ±`limit` and writes them to `into` from `start`. Returns the largest magnitude. */
 export function quantise(
   unit: Float32Array,
   from: number,
@@ -16,14 +16,14 @@ export function quantise(
     if (magnitude > largest) largest = magnitude;
   }
   const factor = limit / largest;
-  // Rounds to the nearest by cutting off what is above zero: half the price of Math.round.
+  // Truncating a positive number rounds to the nearest at half the cost of Math.round.
   const shift = limit + 0.5;
   for (let at = 0; at < dimensions; at++)
     into[start + at] = (((unit[from + at] as number) * factor + shift) | 0) - limit;
   return largest;
 }
 
-/** Four sums side by side: one alone would wait for each addition to end. */
+/** Keeps four sums, because a single one would wait for each addition. */
 export function dot(a: Float32Array, b: Float32Array, from = 0): number {
   let first = 0;
   let second = 0;
@@ -40,14 +40,14 @@ export function dot(a: Float32Array, b: Float32Array, from = 0): number {
   return first + second + third + fourth;
 }
 
-/** What makes a unit vector of it; 1 for one that is. Throws for a vector that has no direction: wrong length, not finite, zero. */
+/** Returns the factor that normalises a vector. Throws for one without a direction: wrong length, not finite or all zero. */
 export function factorToUnit(vector: Float32Array, dimensions: number): number {
   const norm = vector.length === dimensions ? Math.sqrt(dot(vector, vector)) : Number.NaN;
   if (!(norm > 0 && norm < Number.POSITIVE_INFINITY))
     throw new GoaldError(
       "GOALD_INTERNAL",
       `Expected ${dimensions} finite numbers, not all zero; got ${vector.length} with a length of ${norm}.`,
-      { hint: "The embedder does not keep its contract." },
+      { hint: "The embedder violates its contract." },
     );
   return Math.abs(norm - 1) < 1e-6 ? 1 : 1 / norm;
 }

@@ -1,38 +1,39 @@
 /**
- * unsent-rows.ts -- the rows that a graph may not know, or know otherwise: noted by slot, sent in lots, forgotten when
- * the graph has answered. However often a slot changes, it waits once.
+ * unsent-rows.ts -- the slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered.
+ *
+ * A slot that changes several times waits once.
  */
 import type { GraphRequests } from "./graph-messages.ts";
 
-/** Vectors in one message: the process is not away for long, and a search waits for one message at most. */
-const LOT = 64;
+/** Vectors per message, so that a search waits for a short message at most. */
+const BATCH = 64;
 
-/** The rows of an index as they are now. */
-export interface Rows {
+/** The current rows of an index. */
+export interface VectorRows {
   readonly size: number;
-  /** A copy. */
+  /** Returns a copy. */
   slots(): Uint32Array;
   vectorOf(slot: number): Float32Array | undefined;
 }
 
 export class UnsentRows {
-  /** Those that were there at the beginning, from `#next` on: a set of so many would take the loop's turn for long. */
+  /** Slots present at the start, unsent from `#next` on. Filling a set of so many would block the event loop. */
   #first: Uint32Array = new Uint32Array(0);
   #next = 0;
   readonly #waiting = new Set<number>();
   #sending = new Set<number>();
-  /** Written over by each lot: so much garbage would stop the loop for tens of milliseconds now and then. */
+  /** Overwritten by each batch: as garbage it would stop the event loop for tens of milliseconds. */
   #vectors = new Float32Array(0);
 
   get size(): number {
     return this.#first.length - this.#next + this.#waiting.size + this.#sending.size;
   }
 
-  get isLotWaiting(): boolean {
+  get hasWaiting(): boolean {
     return this.#next < this.#first.length || this.#waiting.size > 0;
   }
 
-  /** Some may come twice. */
+  /** Yields the unsent slots; some may come twice. */
   *slots(): Generator<number> {
     yield* this.#first.subarray(this.#next);
     yield* this.#waiting;
@@ -48,14 +49,14 @@ export class UnsentRows {
     this.#first = slots;
   }
 
-  /** The next rows to send, as they are now, until the next lot is taken. They stay unsent until `sent`. */
-  takeLot(rows: Rows, dimensions: number): GraphRequests["change"]["request"] {
+  /** Returns the next rows to send, valid until the next call. They stay unsent until `markSent`. */
+  takeBatch(rows: VectorRows, dimensions: number): GraphRequests["change"]["request"] {
     const removed: number[] = [];
     const added: number[] = [];
-    if (this.#vectors.length !== LOT * dimensions) this.#vectors = new Float32Array(LOT * dimensions);
-    const first = this.#first.subarray(this.#next, this.#next + LOT);
+    if (this.#vectors.length !== BATCH * dimensions) this.#vectors = new Float32Array(BATCH * dimensions);
+    const first = this.#first.subarray(this.#next, this.#next + BATCH);
     this.#next += first.length;
-    this.#sending = new Set([...first, ...this.#waiting.values().take(LOT - first.length)]);
+    this.#sending = new Set([...first, ...this.#waiting.values().take(BATCH - first.length)]);
     for (const slot of this.#sending) {
       this.#waiting.delete(slot);
       const vector = rows.vectorOf(slot);
@@ -71,8 +72,8 @@ export class UnsentRows {
     };
   }
 
-  /** The last lot has arrived. */
-  sent(): void {
+  /** Marks the last batch as sent. */
+  markSent(): void {
     this.#sending.clear();
   }
 

@@ -21,48 +21,48 @@ const search = (index: LexicalIndex, text: string, excluded = none) =>
   index.search([[...new Set(wordsOf(text))]], 10, excluded)(0);
 const slots = (index: LexicalIndex, text: string, excluded = none) =>
   search(index, text, excluded).map(({ slot }) => slot);
-/** Rows far enough apart that none is another's neighbour. */
+/** Puts rows far enough apart that none is another's neighbour. */
 const apart = (...texts: string[]) =>
   texts.flatMap((text, at) => [text, ...["b", "c", "d", "e"].map((letter) => letter.repeat(at + 2))]);
 
 const alone = { ...LEXICAL_SETTINGS, window: [] };
 
-describe("rows are found by their words", () => {
+describe("the lexical index", () => {
   it.each([
     ["the same word", "The racket broke.", "racket"],
     ["another form of it", "They were planning deliveries.", "Who plans the delivery?"],
-    ["a word of one family that no stem brings together", "We compared oaks.", "What was the comparison?"],
-    ["a slip of the pen", "The veterinarian is closed.", "vetrinarian"],
+    ["a related word with another stem", "We compared oaks.", "What was the comparison?"],
+    ["a misspelling", "The veterinarian is closed.", "vetrinarian"],
     ["a part of a compound", "Der Bürokeller ist nass.", "Wo ist der Keller?"],
     ["accents and case", "CAFÉ Zoé", "cafe zoe"],
     ["part of an identifier", "parseRetryAfter gives seconds", "what does parse_retry give"],
     ["a script without spaces", "备用钥匙放在蓝色花盆下面", "钥匙在哪里"],
     ["a number", "Door 4711", "4711"],
-  ])("by %s", (_title, text, query) => {
+  ])("finds a row by %s", (_title, text, query) => {
     expect(slots(indexOf(apart("nothing here", text, "other things")), query)[0]).toBe(5);
   });
 
-  it("and by nothing else: a row that shares no word with the text is no hit", () => {
+  it("does not find a row that shares no word with the text", () => {
     expect(slots(indexOf(["soup of the day", "The racket"]), "string tension")).toEqual([]);
     expect(slots(indexOf(["the and of"]), "the and of")).toEqual([]);
     expect(slots(new LexicalIndex(), "anything")).toEqual([]);
   });
 
-  it("with rare words before common ones, and the newer first when they are equal", () => {
+  it("ranks rare words above common ones, and the newer of equal rows first", () => {
     const index = indexOf(apart("soup", "red strings", "red shoes", "red strings", "blue strings", "red hats", "rice"));
     expect(slots(index, "blue red")[0]).toBe(20);
     expect(slots(index, "red strings").slice(0, 2)).toEqual([15, 5]);
   });
 
-  it("with the word itself before one that is only spelled like it", () => {
+  it("ranks the word itself above one of similar spelling", () => {
     expect(slots(indexOf(apart("the compression", "the compressor")), "compression")[0]).toBe(0);
   });
 
-  it("but for those that are excluded", () => {
+  it("leaves out excluded rows", () => {
     expect(slots(indexOf(["strings", "soup", "strings"], alone), "strings", new Set([2]))).toEqual([0]);
   });
 
-  it("text by text, each for itself, whichever is asked for and when", () => {
+  it("searches each text separately, in any order", () => {
     const index = indexOf(apart("red strings", "blue shoes", "red shoes"));
     const texts = [["strings"], ["red", "shoes"], ["hats"], ["shoes"]];
     const hitsOf = index.search(texts, 10);
@@ -73,11 +73,11 @@ describe("rows are found by their words", () => {
   });
 });
 
-describe("a row is read together with its neighbours", () => {
+describe("the window over neighbours", () => {
   const dialogue = ["What did Ottilie buy in Leipzig?", "Two lamps and a rug.", "Nice weather today."];
   const elsewhere = apart("Leipzig is far.", "Ottilie sleeps.", "Lamps are bright.", "A rug of wool.");
 
-  it("so that question and answer find each other", () => {
+  it("lets question and answer find each other", () => {
     expect(
       slots(indexOf([...dialogue, ...elsewhere]), "Ottilie Leipzig lamps")
         .slice(0, 2)
@@ -86,18 +86,18 @@ describe("a row is read together with its neighbours", () => {
     expect(slots(indexOf([...dialogue, ...elsewhere], alone), "Ottilie Leipzig lamps").slice(0, 2)).not.toContain(1);
   });
 
-  it("as soon as the neighbour comes", () => {
+  it("works as soon as the neighbour is added", () => {
     const index = indexOf(["Two lamps and a rug."]);
     expect(slots(index, "Leipzig")).toEqual([]);
     index.add(1, wordsOf("That was in Leipzig."), "foo");
     expect(slots(index, "Leipzig")).toEqual([1, 0]);
   });
 
-  it("and counts for less than the row's own words", () => {
+  it("counts less than the row's own words", () => {
     expect(slots(indexOf(["soup", "Leipzig", "rice"]), "Leipzig")[0]).toBe(1);
   });
 
-  it("but never across namespaces", () => {
+  it("never crosses namespaces", () => {
     expect(
       slots(
         indexOf([
@@ -121,7 +121,7 @@ describe("a row is read together with its neighbours", () => {
 });
 
 describe("a removed row", () => {
-  it("is found no more, nor lends its neighbours anything, and the others score as if it had said nothing", () => {
+  it("is never found, adds nothing to its neighbours, and counts in no score", () => {
     const rows = ["red strings", "Leipzig lamps", "blue strings", "a rug"];
     const index = indexOf(rows);
     index.remove(1, wordsOf(rows[1] as string));
@@ -135,7 +135,7 @@ describe("a removed row", () => {
 });
 
 describe("the parts of the index", () => {
-  it("lists hold what was pushed, in order, however long they grow beside each other", () => {
+  it("number lists keep their numbers in order, however long they grow", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(5), fc.nat(2 ** 32 - 1)), { maxLength: 3_000 }), (pushes) => {
         const lists = new NumberLists();
@@ -151,7 +151,7 @@ describe("the parts of the index", () => {
     );
   });
 
-  it("sums give the best of what was added, and begin anew after it", () => {
+  it("score sums return the best slots and clear all sums", () => {
     const sums = new ScoreSums();
     sums.reserve(41);
     const excluded = Array.from({ length: 14 }, (_, third) => 3 * third);

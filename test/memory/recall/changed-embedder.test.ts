@@ -40,7 +40,7 @@ async function embedAll(store: Store, embedder: Embedder): Promise<void> {
   await memory.recall(asking, live);
   await memory.close();
 }
-/** Its axes are numbered in another order, so that its vectors mean other words to another one. */
+/** Its axes are in another order, so its vectors do not compare with those of another embedder. */
 function other(id: string, dimensions = 64): FixedEmbedder {
   const embedder = fixedEmbedder({ id: `${id}@${dimensions}`, dimensions });
   embedder.vectorOf("zero one two three four five six seven eight nine");
@@ -60,7 +60,7 @@ function open(store: Store, embedder: FixedEmbedder, old: FixedEmbedder | undefi
   closing.push(memory);
   return { memory, reports };
 }
-/** All vectors are of the old one; the new one makes none before it is let. */
+/** All stored vectors are of the old embedder; the new one waits until it is released. */
 async function heldUp(store: Store) {
   const old = fixedEmbedder({ id: "old@64" });
   await embedAll(store, old);
@@ -75,9 +75,9 @@ async function until(check: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-describe("memory with another embedder than before", () => {
+describe("memory after a change of embedders", () => {
   it.each([64, 32])(
-    "is served by the old one until all vectors of the new one, of %i dimensions, are there",
+    "uses the old embedder until all vectors of the new one, of %i dimensions, are made",
     async (dimensions) => {
       const store = await filled();
       const old = fixedEmbedder({ id: "old@64" });
@@ -93,7 +93,7 @@ describe("memory with another embedder than before", () => {
       await until(async () => (await store.nextVectorIds("foo", embedder.id)).length === 32);
       expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
       expect(await used(store)).toEqual({ "old@64": 70 });
-      // The query is asked of the old one; only texts of rows are of the new one.
+      // The old embedder embeds the query; the new one only texts of rows.
       expect(old.requests.at(-1)).toEqual([QUESTION]);
       expect(embedder.requests.flat()).not.toContain(QUESTION);
       open_();
@@ -106,7 +106,7 @@ describe("memory with another embedder than before", () => {
     },
   );
 
-  it("puts no vector of the old one over a new one: what the old one still had to save comes before", async () => {
+  it("flushes unsaved vectors of the old embedder before it adopts the new ones", async () => {
     const store = await filled();
     const { old, embedder, letGo } = await heldUp(store);
     const { memory } = open(store, embedder, old);
@@ -125,7 +125,7 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ [embedder.id]: 71 });
   });
 
-  it("goes on after a crash where it was, in the real store", async () => {
+  it("continues after a crash, in the real store", async () => {
     const path = join(folder, "goald.db");
     const store = await filled(await openSqliteStore(path));
     const old = fixedEmbedder({ id: "old@64" });
@@ -134,7 +134,7 @@ describe("memory with another embedder than before", () => {
     let requests = 0;
     embedder.instead = async (texts) =>
       requests++ === 0 ? texts.map(embedder.vectorOf) : new Promise<never>(() => {});
-    // Left as it is, as by kill -9: nothing of it is closed or flushed.
+    // As after kill -9, nothing is closed or flushed.
     void openChangedEmbedder({
       store,
       embedder,
@@ -156,7 +156,7 @@ describe("memory with another embedder than before", () => {
     expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
   });
 
-  it("says once that the new one cannot be had, and goes on with the old one", async () => {
+  it("reports once that the new embedder fails, and keeps using the old one", async () => {
     const store = await filled();
     const old = fixedEmbedder({ id: "old@64" });
     await embedAll(store, old);
@@ -171,7 +171,7 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ "old@64": 70 });
   });
 
-  it("fills up at each recall when the old one cannot be opened, and words find the rest", async () => {
+  it("adds new vectors at each recall when the old embedder cannot be opened, and words find the rest", async () => {
     const store = await filled();
     await embedAll(store, fixedEmbedder({ id: "old@64" }));
     const embedder = other("new");
@@ -181,7 +181,7 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ "new@64": 70 });
   });
 
-  it("takes no notice of dimensions that are not known yet", async () => {
+  it("ignores dimensions that are not known yet", async () => {
     const store = await filled();
     await embedAll(store, fixedEmbedder({ id: "same@64" }));
     const embedder = { ...fixedEmbedder({ id: "same@0" }) };
@@ -190,7 +190,7 @@ describe("memory with another embedder than before", () => {
     expect(await store.nextVectorIds("foo", "same@0")).toEqual([]);
   });
 
-  it("is closed even when the new one never answers", async () => {
+  it("closes even when the new embedder never answers", async () => {
     const store = await filled();
     const old = fixedEmbedder({ id: "old@64" });
     await embedAll(store, old);
@@ -202,7 +202,7 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ "old@64": 70 });
   });
 
-  it("has the new one for an agent that gets the name of one that was removed meanwhile", async () => {
+  it("uses the new embedder for a new agent with the name of a removed one", async () => {
     const store = await filled();
     const { old, embedder, letGo } = await heldUp(store);
     const { memory } = open(store, embedder, old);
@@ -216,7 +216,7 @@ describe("memory with another embedder than before", () => {
     expect(await used(store)).toEqual({ "new@64": 3 });
   });
 
-  it("changes once, however often the agent rests meanwhile", async () => {
+  it("changes once, however often the agent is released meanwhile", async () => {
     const store = (await filled()) as MemoryStore;
     const { old, embedder, letGo } = await heldUp(store);
     const adopted = jest.spyOn(store, "adoptNextVectors");
@@ -232,7 +232,7 @@ describe("memory with another embedder than before", () => {
     expect((await memory.recall(asking, live))[0]?.text).toBe(PLANTED);
   });
 
-  it("would find the wrong rows if the two were mixed", () => {
+  it("would find wrong rows if vectors of both were mixed", () => {
     const [old, embedder] = [fixedEmbedder({ id: "old@64" }), other("new")];
     const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
     const row = old.vectorOf(PLANTED);

@@ -30,15 +30,15 @@ const candidate = (
 });
 const ids = ({ recalls }: { recalls: readonly { id: string }[] }) => recalls.map(({ id }) => id);
 
-describe("the choice among candidates", () => {
-  it("is by similarity, best first, and no more than asked for", () => {
+describe("chooseRecalls", () => {
+  it("chooses by similarity, best first, at most `count`", () => {
     expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2, 3))).toEqual(["a/2", "a/3"]);
   });
 
   it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
-    ["the newer of two that are equally near", {}, 0.5, ["a/900", "a/1"]],
-    ["an important old one before a new one of the same nearness", { importance: 1 }, 0.51, ["a/1", "a/900"]],
-    ["a nearer one however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
+    ["the newer of two equally similar rows", {}, 0.5, ["a/900", "a/1"]],
+    ["an important old row to a new one of about equal similarity", { importance: 1 }, 0.51, ["a/1", "a/900"]],
+    ["a more similar row, however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
   ])("prefers %s", (_title, old, similarity, expected) => {
     const candidates = [
       { row: row(1, "alpha", old), similarity },
@@ -47,7 +47,7 @@ describe("the choice among candidates", () => {
     expect(ids(chooseRecalls(candidates, 2, 900))).toEqual(expected);
   });
 
-  it("puts near-duplicates behind all that differ, and still gives them when there is room", () => {
+  it("puts near-duplicates last, and includes them while there is room", () => {
     const said = (seq: number) => row(seq, `Wrote ${seq} bytes to the file part-${seq}.txt in the folder`);
     const candidates = [
       ...[1, 2, 3, 4].map((seq) => ({ row: said(seq), similarity: 0.9 + seq / 100 })),
@@ -60,7 +60,7 @@ describe("the choice among candidates", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
-  it("orders what is not near at all, too", () => {
+  it("orders candidates of negative similarity too", () => {
     expect(ids(chooseRecalls([candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)], 3, 3))).toEqual([
       "a/3",
       "a/2",
@@ -71,7 +71,7 @@ describe("the choice among candidates", () => {
 
 describe("a near-duplicate", () => {
   it.each<[title: string, a: string, b: string, expected: boolean]>([
-    ["differs in numbers only", "Wrote 12 bytes to part-3.txt", "Wrote 99 bytes to part-17.txt", true],
+    ["differs only in numbers", "Wrote 12 bytes to part-3.txt", "Wrote 99 bytes to part-17.txt", true],
     [
       "differs in one word of eight",
       "one two three four five six seven eight",
@@ -80,8 +80,8 @@ describe("a near-duplicate", () => {
     ],
     ["is another text", "The red strings are soft", "Book a table in Leipzig", false],
     ["shares half", "alpha beta gamma delta", "alpha beta epsilon zeta", false],
-    ["is no other than nothing", "", "", true],
-    ["is not nothing", "alpha", "", false],
+    ["includes two empty texts", "", "", true],
+    ["is not an empty text", "alpha", "", false],
   ])("%s", (_title, a, b, expected) => {
     const [words, others] = [createWordSet(wordsOf(a)), createWordSet(wordsOf(b))];
     expect(isJaccardAtLeast(0.7, words, others)).toBe(expected);
@@ -95,7 +95,7 @@ describe("a near-duplicate", () => {
     numbers: new Uint32Array(),
   });
 
-  it("is told exactly as by shared words over all words", () => {
+  it("is detected exactly by the Jaccard similarity", () => {
     const sets = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 });
     fc.assert(
       fc.property(sets, sets, fc.constantFrom(0.25, 0.5, 0.6, 0.7, 1), (a, b, share) => {
@@ -107,7 +107,7 @@ describe("a near-duplicate", () => {
     );
   });
 
-  it("is never taken for another text by the sketch of its words", () => {
+  it("is never missed by the estimate from sketches", () => {
     const words = fc.uniqueArray(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 120 });
     fc.assert(
       fc.property(words, words, (kept, others) => {

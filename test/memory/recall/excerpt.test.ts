@@ -9,31 +9,31 @@ const answer = "A racket that was strung wrongly is strung again for nothing wit
 const long = `${beginning}\n${filling("lorem")}${answer} ${filling("lorem")}The shop opens at ten.`;
 
 describe("the excerpt of a long memory", () => {
-  it("is its beginning and the sentence that shares most with the question, wherever that stands", () => {
+  it("is its beginning and the sentence that shares most words with the query, wherever it is", () => {
     const excerpt = excerptOf(long, asked("What if rackets are strung the wrong way?")) ?? "";
     expect(excerpt.startsWith(beginning)).toBe(true);
     expect(excerpt).toContain(answer);
     expect(excerpt.length).toBeLessThan(760);
   });
 
-  it("goes by what counts most of the query", () => {
+  it("follows the heaviest part of the query", () => {
     const parts = queryParts({ texts: ["strung again", "When does it open?"], weights: [0.1, 1] });
     expect(excerptOf(long, parts)).toMatch(/The shop opens at ten\.$/);
   });
 
   it.each([
     ["a short text", `${beginning} ${answer}`, "racket"],
-    ["a text that shares nothing with the question", long, "weather tomorrow"],
-    ["a question without words", long, "the of and"],
-  ])("is none for %s", (_title, text, question) => {
+    ["a text that shares no word with the query", long, "weather tomorrow"],
+    ["a query of stop words", long, "the of and"],
+  ])("is undefined for %s", (_title, text, question) => {
     expect(excerptOf(text, asked(question))).toBeUndefined();
   });
 
   it.each([
     ["one endless line", "racket ".repeat(5_000)],
-    ["no letters but one", `${"!".repeat(20_000)} racket`.slice(-2_000)],
-    ["halves of characters", "🎾".repeat(2_000).concat(" racket. ", "🎾".repeat(2_000))],
-  ])("is short and whole for %s", (_title, text) => {
+    ["one word after many signs", `${"!".repeat(20_000)} racket`.slice(-2_000)],
+    ["surrogate pairs", "🎾".repeat(2_000).concat(" racket. ", "🎾".repeat(2_000))],
+  ])("is short and well-formed for %s", (_title, text) => {
     const excerpt = excerptOf(text, asked("racket")) ?? "";
     expect(excerpt.length).toBeLessThan(800);
     expect(excerpt.isWellFormed()).toBe(true);

@@ -1,10 +1,10 @@
 /**
  * killed-memory.child.ts -- a process that remembers, forgets and embeds until it is killed.
  *
- * `outbox FILE URL`: commits rows, forgets every fifth, recalls, and so sends to Pinecone; `finish FILE URL` sends what is left.
- * `change FILE NAME [WHERE STEP TIME]`: the embedder is now called NAME; recalls until every vector is of it, or until it dies:
- * `before`, `during` or `after` the TIMEth `save` of new vectors, or their `adopt`ion. What is durable is told in lines; what is
- * to be forgotten is told before, too.
+ * `outbox FILE URL` commits rows, forgets every fifth and recalls, which sends to Pinecone. `finish FILE URL` sends the rest.
+ * `change FILE NAME [WHERE STEP TIME]` uses the embedder NAME and recalls until it made every vector, or until it dies
+ * `before`, `during` or `after` the TIMEth `save` of new vectors or their `adopt`ion. It prints a line for each durable
+ * change, and one before it forgets a row.
  */
 import { spawn } from "node:child_process";
 import { flushCompileCache } from "node:module";
@@ -27,7 +27,7 @@ import { PINECONE_KEY } from "../../helpers/pinecone-server.ts";
 
 const [mode = "", path = "", target = ""] = process.argv.slice(2);
 const live = new AbortController().signal;
-// One that is killed leaves no cache to the next.
+// A killed process leaves no compile cache.
 flushCompileCache();
 const store = await openSqliteStore(path);
 const report = (problem: string): void => console.log(`said ${problem}`);
@@ -70,13 +70,13 @@ async function remember(store: Store, isLast: boolean): Promise<void> {
   }
 }
 
-/** The store as the change of embedders sees it, but that the process does not outlive the moment that is asked for. */
+/** The store for the change of embedders, which kills the process at the requested moment. */
 function dying(store: Store, [where, step, time = "1"]: readonly string[]): ChangedEmbedderParts["store"] {
   let times = 0;
   const around = async (name: string, work: () => Promise<void>): Promise<void> => {
     if (name !== step || ++times !== Number(time)) return await work();
     if (where === "before") await die();
-    // From outside, at once: the work is under way, or just done.
+    // The signal comes at once, while the work is under way or just done.
     if (where === "during") spawn("kill", ["-KILL", String(process.pid)], { stdio: "ignore" });
     await work();
     await (where === "during" ? sleep(60_000) : die());

@@ -16,13 +16,13 @@ import { rounds } from "../../helpers/rounds.ts";
 const folder = mkdtempSync(join(tmpdir(), "goald-killed-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;
-/** Even. */
+/** An even number. */
 const ROUNDS = 2 * rounds(10);
 const WHERE = ["before", "during", "after"];
 const live = new AbortController().signal;
 const next = randomNumbers(3);
 
-/** What it told until it ended, or was killed so long after its first line, and the signal that ended it. */
+/** The lines that it printed until it ended or was killed, a given time after its first line, and its signal. */
 function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
   const child = spawn(process.execPath, [CHILD, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -36,12 +36,12 @@ function run(args: readonly string[], killAfterMs?: number): Promise<readonly st
   );
 }
 
-/** It says that it began, and nothing more: it is dead when the moment came that `args` name. */
+/** It prints one line and dies at the moment that `args` name. */
 async function runAndDie(args: readonly string[]): Promise<void> {
   expect(await run(args)).toEqual(["kept nothing", "SIGKILL"]);
 }
 
-/** So many rows of one agent, each with its vector. */
+/** Adds rows of one agent, each with its vector. */
 async function fill(path: string, embedder: Embedder, count: number): Promise<void> {
   const store = await openSqliteStore(path);
   await store.create(SPEC, "key-1", AT);
@@ -58,7 +58,7 @@ async function fill(path: string, embedder: Embedder, count: number): Promise<vo
   await store.close();
 }
 
-/** Holds every vector against what the embedder makes that it names; gives the names. */
+/** Compares every vector with one of the embedder that it names. Returns the names. */
 async function checkVectors(path: string): Promise<readonly string[]> {
   const store = await openSqliteStore(path);
   const rows = (await store.memories("foo", 0, 100_000)).filter(isLive);
@@ -73,12 +73,12 @@ async function checkVectors(path: string): Promise<readonly string[]> {
   return [...names];
 }
 
-describe("memory that is killed while it works", () => {
+describe("killed memory", () => {
   it(
-    "has in Pinecone in the end what lives here, and nothing else, whenever it was killed",
+    "leaves exactly the live rows in Pinecone, whenever it was killed",
     async () => {
       await using server = await startPineconeServer({ dimension: 64, visibleAfterMs: 50 });
-      // Now and then an answer gets lost, or none comes for a while.
+      // Some answers get lost or come late.
       server.trouble = (path) => {
         const chance = path.startsWith("/vectors") ? next() : 1;
         return chance < 0.1 ? "lost" : chance < 0.15 ? { status: 503 } : undefined;
@@ -99,7 +99,7 @@ describe("memory that is killed while it works", () => {
       await store.close();
       const living = rows.filter(isLive);
       const ids = new Set(living.map(({ id }) => id));
-      // A kill between a commit and the word of it leaves that one either way: of what was being forgotten at the end of a round.
+      // A kill between a commit and its line leaves the last forgotten row of a round in either state.
       const undecided = new Set([...going].filter((id) => !gone.has(id)));
       expect(undecided.size).toBeLessThanOrEqual(ROUNDS);
       expect([...kept].filter((id) => !gone.has(id) && !undecided.has(id) && !ids.has(id))).toEqual([]);
@@ -118,10 +118,10 @@ describe("memory that is killed while it works", () => {
   );
 
   it(
-    "has every vector whole and by the embedder that it names, at whatever point a change of embedders was killed",
+    "has every vector complete and of its named embedder, at whatever point a change of embedders was killed",
     async () => {
       const path = join(folder, "change.db");
-      // More lots of 32 than are kept in all rounds of one change.
+      // More batches of 32 than all rounds of one change save.
       await fill(path, namedEmbedder("one"), 32 * (3 * (ROUNDS / 2) + 1));
       let before = "one";
       for (const name of ["two", "three"]) {

@@ -39,14 +39,14 @@ const nearIdentical = (number: number) =>
   `Command: write_to_file\nResult (ok): Wrote ${number} bytes to part-${number}.txt`;
 
 describe("recall", () => {
-  it("finds nothing in an empty memory, nor for an agent that never was", async () => {
+  it("finds nothing in an empty memory or for an unknown agent", async () => {
     const { recall, reports } = open();
     expect(await recall()).toEqual([]);
     expect(await recall({ agent: "nobody" })).toEqual([]);
     expect(reports).toEqual([]);
   });
 
-  it("gives what a prompt needs of each row, best first", async () => {
+  it("returns the fields that a prompt needs, best first", async () => {
     const { recall, store } = open();
     store.add("foo", "The shop says the red strings are out of stock.", { trust: "web", step: 4 });
     store.add("foo", "A bowl of soup.");
@@ -72,7 +72,7 @@ describe("recall", () => {
     expect((await recall({ agent: "bar" })).map(({ id }) => id)).toEqual(["bar/1"]);
   });
 
-  it("reads each row once, and finds what came since", async () => {
+  it("reads each row once, and finds rows added since", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 600; row++) store.add("foo", distinct(row));
     await recall();
@@ -82,14 +82,14 @@ describe("recall", () => {
     expect(store.counts.read).toBe(601);
   });
 
-  it("answers the same after a restart", async () => {
+  it("returns the same after a restart", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 300; row++) store.add("foo", `${distinct(row)} strings`);
     const before = await recall({ excludeSteps: steps(300, 299) });
     expect(await open(store).recall({ excludeSteps: steps(300, 299) })).toEqual(before);
   });
 
-  it("answers the same whatever was asked before", async () => {
+  it("returns the same whatever the earlier queries", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 300; row++)
       store.add("foo", `${row % 3 === 0 ? distinct(row) : nearIdentical(row)} strings`);
@@ -97,7 +97,7 @@ describe("recall", () => {
     expect(await recall()).toEqual(await open(store).recall());
   });
 
-  it("answers the same after its agent was released", async () => {
+  it("returns the same after its agent was released", async () => {
     const { recall, store, memory } = open();
     for (let row = 1; row <= 300; row++) store.add("foo", `${distinct(row)} strings`);
     const before = await recall();
@@ -107,7 +107,7 @@ describe("recall", () => {
     expect(store.counts.read).toBe(600);
   });
 
-  it("answers two that ask at the same time", async () => {
+  it("answers two concurrent queries", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 30; row++) store.add("foo", distinct(row));
     const [one, two] = await Promise.all([recall(), recall()]);
@@ -116,7 +116,7 @@ describe("recall", () => {
   });
 });
 
-describe("what the prompt shows", () => {
+describe("a step that the prompt shows", () => {
   const shown = steps(28, 29, 30);
   const filled = () => {
     const opened = open();
@@ -125,7 +125,7 @@ describe("what the prompt shows", () => {
     return opened;
   };
 
-  it("is never recalled, however near it is", async () => {
+  it("is never recalled, however similar it is", async () => {
     const found = await filled().recall({ excludeSteps: shown });
     expect(found.filter(({ step }) => shown.has(step ?? 0))).toEqual([]);
     expect(found).toHaveLength(10);
@@ -143,7 +143,7 @@ describe("what the prompt shows", () => {
     expect((await recall({ excludeSteps: steps(1) })).map(({ step }) => step)).toEqual([2]);
   });
 
-  it("is left out with all rows of its step", async () => {
+  it("is left out with all its rows", async () => {
     const { recall, store } = open();
     store.add("foo", "strings", { step: 1 });
     store.add("foo", "Ada said: strings!", { step: 1 });
@@ -151,7 +151,7 @@ describe("what the prompt shows", () => {
     expect((await recall({ excludeSteps: steps(1) })).map(({ id }) => id)).toEqual(["foo/3"]);
   });
 
-  it("may change from one recall to the next without a row being lost", async () => {
+  it("may change from one recall to the next without losing a row", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 120; row++) store.add("foo", `${distinct(row)} strings`);
     for (const first of [1, 41, 81, 21]) {
@@ -184,7 +184,7 @@ describe("ten recalls", () => {
     ["30 such rows and 4 others", 30, 4, 10],
     ["200 such rows and 9 others", 200, 9, 10],
     ["3 such rows and 2 others", 3, 2, 5],
-  ])("are given from %s, and all the others are among them", async (_title, near, others, expected) => {
+  ])("are returned from %s, all the others among them", async (_title, near, others, expected) => {
     const { recall, store } = open();
     for (let row = 1; row <= others; row++) store.add("foo", distinct(row));
     for (let row = 1; row <= near; row++) store.add("foo", nearIdentical(row));
@@ -195,7 +195,7 @@ describe("ten recalls", () => {
     if (near + others <= 50) expect(found.filter(({ id }) => Number(id.slice(4)) <= others)).toHaveLength(others);
   });
 
-  it("are given while an agent goes on repeating itself, with what differs before what does not", async () => {
+  it("are returned while an agent repeats itself, distinct rows before near-duplicates", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 12; row++) store.add("foo", `${distinct(row)} Wrote bytes`);
     for (let row = 13; row <= 90; row++) {
@@ -207,7 +207,7 @@ describe("ten recalls", () => {
     }
   });
 
-  it("are never two of the same text, the newest row standing for it", async () => {
+  it("hold each text once, as its newest row", async () => {
     const { recall, store } = open();
     for (let row = 1; row <= 60; row++)
       store.add("foo", row % 2 === 0 ? "Strings are SOLD out." : `strings are  sold out. `);
@@ -222,7 +222,7 @@ describe("ten recalls", () => {
     ["a text of a megabyte", ["shop ".repeat(200_000)]],
     ["a hundred texts", Array.from({ length: 100 }, (_, at) => `text ${at}`)],
     ["the same text nine times", Array(9).fill("shop")],
-  ])("are given for %s", async (_title, texts) => {
+  ])("are returned for %s", async (_title, texts) => {
     const { recall, store } = open();
     for (let row = 1; row <= 20; row++) store.add("foo", distinct(row));
     expect(await recall({ texts })).toHaveLength(10);

@@ -10,8 +10,8 @@ const rankingOf = (scores: Readonly<Record<number, number>>): readonly ScoredSlo
     .map(([slot, score]) => ({ slot: Number(slot), score }))
     .sort((a, b) => b.score - a.score);
 
-describe("the hits of many texts become one ranking", () => {
-  it("in which a row counts by the text that it stands out for, whatever the scores of another are", () => {
+describe("mergeParts", () => {
+  it("scores a row by the part that it stands out for, whatever the scale of other parts", () => {
     const reports = rankingOf({ 1: 9.2, 2: 9.1, 3: 9 });
     const answers = rankingOf({ 4: 2, 5: 0.1 });
     const slots = mergeParts((at) => [reports, answers][at] ?? [], [part(0.8), part(1)]).map(({ slot }) => slot);
@@ -19,7 +19,7 @@ describe("the hits of many texts become one ranking", () => {
     expect(slots.toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("of which limit are the first of all, and texts that weigh too little to be among them are not asked", () => {
+  it("with a limit returns the first of all, without searching parts of too little weight", () => {
     const texts = fc.array(
       fc.record({
         weight: fc.double({ min: 0.1, max: 1, noNaN: true }),

@@ -1,6 +1,6 @@
 /**
- * How well the ten are chosen, held on the traces of test/data/memory with the kit of bench/memory-quality.ts: ratios beside
- * other ways to search, in one run. Settings were chosen on the `dev` half alone.
+ * Quality of the ten recalls on the traces of test/data/memory, measured by bench/memory-quality: ratios to other search
+ * engines in one run. Settings were tuned on the `dev` half alone.
  */
 import { describe, expect, it } from "@jest/globals";
 import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
@@ -18,12 +18,12 @@ const read = (set: string): Space[] => [
 const [traces, chats] = [read("agent"), read("chat")];
 const all = [...traces, ...chats];
 
-describe("among the ten recalls of a question is its evidence", () => {
+describe("the evidence of a question is among its ten recalls", () => {
   it.each([
     ["traces alone", traces, 200],
     ["chats alone", chats, 50],
   ])(
-    "of %s at least 1.15 times as often as with SQLite's FTS5, 1.35 times as often as with MiniSearch",
+    "in %s at least 1.15 times as often as with SQLite's FTS5, 1.35 times as often as with MiniSearch",
     async (_, spaces, asked) => {
       const { recall, questions } = await measureQuality(chooser(), spaces);
       expect(questions).toBeGreaterThanOrEqual(asked);
@@ -32,15 +32,18 @@ describe("among the ten recalls of a question is its evidence", () => {
     },
   );
 
-  it.each(["dev", "test"])("and so on the %s half of each kind of text, beside FTS5", async (half) => {
-    for (const spaces of [traces, chats]) {
-      const asks = (query: Query) => query.half === half;
-      const { recall } = await measureQuality(chooser(), spaces, asks);
-      expect(recall / (await measureQuality(fullTextSearch, spaces, asks)).recall).toBeGreaterThanOrEqual(1.15);
-    }
-  });
+  it.each(["dev", "test"])(
+    "at least 1.15 times as often as with FTS5 on the %s half of each kind of text",
+    async (half) => {
+      for (const spaces of [traces, chats]) {
+        const asks = (query: Query) => query.half === half;
+        const { recall } = await measureQuality(chooser(), spaces, asks);
+        expect(recall / (await measureQuality(fullTextSearch, spaces, asks)).recall).toBeGreaterThanOrEqual(1.15);
+      }
+    },
+  );
 
-  it("which it would not be without the window over neighbours: it goes below FTS5's 1.15 times in chats", async () => {
+  it("less than 1.15 times as often as with FTS5 in chats, without the window over neighbours", async () => {
     const alone = wordsAlone("no window", { ...LEXICAL_SETTINGS, window: [] });
     const { recall } = await measureQuality(alone, chats);
     expect((await measureQuality(wordsAlone(), chats)).recall).toBeGreaterThanOrEqual(1.3 * recall);
@@ -48,13 +51,13 @@ describe("among the ten recalls of a question is its evidence", () => {
   });
 });
 
-describe("of the ten", () => {
-  it("none is what the prompt shows, where plain vectors asked with the same nine messages give a third of that", async () => {
+describe("ten recalls", () => {
+  it("repeat nothing that the prompt shows, where plain vectors repeat it in a third of the hits", async () => {
     expect(await measureWaste(chooser(), all)).toBe(0);
     expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
   });
 
-  it("no two say the same when 15 % of what is remembered comes six times more, and at most 1 % of the evidence is lost", async () => {
+  it("hold no near-duplicates when 15 % of the rows come six times more, and lose at most 1 % of the evidence", async () => {
     const { recall } = await measureQuality(chooser(), all);
     const repeated = await measureNearDuplicates(chooser(), all);
     expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);

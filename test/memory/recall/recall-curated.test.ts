@@ -1,4 +1,4 @@
-/** What people decide about memories, and what agents share, as recall honours it. */
+/** Recall respects forgotten, superseded and pinned memories, and shared namespaces. */
 import { describe, expect, it } from "@jest/globals";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
@@ -16,7 +16,7 @@ function open(embedder = openHashEmbedder() as Parameters<typeof openLongTermMem
     memory.recall({ agent: "foo", texts: [text], count: 10, excludeSteps: new Set(), ...change }, live);
   const texts = async (text: string, change: Partial<RecallQuery> = {}) =>
     (await recall(text, change)).map((found) => found.text);
-  /** As the store does it: the row comes again with the next change. */
+  /** As in the store, a changed row comes again with the next change number. */
   const change = (row: MemoryRow, to: Partial<MemoryRow>) => {
     const rows = store.rows.get(row.namespace) as MemoryRow[];
     const last = Math.max(...rows.map((other) => other.change));
@@ -29,7 +29,7 @@ function open(embedder = openHashEmbedder() as Parameters<typeof openLongTermMem
   return { store, recall, texts, change };
 }
 const forgotten = { forgotten: "person", text: "" } as const;
-/** Rows that have two words in common. */
+/** A row that shares two words with all others. */
 const filler = (row: number) =>
   `Report on the weather of ${"abcdefgh"[row % 8]?.repeat(4)} ${"ijklmnop"[row >> 3]?.repeat(4)}`;
 
@@ -37,7 +37,7 @@ describe.each([
   ["words", () => openHashEmbedder()],
   ["meanings", () => fixedEmbedder({ local: true })],
 ])("with an embedder of %s", (_title, embedder) => {
-  it("a forgotten memory is never recalled again, whether it was read before or not", async () => {
+  it("a forgotten memory is never recalled, whether it was read before or not", async () => {
     for (const isReadBefore of [true, false]) {
       const { store, texts, change } = open(embedder());
       const row = store.add("foo", "The cellar key is under the pot.");
@@ -50,7 +50,7 @@ describe.each([
     }
   });
 
-  it("of two rows that say the same the other one stays when one is forgotten", async () => {
+  it("the other of two equal rows stays when one is forgotten", async () => {
     const { store, recall, change } = open(embedder());
     const [older, newer] = [store.add("foo", "The key."), store.add("foo", "the  KEY.")];
     expect((await recall("key")).map(({ id }) => id)).toEqual([newer.id]);
@@ -60,7 +60,7 @@ describe.each([
     expect(await recall("key")).toEqual([]);
   });
 
-  it("what is superseded is not recalled, and a person's correction stands before what still says it wrong", async () => {
+  it("a superseded row is not recalled, and a person's correction ranks above rows with the error", async () => {
     const { store, texts, change } = open(embedder());
     const wrong = store.add("foo", "The caretaker keeps the cellar key under the blue pot.");
     for (let row = 1; row < 20; row++) store.add("foo", filler(row));
@@ -73,10 +73,10 @@ describe.each([
     expect(found).not.toContain(wrong.text);
   });
 
-  it("what is pinned comes whatever the question, until it is no longer", async () => {
+  it("a pinned row is recalled for every query until it is unpinned", async () => {
     const { store, texts, change } = open(embedder());
     const row = store.add("foo", "Never write to customers on a Friday.");
-    // So that no row that is asked for is its neighbour.
+    // Keeps the pinned row apart from the rows of the query.
     for (const text of ["Soup.", "Rice.", "Bread."]) store.add("foo", text);
     for (let number = 1; number < 60; number++) store.add("foo", filler(number));
     expect(await texts("weather report")).not.toContain(row.text);
@@ -89,7 +89,7 @@ describe.each([
     expect(await texts("weather report")).not.toContain(row.text);
   });
 
-  it("other namespaces are read where they are allowed, on a par with its own, and nowhere else", async () => {
+  it("other namespaces are searched on a par with its own, if the query allows them", async () => {
     const { store, recall, texts } = open(embedder());
     for (let row = 1; row < 40; row++) store.add("foo", filler(row));
     store.add("shared", "The warehouse closes at six.", { kind: "fact", trust: "person" });
@@ -105,7 +105,7 @@ describe.each([
     ]);
   });
 
-  it("agents that read each other's memory at the same time do not wait for each other for ever", async () => {
+  it("agents that read each other's memory at the same time do not deadlock", async () => {
     const { store, recall } = open(embedder());
     for (const agent of ["foo", "bar"]) store.add(agent, `The key of ${agent}.`);
     const both = await Promise.all([

@@ -29,8 +29,8 @@ function open(store: MemoryRows, embedder: FixedEmbedder = fixedEmbedder(), embe
   return { memory, embedder, reports, store };
 }
 
-describe("an embedder that asks a server", () => {
-  it("is asked once for the query and all rows without a vector", async () => {
+describe("a remote embedder", () => {
+  it("gets one request for the query and all rows without a vector", async () => {
     const { memory, embedder } = open(filled());
     expect(memory.remote).toBe(true);
     expect((await memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
@@ -38,7 +38,7 @@ describe("an embedder that asks a server", () => {
     expect(embedder.requests[0]).toHaveLength(31);
   });
 
-  it("is asked at the next step only for what is new", async () => {
+  it("gets only new texts at the next step", async () => {
     const { memory, embedder, store } = open(filled());
     await memory.recall(asking(["one", "two"]), live);
     const { text } = store.add("foo", "a new row");
@@ -48,7 +48,7 @@ describe("an embedder that asks a server", () => {
     expect(embedder.requests).toHaveLength(2);
   });
 
-  it("has its vectors saved in lots, the rest by flush, and is not asked for them again", async () => {
+  it("has its vectors saved in batches, the rest by flush, and computes none twice", async () => {
     const { memory, store } = open(filled(10));
     await memory.recall(asking(), live);
     expect(store.counts.saved).toBe(0);
@@ -68,7 +68,7 @@ describe("an embedder that asks a server", () => {
     expect(again.embedder.requests).toEqual([["Where is the cellar key?"]]);
   });
 
-  it("catches up with many rows request by request, finding ten at every step", async () => {
+  it("catches up with many rows request by request, and ten rows are recalled at every step", async () => {
     const store = filled(400);
     const { memory, embedder } = open(store);
     for (let step = 0; step < 6; step++) expect(await memory.recall(asking(), live)).toHaveLength(10);
@@ -76,7 +76,7 @@ describe("an embedder that asks a server", () => {
     expect((await memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
   });
 
-  it("gives a text that comes again no second vector", async () => {
+  it("embeds a repeated text once", async () => {
     const { memory, embedder, store } = open(filled());
     await memory.recall(asking(), live);
     store.add("foo", PLANTED.toUpperCase());
@@ -85,20 +85,20 @@ describe("an embedder that asks a server", () => {
   });
 });
 
-describe("an embedder in trouble never makes recall fail", () => {
+describe("a failing embedder never makes recall fail", () => {
   const never = () => new Promise<never>(() => {});
   const answers = (make: (text: string) => Float32Array) => async (texts: readonly string[]) => texts.map(make);
 
   it.each<[title: string, instead: FixedEmbedder["instead"]]>([
     ["fails", async () => Promise.reject(new Error("HTTP 500"))],
-    ["throws what is no error", async () => Promise.reject("no")],
+    ["throws a string", async () => Promise.reject("no")],
     ["never answers", never],
-    ["gives too few vectors", async () => [Float32Array.of(1)]],
-    ["gives vectors of another length", answers(() => new Float32Array(63).fill(1))],
-    ["gives what is not a number", answers(() => new Float32Array(64).fill(Number.NaN))],
-    ["gives infinite numbers", answers(() => new Float32Array(64).fill(Number.POSITIVE_INFINITY))],
-    ["gives zeros", answers(() => new Float32Array(64))],
-  ])("when it %s: words find the rows, and it is said once", async (_title, instead) => {
+    ["returns too few vectors", async () => [Float32Array.of(1)]],
+    ["returns vectors of another length", answers(() => new Float32Array(63).fill(1))],
+    ["returns NaN", answers(() => new Float32Array(64).fill(Number.NaN))],
+    ["returns infinite numbers", answers(() => new Float32Array(64).fill(Number.POSITIVE_INFINITY))],
+    ["returns zeros", answers(() => new Float32Array(64))],
+  ])("when it %s: words find the rows, with one report", async (_title, instead) => {
     const { memory, embedder, reports, store } = open(filled(), fixedEmbedder(), 20);
     embedder.instead = instead;
     for (let step = 0; step < 4; step++) {
@@ -112,7 +112,7 @@ describe("an embedder in trouble never makes recall fail", () => {
     expect(reports[0]).toContain("shared words");
   });
 
-  it("and is left alone for longer and longer, then used again as if nothing had been", async () => {
+  it("and is skipped for more and more recalls, then used again", async () => {
     const { memory, embedder, reports } = open(filled());
     embedder.instead = async () => Promise.reject(new Error("HTTP 500"));
     for (let step = 0; step < 40; step++) await memory.recall(asking(), live);
@@ -123,7 +123,7 @@ describe("an embedder in trouble never makes recall fail", () => {
     expect(reports).toHaveLength(1);
   });
 
-  it("and is not asked before the time that it named", async () => {
+  it("and gets no request before the retry time that it named", async () => {
     const embedder = fixedEmbedder();
     let nowMs = 1_000_000;
     const clock = { now: () => new Date(nowMs) };
@@ -136,7 +136,7 @@ describe("an embedder in trouble never makes recall fail", () => {
     expect(embedder.requests).toHaveLength(2);
   });
 
-  it("and is not waited for when a person stops the agent", async () => {
+  it("and does not delay a person's stop", async () => {
     const { memory, embedder, reports } = open(filled());
     embedder.instead = never;
     const stop = new AbortController();
@@ -147,7 +147,7 @@ describe("an embedder in trouble never makes recall fail", () => {
     expect(reports).toEqual([]);
   });
 
-  it("and a row that it has no vector for is found by words, and not asked for again", async () => {
+  it("and a row that it cannot embed is found by words, and not sent again", async () => {
     const { memory, embedder, reports, store } = open(memoryRows());
     embedder.instead = async (texts) =>
       texts.map((text) => (text === PLANTED ? new Float32Array(64) : embedder.vectorOf(text)));
@@ -161,14 +161,14 @@ describe("an embedder in trouble never makes recall fail", () => {
 });
 
 describe("vectors of two embedders", () => {
-  it("are never compared: another embedder makes its own, of the same length or not", async () => {
+  it("are never compared: another embedder makes its own, whatever the length", async () => {
     for (const dimensions of [64, 32]) {
       const store = filled();
       const first = open(store);
       await first.memory.recall(asking(), live);
       await first.memory.flush();
       const second = open(store, fixedEmbedder({ id: `other@${dimensions}`, dimensions }));
-      // Its axes are numbered in another order, so the stored vectors would mean other words.
+      // Its axes are in another order, so stored vectors do not compare.
       second.embedder.vectorOf("zero one two three four five six seven eight nine");
       expect((await second.memory.recall(asking(), live))[0]?.text).toBe(PLANTED);
       expect(second.embedder.requests[0]).toHaveLength(31);
@@ -197,7 +197,7 @@ describe("vectors of two embedders", () => {
     expect([reasons.length, store.counts.saved]).toEqual([1, saved]);
   });
 
-  it("would lead astray if they were mixed", async () => {
+  it("would find wrong rows if they were mixed", async () => {
     const store = filled();
     const first = open(store);
     await first.memory.recall(asking(), live);
@@ -208,8 +208,8 @@ describe("vectors of two embedders", () => {
   });
 });
 
-describe("a store in trouble never makes recall fail", () => {
-  it("when it cannot be read: what was read before is used, and said once", async () => {
+describe("a failing store never makes recall fail", () => {
+  it("when it cannot be read: earlier rows are used, with one report", async () => {
     const { memory, store, reports } = open(filled());
     await memory.recall(asking(), live);
     store.trouble.reading = new Error("disk I/O error");
@@ -232,7 +232,7 @@ describe("a store in trouble never makes recall fail", () => {
   });
 });
 
-describe("another index behind the same port", () => {
+describe("another vector index", () => {
   const withIndex = (openIndex: OpenIndex, store = filled()) => {
     const reports: string[] = [];
     const parts = {
@@ -244,18 +244,18 @@ describe("another index behind the same port", () => {
     return { memory: openLongTermMemory(parts), reports };
   };
 
-  it("gives the same recalls", async () => {
+  it("returns the same recalls", async () => {
     const expected = await open(filled()).memory.recall(asking(), live);
     const found = await withIndex(({ dimensions }) => plainIndex(dimensions)).memory.recall(asking(), live);
     expect(found.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
   });
 
-  it("gives the same recalls when it asks a graph, and when the graph's process dies", async () => {
+  it("returns the same recalls with a graph, and after the graph's process died", async () => {
     const index = openSettledGraph(fixedEmbedder().dimensions, { waits: false, restartMs: 60_000 });
     const { memory, reports } = withIndex(() => index);
     const [key, weather] = [asking(["Where is the cellar key?"]), asking(["What of the weather?"])];
     const expected = [await open(filled()).memory.recall(key, live), await open(filled()).memory.recall(weather, live)];
-    // The first recall brings the rows, which the graph takes in its own time.
+    // The first recall reads the rows; the graph takes them in the background.
     await memory.recall(asking(["Good morning"]), live);
     await index.settled();
     const before = index.scans();
@@ -270,7 +270,7 @@ describe("another index behind the same port", () => {
     await memory.close();
   });
 
-  it("holds nothing of what was forgotten, and holds it again when it is said again", async () => {
+  it("drops forgotten rows, and adds them again when their text comes again", async () => {
     const store = filled();
     const index = plainIndex(fixedEmbedder().dimensions);
     const { memory } = withIndex(() => index, store);
@@ -285,7 +285,7 @@ describe("another index behind the same port", () => {
     expect(index.size).toBe(full);
   });
 
-  it("may fail: words find the rows, and it is said once", async () => {
+  it("may fail: words find the rows, with one report", async () => {
     const { memory, reports } = withIndex(({ dimensions }) => ({
       ...plainIndex(dimensions),
       search: async () => Promise.reject(new Error("no route to index")),

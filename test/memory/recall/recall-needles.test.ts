@@ -1,6 +1,5 @@
 /**
- * A fact planted early is found among 2,000 rows by words that it shares with what the agent is busy
- * with now, while eight other messages stand around the question.
+ * An early fact is found among 2,000 rows by words that it shares with the question, which is one of nine messages.
  */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { LongTermMemory } from "#core/ports/recall.ts";
@@ -80,20 +79,20 @@ describe("among 2,000 rows", () => {
     memory.recall({ agent: "foo", texts, count: 10, excludeSteps: new Set([1996, 1997, 1998, 1999, 2000]) }, live);
 
   it.each(NEEDLES.map(([title, fact, question]) => [title, question, fact] as const))(
-    "%s is found when it is asked for in the newest message: %s",
+    "%s is found when the newest message asks for it: %s",
     async (_title, question, fact) => {
       expect((await recall(window(question, 8))).map(({ text }) => text)).toContain(`Thought: I keep this: ${fact}`);
     },
   );
 
   it.each(NEEDLES.map(([title, fact, question]) => [title, question, fact] as const))(
-    "%s is found when a result came after the question: %s",
+    "%s is found when a result follows the question: %s",
     async (_title, question, fact) => {
       expect((await recall(window(question, 7))).map(({ text }) => text)).toContain(`Thought: I keep this: ${fact}`);
     },
   );
 
-  it("nothing planted is found when nothing is asked", async () => {
+  it("no fact is found without a question", async () => {
     const found = await recall(window("I write the report.", 8));
     expect(found).toHaveLength(10);
     expect(found.filter(({ text }) => text.includes("I keep this"))).toEqual([]);

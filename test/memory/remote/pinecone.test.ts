@@ -19,7 +19,7 @@ afterEach(async () => {
   opened = [];
 });
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-/** For what comes in a moment: longer than any machine needs for it. */
+/** Longer than any machine needs for a short operation. */
 const SOON_MS = 20_000;
 const axis = (...values: number[]) => Float32Array.from(values);
 
@@ -88,7 +88,7 @@ async function start(options: PineconeServerOptions = {}, store = new MemoryStor
 }
 const slots = (found: readonly { readonly slot: number }[]) => found.map(({ slot }) => slot);
 
-/** Asked only when everything was sent, and the server has it. */
+/** Searched only after everything was sent. */
 function sentIndex(dimensions: number): VectorIndex {
   const started = start({ dimension: dimensions });
   const opening = started.then(({ pinecone, server }) => ({
@@ -124,7 +124,7 @@ function sentIndex(dimensions: number): VectorIndex {
 vectorIndexContract("Pinecone, when everything was sent", sentIndex);
 
 describe("a Pinecone index", () => {
-  it("is sent the rows with what they are, and finds them there", async () => {
+  it("gets the rows with their metadata, and finds them", async () => {
     const { server, pinecone } = await start();
     const foo = index(pinecone, { 1: "one", 2: "ü".repeat(9_000) });
     await foo.add(1, axis(1, 0, 0));
@@ -153,7 +153,7 @@ describe("a Pinecone index", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("finds no vector that another embedder made, and none of those takes the place of one that counts", async () => {
+  it("finds no vector of another embedder, and none of them displaces a hit", async () => {
     const { server, pinecone, store } = await start();
     await index(pinecone).add(1, axis(1, 0, 0));
     await pinecone.flush(SOON_MS);
@@ -166,7 +166,7 @@ describe("a Pinecone index", () => {
   });
 
   it.each([true, false])(
-    "finds at once what it shows only later, whether it says how far it is or not (%s)",
+    "finds rows before Pinecone shows them, with sequence numbers or without (%s)",
     async (tellsProgress) => {
       const { server, pinecone, pass } = await start({ visibleAfterMs: 400, tellsProgress });
       const foo = index(pinecone);
@@ -188,7 +188,7 @@ describe("a Pinecone index", () => {
     },
   );
 
-  it("deletes there what is forgotten here, also what an earlier process sent", async () => {
+  it("deletes forgotten rows, also those that an earlier process sent", async () => {
     const { server, pinecone, store } = await start();
     const foo = index(pinecone);
     for (const slot of [1, 2, 3]) await foo.add(slot, axis(slot, 1, 0));
@@ -206,7 +206,7 @@ describe("a Pinecone index", () => {
     expect(await store.remoteRows("mem", "foo", "", 9)).toHaveLength(1);
   });
 
-  it("is sent what waits when it is closed, and keeps it", async () => {
+  it("gets unsent rows on close, and keeps them", async () => {
     const { server, pinecone } = await start();
     const foo = index(pinecone);
     await foo.add(1, axis(1, 0, 0));
@@ -215,7 +215,7 @@ describe("a Pinecone index", () => {
     expect(server.records("foo").size).toBe(1);
   });
 
-  it("deletes all that is left of agents that were removed", async () => {
+  it("deletes the namespaces of removed agents", async () => {
     const { server, pinecone } = await start();
     for (const namespace of ["foo", "bar"]) await index(pinecone, {}, { namespace }).add(1, axis(1, 0, 0));
     await pinecone.flush(SOON_MS);
@@ -223,7 +223,7 @@ describe("a Pinecone index", () => {
     expect([server.records("foo").size, server.records("bar").size]).toEqual([0, 1]);
   });
 
-  it("is sent everything again when it was made anew", async () => {
+  it("gets everything again when it was recreated", async () => {
     const store = new MemoryStore();
     const first = await start({}, store);
     await index(first.pinecone).add(1, axis(1, 0, 0));
@@ -236,7 +236,7 @@ describe("a Pinecone index", () => {
     expect([...second.server.records("foo").keys()]).toEqual(["foo/1"]);
   });
 
-  it("is sent many rows in lots that it takes", async () => {
+  it("gets many rows in batches below its limits", async () => {
     const { server, pinecone } = await start({ dimension: 1_536 });
     const foo = index(pinecone, {}, { dimensions: 1_536, embedder: "e@1536" });
     for (let slot = 0; slot < 150; slot++)
@@ -252,36 +252,39 @@ describe("a Pinecone index", () => {
   });
 });
 
-describe("Pinecone in trouble", () => {
+describe("a failing Pinecone", () => {
   it.each<[title: string, trouble: NonNullable<PineconeServer["trouble"]>, words: RegExp]>([
     ["answers 503", () => ({ status: 503, body: "busy" }), /answered 503/],
     ["wants fewer requests", () => ({ status: 429, headers: { "retry-after": "30" } }), /fewer requests/],
     ["never answers", () => "stall", /No complete answer/],
     ["cuts the connection", () => "cut", /No usable answer/],
-    ["answers no JSON", () => ({ status: 200, body: "<html>" }), /./],
-    ["answers something else", () => ({ status: 200, body: { matches: "all of them" } }), /No usable answer/],
+    ["answers HTML", () => ({ status: 200, body: "<html>" }), /./],
+    ["answers no list", () => ({ status: 200, body: { matches: "all of them" } }), /No usable answer/],
     ["answers matches without scores", () => ({ status: 200, body: { matches: [{ id: 7 }] } }), /without an id/],
-    ["sends elsewhere", () => ({ status: 302, headers: { location: "http://127.0.0.1:9/" } }), /redirect/],
+    ["redirects", () => ({ status: 302, headers: { location: "http://127.0.0.1:9/" } }), /redirect/],
     ["refuses the key", () => ({ status: 401, body: `no ${PINECONE_KEY}` }), /PINECONE_API_KEY/],
     ["is gone", () => ({ status: 404, body: {} }), /PINECONE_INDEX/],
-  ])("that %s: home answers the same, it is said once, and it is used again", async (_title, trouble, words) => {
-    // What comes of a wait is said of that one alone, however slow the machine is.
-    const limitMs = trouble("/query", {}) === "stall" ? 1_000 : SOON_MS;
-    const { server, pinecone, reports, pass } = await start({}, new MemoryStore(), limitMs);
-    const foo = index(pinecone);
-    for (const slot of [1, 2, 3]) await foo.add(slot, axis(slot, 1, 0));
-    await pinecone.flush(SOON_MS);
-    server.trouble = (path, body) => (path === "/query" ? trouble(path, body) : undefined);
-    for (let step = 0; step < 4; step++) expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
-    expect(reports).toEqual([expect.stringMatching(words)]);
-    expect(reports.join()).not.toContain(PINECONE_KEY);
-    expect(server.count("/query")).toBe(1);
-    server.trouble = undefined;
-    pass(11 * 60_000);
-    expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
-    expect(server.count("/query")).toBe(2);
-    expect(reports.slice(1)).toEqual([expect.stringContaining("answers again")]);
-  });
+  ])(
+    "that %s: the local index answers the same, with one report, and Pinecone is used again",
+    async (_title, trouble, words) => {
+      // Only the case of a wait has a short limit, so that a slow machine does not fail the others.
+      const limitMs = trouble("/query", {}) === "stall" ? 1_000 : SOON_MS;
+      const { server, pinecone, reports, pass } = await start({}, new MemoryStore(), limitMs);
+      const foo = index(pinecone);
+      for (const slot of [1, 2, 3]) await foo.add(slot, axis(slot, 1, 0));
+      await pinecone.flush(SOON_MS);
+      server.trouble = (path, body) => (path === "/query" ? trouble(path, body) : undefined);
+      for (let step = 0; step < 4; step++) expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
+      expect(reports).toEqual([expect.stringMatching(words)]);
+      expect(reports.join()).not.toContain(PINECONE_KEY);
+      expect(server.count("/query")).toBe(1);
+      server.trouble = undefined;
+      pass(11 * 60_000);
+      expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
+      expect(server.count("/query")).toBe(2);
+      expect(reports.slice(1)).toEqual([expect.stringContaining("answers again")]);
+    },
+  );
 
   it("is left alone for longer and longer, or as long as it asks", async () => {
     const { server, pinecone, pass } = await start();
@@ -303,7 +306,7 @@ describe("Pinecone in trouble", () => {
     expect([await askedAfter(89_000), await askedAfter(2_000)]).toEqual([false, true]);
   });
 
-  it("is sent what came meanwhile when it is back, deletions too, each once", async () => {
+  it("gets the changes and deletions of the outage after it, each once", async () => {
     const { server, pinecone, pass } = await start();
     const foo = index(pinecone);
     await foo.add(1, axis(1, 0, 0));
@@ -322,7 +325,7 @@ describe("Pinecone in trouble", () => {
     expect(server.requests).toHaveLength(before);
   });
 
-  it("has nothing left of a row that it took without a word and that is forgotten by then", async () => {
+  it("keeps no row that it took without an answer and that was forgotten meanwhile", async () => {
     const { server, pinecone, store } = await start();
     server.trouble = (path) => (path === "/vectors/upsert" ? "lost" : undefined);
     await index(pinecone).add(1, axis(1, 0, 0));
@@ -336,7 +339,7 @@ describe("Pinecone in trouble", () => {
     expect(server.records("foo").size).toBe(0);
   });
 
-  it("that refuses one row takes the others", async () => {
+  it("that rejects one row takes the others", async () => {
     const { server, pinecone } = await start();
     server.trouble = (path, body) =>
       path === "/vectors/upsert" && JSON.stringify(body).includes("poison") ? { status: 400, body: "no" } : undefined;
@@ -356,30 +359,33 @@ describe("a Pinecone index that does not fit", () => {
       {},
       /1536 dimensions, the embedder makes 3.*EMBEDDING_DIMENSIONS=1536/,
     ],
-    ["measures otherwise", { metric: "euclidean" }, {}, /euclidean, expected cosine/],
+    ["has another metric", { metric: "euclidean" }, {}, /euclidean, expected cosine/],
     ["is not named", {}, { host: null }, /PINECONE_INDEX/],
-    ["is not known", {}, { host: null, index: "other" }, /does not know this index/],
-    ["lies elsewhere", {}, { host: null, index: "mem", environment: "eu-west-1" }, /is in us-east-1.*eu-west-1/],
+    ["does not exist", {}, { host: null, index: "other" }, /does not know this index/],
+    ["is in another region", {}, { host: null, index: "mem", environment: "eu-west-1" }, /is in us-east-1.*eu-west-1/],
     [
-      "is said to lie with somebody else",
+      "has the host of a stranger",
       { described: { host: "evil.example" } },
       { host: null, index: "mem" },
       /key is not sent/,
     ],
-  ])("because it %s: it is said once with what to do, and home goes on", async (_title, options, settings, words) => {
-    const server = await startPineconeServer(options);
-    opened.push(server);
-    const { pinecone, reports } = connect(server, new MemoryStore(), settings);
-    await pinecone.start(3);
-    const foo = index(pinecone);
-    await foo.add(1, axis(1, 0, 0));
-    await pinecone.flush(SOON_MS);
-    for (let step = 0; step < 3; step++) expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
-    expect(reports).toEqual([expect.stringMatching(words)]);
-    expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);
-  });
+  ])(
+    "because it %s: one report says what to do, and the local index answers",
+    async (_title, options, settings, words) => {
+      const server = await startPineconeServer(options);
+      opened.push(server);
+      const { pinecone, reports } = connect(server, new MemoryStore(), settings);
+      await pinecone.start(3);
+      const foo = index(pinecone);
+      await foo.add(1, axis(1, 0, 0));
+      await pinecone.flush(SOON_MS);
+      for (let step = 0; step < 3; step++) expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
+      expect(reports).toEqual([expect.stringMatching(words)]);
+      expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);
+    },
+  );
 
-  it("but is found by its name, in the place that was asked for", async () => {
+  it("but is found by its name, in the requested region", async () => {
     const server = await startPineconeServer();
     opened.push(server);
     const settings = { host: null, index: "mem", environment: "us-east-1-aws" };

@@ -8,7 +8,7 @@ const live = new AbortController().signal;
 embedderContract("a cached embedder", () => cachedEmbedder(fixedEmbedder()));
 
 describe("a cached embedder", () => {
-  it("asks for each text once, also within one request, and gives every text its own vector", async () => {
+  it("requests each text once, also within one call, and returns each text its own vector", async () => {
     const embedder = fixedEmbedder();
     const cached = cachedEmbedder(embedder);
     await cached.embed(["a", "b", "a"], live);
@@ -19,14 +19,14 @@ describe("a cached embedder", () => {
     expect(embedder.requests).toHaveLength(2);
   });
 
-  it("keeps what was used last, and no more than it may", async () => {
+  it("keeps the most recently used vectors within its limit", async () => {
     const embedder = fixedEmbedder({ dimensions: 64 });
     const cached = cachedEmbedder(embedder, 2 * 64);
     for (const text of ["a", "b", "a", "c", "a", "b"]) await cached.embed([text], live);
     expect(embedder.requests.flat()).toEqual(["a", "b", "c", "b"]);
   });
 
-  it("keeps nothing of a request that failed or fell short", async () => {
+  it("caches nothing from a failed or incomplete request", async () => {
     const embedder = fixedEmbedder();
     const cached = cachedEmbedder(embedder);
     embedder.instead = async () => Promise.reject(new Error("HTTP 500"));
@@ -37,7 +37,7 @@ describe("a cached embedder", () => {
     expect(await cached.embed(["a"], live)).toEqual([embedder.vectorOf("a")]);
   });
 
-  it("never gives the vector of another embedder, into which it turned", async () => {
+  it("returns no cached vector after the embedder changed its id", async () => {
     const embedder = fixedEmbedder();
     let id = "one@64";
     const turning = {

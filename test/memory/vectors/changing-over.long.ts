@@ -1,4 +1,4 @@
-/** `local` crosses its line: from looking at every row to asking a graph, while it is asked all the time. */
+/** The backend `local` changes from a scan to a graph while searches go on. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const noRows = {
 };
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("answers without loss before, while the graph is built, and all but without loss after", async () => {
+it("misses nothing before and while the graph is built, and almost nothing after", async () => {
   const reports: string[] = [];
   const scope = { namespace: "foo", embedder: "e", dimensions: DIMENSIONS };
   const index = chooseIndex("local", { folder, report: (problem) => reports.push(problem) })(scope, noRows);
@@ -42,7 +42,7 @@ it("answers without loss before, while the graph is built, and all but without l
   await sleep(500);
   expect(existsSync(kept)).toBe(false);
 
-  // From here on it is built; what is kept tells how far it is.
+  // The graph is being built from here on; its saved files show the progress.
   for (let slot = LINE; slot < vectors.length; slot++) {
     await Promise.all([index.add(slot, vectors[slot] as Float32Array), exact.add(slot, vectors[slot] as Float32Array)]);
     expect(await index.search(vectors[slot] as Float32Array, 1)).toEqual([{ slot, score: expect.closeTo(1, 5) }]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { fallbackEmbedder, willNotChange } from "#memory/vectors/choose-embedder.ts";
+import { fallbackEmbedder, isPermanent } from "#memory/vectors/choose-embedder.ts";
 import { embedderContract } from "../../contracts/embedder.ts";
 import { fixedEmbedder } from "../../helpers/fixed-embedder.ts";
 
@@ -19,7 +19,7 @@ embedderContract("an embedder with a fallback, on its server", () =>
 );
 
 describe("an embedder with a fallback", () => {
-  it("stays with the server that has once answered, and hands its failures on", async () => {
+  it("keeps using a server that answered once, and passes its failures on", async () => {
     const { embedder, primary, local, reasons } = make();
     await embedder.embed(["a"], live);
     primary.instead = failing(refusal(404));
@@ -31,15 +31,15 @@ describe("an embedder with a fallback", () => {
   it.each<[title: string, error: unknown]>([
     ["has no such path", refusal(404)],
     ["refuses the request", refusal(400)],
-    ["does not know how", refusal(501)],
+    ["does not support it", refusal(501)],
     ["refuses the key", refusal(401)],
     ["has no key", Object.assign(new Error("no key"), { code: "GOALD_KEY_MISSING" })],
     [
-      "is not there",
+      "refuses connections",
       Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) }),
     ],
-    ["cannot be connected to, in a client's words", Object.assign(new Error("x"), { name: "APIConnectionError" })],
-  ])("goes to the local one, once and for good, when the server %s", async (_title, error) => {
+    ["is unreachable by the client's error", Object.assign(new Error("x"), { name: "APIConnectionError" })],
+  ])("changes to the local embedder for good when the server %s", async (_title, error) => {
     const { embedder, primary, local, reasons } = make();
     primary.instead = failing(error);
     const [vector] = await embedder.embed(["a"], live);
@@ -54,11 +54,11 @@ describe("an embedder with a fallback", () => {
 
   it.each<[title: string, error: unknown]>([
     ["is busy", refusal(429)],
-    ["has a fault", refusal(500)],
-    ["answers nonsense", new SyntaxError("Unexpected token")],
-    ["throws no error at all", "oops"],
-    ["throws nothing", undefined],
-  ])("decides nothing when the server %s, and asks it again", async (_title, error) => {
+    ["has an internal error", refusal(500)],
+    ["answers invalid JSON", new SyntaxError("Unexpected token")],
+    ["throws a string", "oops"],
+    ["throws undefined", undefined],
+  ])("decides nothing and calls the server again when it %s", async (_title, error) => {
     const { embedder, primary, reasons } = make();
     primary.instead = failing(error);
     await expect(embedder.embed(["a"], live)).rejects.toBe(error);
@@ -67,7 +67,7 @@ describe("an embedder with a fallback", () => {
     expect(reasons).toEqual([]);
   });
 
-  it("decides nothing when a person stops it, and takes silence until a time limit for no server", async () => {
+  it("decides nothing on a person's abort, and treats a timeout as no server", async () => {
     const stopped = make();
     stopped.primary.instead = failing(refusal(404));
     await expect(stopped.embedder.embed(["a"], AbortSignal.abort())).rejects.toThrow("HTTP 404");
@@ -80,7 +80,7 @@ describe("an embedder with a fallback", () => {
     expect(silent.embedder.local).toBe(true);
   });
 
-  it("answers all who ask during the first request with vectors of one embedder", async () => {
+  it("answers concurrent first calls with vectors of one embedder", async () => {
     const { embedder, primary, reasons } = make();
     primary.instead = failing(refusal(404));
     const answers = await Promise.all(["a", "b", "c"].map((text) => embedder.embed([text], live)));
@@ -88,9 +88,9 @@ describe("an embedder with a fallback", () => {
     expect([primary.requests.length, reasons.length]).toEqual([1, 1]);
   });
 
-  it("does not follow causes for ever", () => {
+  it("ends on a cycle of causes", () => {
     const error: Error & { cause?: unknown } = new Error("round");
     error.cause = error;
-    expect(willNotChange(error)).toBe(false);
+    expect(isPermanent(error)).toBe(false);
   });
 });

@@ -30,7 +30,7 @@ describe("MEMORY_BACKEND", () => {
     await index.close();
   });
 
-  it.each(["exact", "local"] as const)("%s: a few rows are found, and leave no files", async (backend) => {
+  it.each(["exact", "local"] as const)("%s finds a few rows and writes no files", async (backend) => {
     const index = chooseIndex(backend, parts)(scope, noRows);
     for (const [slot, vector] of vectors.entries()) await index.add(slot, vector);
     expect((await index.search(vectors[7] as Float32Array, 1))[0]?.slot).toBe(7);
@@ -40,7 +40,7 @@ describe("MEMORY_BACKEND", () => {
 });
 
 describe("the folder of an index", () => {
-  it("is another one for each namespace and embedder, inside the folder of indexes, whatever they are called", () => {
+  it("differs for each namespace and embedder and is inside the root, whatever their names", () => {
     const names = ["a", "A", "a/b", "a_b", "..", ".", "", "a\0b", "ä", "x".repeat(300), "models/nomic-embed:v1@768"];
     const folders = names.flatMap((namespace) =>
       names.map((embedder) => indexFolder("/root", { namespace, embedder })),
@@ -49,7 +49,7 @@ describe("the folder of an index", () => {
     for (const path of folders) expect(path).toMatch(/^\/root\/[\w@-]{1,80}\/[\w@-]{1,80}$/);
   });
 
-  it("goes with the agent that it belonged to, and what a crash left of removed ones goes at the next start", async () => {
+  it("is deleted with its agent, and stray folders are deleted at the next start", async () => {
     const names = ["a", "shared", "gone", "a/b"];
     const make = (namespace: string) =>
       mkdirSync(indexFolder(folder, { namespace, embedder: "e" }), { recursive: true });

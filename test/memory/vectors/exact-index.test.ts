@@ -1,10 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
-import { BestOf } from "#util/best-of.ts";
 import { vectorIndexContract } from "../../contracts/vector-index.ts";
 import { plainIndex } from "../../helpers/plain-index.ts";
-import { clusteredVectors, randomNumbers } from "../../helpers/random-vectors.ts";
+import { clusteredVectors } from "../../helpers/random-vectors.ts";
 
 vectorIndexContract("the plain index of the tests", plainIndex);
 vectorIndexContract("the exact index", (dimensions) => new ExactIndex(dimensions));
@@ -14,7 +13,7 @@ vectorIndexContract(
 );
 
 describe("the exact index", () => {
-  it("shares one memory with others without mixing rows, and gives its blocks back", async () => {
+  it("shares one memory with others without mixing rows, and frees its blocks", async () => {
     const memory = openScanMemory();
     const [first, second] = [new ExactIndex(64, memory), new ExactIndex(64, memory)];
     const vectors = clusteredVectors(3_000, 64, 10);
@@ -29,7 +28,7 @@ describe("the exact index", () => {
     expect((await third.search(vectors[2] as Float32Array, 1))[0]?.slot).toBe(2);
   });
 
-  it("is right even when rows are taken away while it searches", async () => {
+  it("is right even when rows are removed during a search", async () => {
     const index = new ExactIndex(64);
     const truth = plainIndex(64);
     const vectors = clusteredVectors(4_000, 64, 10);
@@ -47,7 +46,7 @@ describe("the exact index", () => {
     expect(slotsOf(found)).toEqual(slotsOf(await truth.search(query, 10)));
   });
 
-  it("gives all its blocks back when it is closed", async () => {
+  it("frees all blocks when it is closed", async () => {
     const memory = openScanMemory();
     const vector = new Float32Array(8_000).fill(1);
     const fill = async () => {
@@ -61,44 +60,10 @@ describe("the exact index", () => {
     expect(memory.bytes().byteLength).toBe(bytes);
   });
 
-  it("prefers the newer of two rows that are equally near", async () => {
+  it("ranks the newer of two equally near rows first", async () => {
     const index = new ExactIndex(16);
     const [vector] = clusteredVectors(1, 16, 1);
     for (const slot of [4, 9, 2]) await index.add(slot, vector as Float32Array);
     expect((await index.search(vector as Float32Array, 3)).map(({ slot }) => slot)).toEqual([9, 4, 2]);
-  });
-});
-
-describe("BestOf", () => {
-  it.each([
-    ["rising", (at: number) => at],
-    ["falling", (at: number) => -at],
-    ["shuffled", (at: number) => (at * 7919) % 1000],
-  ])("keeps the highest of scores that come %s", (_title, scoreOf) => {
-    const best = new BestOf(25);
-    for (let item = 0; item < 1_000; item++) best.offer(scoreOf(item), item);
-    const sorted = Array.from({ length: 1_000 }, (_, item) => item).sort((a, b) => scoreOf(b) - scoreOf(a));
-    expect(best.slots().sort((a, b) => a - b)).toEqual(sorted.slice(0, 25).sort((a, b) => a - b));
-  });
-
-  it("hands over what it kept best first, the higher item first of equals, and begins anew", () => {
-    const best = new BestOf(20);
-    for (const round of [7, 5]) {
-      for (let item = 0; item < 300; item++) best.offer((item * 7919) % round, item);
-      const sorted = Array.from({ length: 300 }, (_, item) => ({ slot: item, score: (item * 7919) % round }));
-      sorted.sort((a, b) => b.score - a.score || b.slot - a.slot);
-      expect(best.take()).toEqual(sorted.slice(0, 20));
-      expect(best.slots()).toEqual([]);
-    }
-  });
-
-  it("keeps nothing when nothing is wanted, and all when there is less than wanted", () => {
-    const none = new BestOf(0);
-    none.offer(1, 1);
-    expect(none.slots()).toEqual([]);
-    const some = new BestOf(10);
-    const next = randomNumbers(3);
-    for (let item = 0; item < 4; item++) some.offer(next(), item);
-    expect(some.slots().sort()).toEqual([0, 1, 2, 3]);
   });
 });

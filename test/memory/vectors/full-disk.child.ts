@@ -1,6 +1,6 @@
 /**
- * Run by hnsw-index.test.ts under a limit on the size of files, which its graph's process inherits: the kernel refuses
- * what goes beyond, as a full disk does. Prints what was found before and after the graph was to be kept.
+ * Run by hnsw-index.test.ts under a file size limit that the process of the graph inherits: the kernel rejects larger
+ * writes, as a full disk does. Prints the search results before and after the graph is saved.
  */
 import { clusteredVectors } from "../../helpers/random-vectors.ts";
 import { openSettledGraph } from "../../helpers/settled-graph.ts";

@@ -1,6 +1,6 @@
 /**
- * Many spoilt index files, a thousand unless GOALD_TEST_ROUNDS says otherwise: whatever lies in the folder, the process that reads it lives, everything is found, and
- * what was spoilt is gone. Then files that were spoilt and sealed again, which kill the process: the daemon's end lives.
+ * Corrupts index files, a thousand unless GOALD_TEST_ROUNDS sets another number: the process that reads them survives,
+ * every row is found, and corrupt files are deleted. Files with matching checksums may crash the process, not the daemon.
  */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { openSettledGraph } from "../../helpers/settled-graph.ts";
 const DIMENSIONS = 8;
 const ROWS = 150;
 const FILES_SPOILT = rounds(1_000);
-/** How the library's file is laid out: each row is a count, 32 neighbours, the vector and the label. */
+/** Layout of the library's file: each row has a count, 32 neighbours, the vector and the label. */
 const HEADER_BYTES = 96;
 const ROW_BYTES = 4 + 32 * 4 + DIMENSIONS * 4 + 8;
 const root = mkdtempSync(join(tmpdir(), "goald-fuzz-"));
@@ -54,7 +54,7 @@ const rewrite = (name: string, change: (bytes: Buffer) => Uint8Array): void =>
 const manifest = (): Record<string, unknown> => JSON.parse(readFileSync(path("1.json"), "utf8"));
 const saveManifest = (changed: object): void => writeFileSync(path("1.json"), JSON.stringify(changed));
 
-/** Each returns what it did. */
+/** Each returns a description of its change. */
 const SPOILERS: readonly (() => string)[] = [
   function flipBits() {
     const [name, times] = [oneOf(FILES), 1 + below(20)];
@@ -146,8 +146,8 @@ const nearest = async (): Promise<readonly (readonly number[])[]> => {
   return found;
 };
 
-describe("spoilt index files", () => {
-  it(`${FILES_SPOILT} of them cost the process nothing, and nothing that is remembered`, async () => {
+describe("corrupt index files", () => {
+  it(`never crash the process nor lose a row, in ${FILES_SPOILT} variants`, async () => {
     const expected = await nearest();
     let deaths = 0;
     const child = new GraphChild(() => deaths++);
@@ -159,26 +159,26 @@ describe("spoilt index files", () => {
     for (let time = 0; time < FILES_SPOILT; time++) {
       restore();
       const what = (SPOILERS[time % SPOILERS.length] as () => string)();
-      const { found, problem } = await child.ask("open", { ...scope, folder, from: "kept" });
+      const { found, problem } = await child.request("open", { ...scope, folder, from: "saved" });
       outcomes[problem === undefined ? "taken" : "refused"]++;
       const left = readdirSync(folder).sort().join();
       if (problem !== undefined && left !== (found > 0 ? "1.graph,1.json,1.keys" : ""))
         failures.push(`${what}: left ${left}`);
-      await child.ask("change", { removed: new Uint32Array(0), added, vectors: all });
+      await child.request("change", { removed: new Uint32Array(0), added, vectors: all });
       for (const [at, query] of queries.entries()) {
         const unit = query.map((x) => x / Math.hypot(...query));
-        const slots = [...(await child.ask("search", { query: unit, count: 10 }))];
+        const slots = [...(await child.request("search", { query: unit, count: 10 }))];
         if (slots.join() !== expected[at]?.join()) failures.push(`${what}: found ${slots}, not ${expected[at]}`);
       }
     }
     await child.stop();
     expect(failures).toEqual([]);
     expect(deaths).toBe(0);
-    // A flipped blank in the manifest, or a swap of nothing for nothing, harms nobody.
+    // A changed blank in the manifest or a swap of equal bytes has no effect.
     expect(outcomes.refused).toBeGreaterThan(0.9 * FILES_SPOILT);
   });
 
-  it("that were sealed again kill their process, and it is started without them; every answer is right", async () => {
+  it("with matching checksums kill the process; it restarts without them, and every search is right", async () => {
     const expected = await nearest();
     let deaths = 0;
     for (let time = 0; time < 20; time++) {

@@ -14,11 +14,11 @@ async function similarity(a: string, b: string): Promise<number> {
 }
 
 describe("the offline embedder", () => {
-  it("is called by its version and dimensions, and works on this machine", () => {
+  it("is local, and its id holds its version and dimensions", () => {
     expect(openHashEmbedder()).toMatchObject({ id: "hash-v2@384", dimensions: 384, local: true });
   });
 
-  it("gives the same vector in every process: a change of the features needs a new version", async () => {
+  it("returns the same vectors as before: changed features need a new version", async () => {
     const [vector] = await openHashEmbedder(16).embed(["Tennis strings, 12 reviews"], live);
     expect([...(vector ?? [])].map((component) => Math.round(component * 1000))).toMatchInlineSnapshot(`
 [
@@ -45,23 +45,18 @@ describe("the offline embedder", () => {
   it.each([
     ["inflected words", "She recommended strings", "a string recommendation", "The weather was cold"],
     ["a misspelling", "the tension of the racket", "racquet tension", "a bowl of soup"],
-    ["an umlaut written without", "Der Schlüssel liegt im Büro", "Schlussel Buro", "Wetter morgen"],
+    ["an umlaut without its dots", "Der Schlüssel liegt im Büro", "Schlussel Buro", "Wetter morgen"],
     ["Chinese without spaces", "我喜欢网球拍的线", "网球拍", "今天天气很好"],
     ["Japanese", "会議は来週の火曜日に東京で行われます", "東京の会議", "猫が好きです"],
     ["an identifier in parts", "function parseRetryAfter(header)", "retry after", "open the window"],
     ["an identifier in another style", "call read_file_lines", "readFileLines", "open the window"],
     ["case", "GOALD_STORE_FULL", "goald store full", "open the window"],
-    [
-      "words among words that say nothing",
-      "what is it that you have of the magnesium",
-      "magnesium",
-      "what is it that you have",
-    ],
-  ])("brings a text nearer to one that shares %s than to another", async (_title, text, near, far) => {
+    ["words among stop words", "what is it that you have of the magnesium", "magnesium", "what is it that you have"],
+  ])("puts texts that share %s nearer than others", async (_title, text, near, far) => {
     expect(await similarity(text, near)).toBeGreaterThan((await similarity(text, far)) + 0.1);
   });
 
-  it("does not let a word that comes a hundred times drown the others", async () => {
+  it("does not let a word repeated a hundred times dominate", async () => {
     const often = `${"tennis ".repeat(100)} magnesium supplier in Leipzig`;
     expect(await similarity(often, "magnesium supplier in Leipzig")).toBeGreaterThan(0.25);
   });

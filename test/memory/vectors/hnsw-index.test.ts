@@ -49,14 +49,14 @@ async function until(isSo: () => boolean): Promise<void> {
 vectorIndexContract("the graph in a process of its own", (dimensions) => open(dimensions), { missedShare: 0.02 });
 
 describe("an index with a graph", () => {
-  it("answers by the graph, without looking at every row", async () => {
+  it("searches by the graph, without comparing every row", async () => {
     const index = open(DIMENSIONS);
     await fill(index);
     expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
     expect(index.scans()).toBe(0);
   });
 
-  it("has no process below the number of rows from which a graph pays, and answers all the same", async () => {
+  it("starts no process below the minimum number of rows, and searches exactly", async () => {
     const index = open(DIMENSIONS, { fromRows: 601, waits: false });
     await fill(index);
     expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
@@ -70,7 +70,7 @@ describe("an index with a graph", () => {
     expect(index.scans()).toBe(2);
   });
 
-  it("gives its process nothing of the environment, and a lower priority", async () => {
+  it("starts its process with an empty environment and a lower priority", async () => {
     const index = open(DIMENSIONS);
     await fill(index, 0, 10);
     await index.settled();
@@ -80,7 +80,7 @@ describe("an index with a graph", () => {
     expect(Number(stat.split(") ")[1]?.split(" ")[16])).toBeGreaterThan(0);
   });
 
-  it("finds rows that the graph does not have yet, and none that it still has", async () => {
+  it("finds rows not yet sent to the graph, and no removed rows", async () => {
     const index = open(DIMENSIONS, { waits: false });
     await fill(index);
     await index.settled();
@@ -95,7 +95,7 @@ describe("an index with a graph", () => {
     expect(index.scans()).toBe(0);
   });
 
-  it("makes the graph anew when more than a quarter of it is dead", async () => {
+  it("rebuilds the graph when more than a quarter of it is dead", async () => {
     const folder = await newFolder();
     const countAfter = async (removed: number): Promise<number> => {
       const index = open(DIMENSIONS, { folder });
@@ -116,7 +116,7 @@ describe("an index with a graph", () => {
 });
 
 describe("the process of a graph", () => {
-  it("may be killed: every search is answered without loss, and another is started", async () => {
+  it("is restarted after a kill, and every search misses nothing meanwhile", async () => {
     const index = open(DIMENSIONS);
     await fill(index);
     await index.settled();
@@ -129,7 +129,7 @@ describe("the process of a graph", () => {
     expect(index.reports).toEqual([]);
   });
 
-  it("is given up after its third death, which is said once; memory goes on", async () => {
+  it("is given up after its third death, with one report and exact search", async () => {
     const index = open(DIMENSIONS, { restartMs: 1 });
     await fill(index);
     for (let death = 0; death < 3; death++) {
@@ -140,13 +140,13 @@ describe("the process of a graph", () => {
     }
     await sleep(50);
     expect(index.keeper.pid).toBeUndefined();
-    expect(index.reports).toEqual([expect.stringMatching(/died 3 times; memory goes on with exact search/)]);
+    expect(index.reports).toEqual([expect.stringMatching(/died 3 times; memory uses exact search instead/)]);
     expect(index.keeper.isReady).toBe(false);
     await index.add(600, query);
     expect(index.size).toBe(601);
   });
 
-  it("counts as dead when it hangs: searches are answered meanwhile", async () => {
+  it("is killed when it hangs, and searches are exact meanwhile", async () => {
     const index = open(DIMENSIONS, { searchLimitMs: 20 });
     await fill(index);
     await index.settled();
@@ -161,7 +161,7 @@ describe("the process of a graph", () => {
     expect(lives(pid)).toBe(false);
   });
 
-  it("rests when nobody asks for a while, and is back with what was kept when somebody does", async () => {
+  it("ends when idle, and the next search restarts it with the saved graph", async () => {
     const folder = await newFolder();
     const index = open(DIMENSIONS, { folder, idleMs: 50, waits: false });
     await fill(index);
@@ -169,12 +169,12 @@ describe("the process of a graph", () => {
     expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
     expect(index.keeper.pid).toBeGreaterThan(0);
     await until(() => index.keeper.pid === undefined);
-    // Nothing had to be added, so nothing had to be kept.
+    // Nothing was added, so nothing was saved.
     expect((await readdir(folder)).sort()).toEqual(["1.graph", "1.json", "1.keys"]);
     expect(index.reports).toEqual([]);
   });
 
-  it("ends with its parent, even with one that is killed", async () => {
+  it("ends with its parent, even a killed one", async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, "graph-owner.child.ts")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -188,7 +188,7 @@ describe("the process of a graph", () => {
 });
 
 describe("a machine without hnswlib-node", () => {
-  it("is searched exactly, and that is said once", async () => {
+  it("uses exact search and reports it once", async () => {
     const folder = await newFolder();
     for (const name of ["core", "memory", "util"])
       await cp(`src/${name}`, join(folder, "src", name), { recursive: true });
@@ -215,10 +215,10 @@ describe("a machine without hnswlib-node", () => {
   });
 });
 
-describe("a kept graph", () => {
+describe("a saved graph", () => {
   const keptIn = async (folder: string): Promise<readonly string[]> => (await readdir(folder)).sort();
 
-  it("is taken up at the next start: nothing is added again, and the answers are the same", async () => {
+  it("is read at the next start: nothing is added again, and searches return the same", async () => {
     const folder = await newFolder();
     const first = open(DIMENSIONS, { folder });
     await fill(first);
@@ -232,11 +232,11 @@ describe("a kept graph", () => {
     expect(await second.search(query, 10)).toEqual(found);
     expect(second.scans()).toBe(0);
     await second.close();
-    // Nothing had to be added, so nothing had to be kept.
+    // Nothing was added, so nothing was saved.
     expect(await keptIn(folder)).toEqual(files);
   });
 
-  it("serves rows under other slots, without those that are gone and with those that are new", async () => {
+  it("serves rows under other slots, without removed rows and with new ones", async () => {
     const folder = await newFolder();
     const first = open(DIMENSIONS, { folder });
     await fill(first, 0, 500);
@@ -251,7 +251,7 @@ describe("a kept graph", () => {
     expect(await keptIn(folder)).toEqual(["1.graph", "1.json", "1.keys", "2.graph", "2.json", "2.keys"]);
   });
 
-  it("is not touched by an index that has no rows", async () => {
+  it("is left alone by an index without rows", async () => {
     const folder = await newFolder();
     const first = open(DIMENSIONS, { folder });
     await fill(first);
@@ -263,7 +263,7 @@ describe("a kept graph", () => {
   });
 });
 
-describe("a disk without room", () => {
+describe("a full disk", () => {
   const run = promisify(execFile);
   const child = join(import.meta.dirname, "full-disk.child.ts");
   const underLimit = async (blocks: string) => {
@@ -273,15 +273,15 @@ describe("a disk without room", () => {
     return { ...(JSON.parse(stdout) as object), files: (await readdir(folder)).length };
   };
 
-  it("keeps no graph, says so once, leaves nothing behind, and searches go on", async () => {
+  it("saves no graph, reports it once, leaves no files, and searches go on", async () => {
     expect(await underLimit("64")).toEqual({
       best: [77, 77],
-      reports: [expect.stringMatching(/could not be kept on disk/)],
+      reports: [expect.stringMatching(/could not be saved/)],
       files: 0,
     });
   });
 
-  it("is what makes the difference: with room it is kept", async () => {
+  it("is the cause: with free space the graph is saved", async () => {
     expect(await underLimit("unlimited")).toEqual({ best: [77, 77], reports: [], files: 6 });
   });
 });

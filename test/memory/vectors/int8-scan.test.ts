@@ -10,7 +10,7 @@ import {
 } from "#memory/vectors/int8-scan.ts";
 import { randomNumbers } from "../../helpers/random-vectors.ts";
 
-/** Products by the plainest loop there is. */
+/** Reference implementation. */
 const product = (query: Int16Array, row: Int8Array): number =>
   query.reduce((sum, x, at) => sum + x * (row[at] ?? 0), 0);
 
@@ -18,7 +18,7 @@ describe.each([
   ["native", true],
   ["in JavaScript", false],
 ])("the scan, %s", (_title, native) => {
-  it.each([1, 15, 16, 17, 256, 384, 1000, 1536])("gives the exact products in %i dimensions", (dimensions) => {
+  it.each([1, 15, 16, 17, 256, 384, 1000, 1536])("computes exact products in %i dimensions", (dimensions) => {
     const stride = strideOf(dimensions);
     const next = randomNumbers(dimensions);
     const scan = openScanMemory({ native });
@@ -42,7 +42,7 @@ describe.each([
   it.each([
     ["highest", QUERY_LIMIT, ROW_LIMIT],
     ["lowest", -QUERY_LIMIT, ROW_LIMIT],
-  ])("adds up the %s possible sum without overflow", (_extreme, query, row) => {
+  ])("computes the %s possible sum without overflow", (_extreme, query, row) => {
     const scan = openScanMemory({ native });
     const block = scan.allocate();
     scan.setQuery(new Int16Array(MAX_STRIDE).fill(query));
@@ -50,7 +50,7 @@ describe.each([
     expect([...scan.scan(block, MAX_STRIDE, 1)]).toEqual([query * row * MAX_STRIDE]);
   });
 
-  it("hands out blocks that do not overlap, keeps them over growth, and takes them back", () => {
+  it("allocates disjoint blocks, keeps them over growth, and reuses freed ones", () => {
     const scan = openScanMemory({ native });
     const blocks = Array.from({ length: 40 }, () => scan.allocate());
     for (const [number, block] of blocks.entries()) scan.bytes().fill(number, block, block + BLOCK_BYTES);
@@ -61,11 +61,11 @@ describe.each([
   });
 });
 
-it.each([0, -1, Number.NaN, MAX_STRIDE + 1])("refuses vectors of %d dimensions", (dimensions) => {
+it.each([0, -1, Number.NaN, MAX_STRIDE + 1])("rejects vectors of %d dimensions", (dimensions) => {
   expect(() => strideOf(dimensions)).toThrow(expect.objectContaining({ code: "GOALD_CONFIG" }));
 });
 
-it("runs the kernel where this Node has WebAssembly, not the loop", () => {
+it("runs the WebAssembly kernel, not the loop, if Node has it", () => {
   const source = readFileSync(new URL("../../../src/memory/vectors/int8-scan.ts", import.meta.url), "utf8");
   const bytes = Buffer.from([...source.matchAll(/^ {2}"([\w+/=]+)"/gm)].map(([, line]) => line).join(""), "base64");
   expect(bytes.subarray(0, 4)).toEqual(Buffer.from("\0asm"));

@@ -1,4 +1,4 @@
-/** kill -9 at many points of adding, keeping the graph, and making all vectors anew; and of the graph's own process. */
+/** kill -9 while rows are added, the graph is saved or all vectors are rebuilt, and kill -9 of the graph's process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,7 +21,7 @@ interface Life {
   readonly code: number | null;
 }
 
-/** Killed `afterMs` after it has said what it found and `lines` more. */
+/** Killed `afterMs` after its first report and `lines` more lines. */
 async function live(home: string, life: number, acknowledged: number, lines: number, afterMs: number): Promise<Life> {
   const program = join(import.meta.dirname, "memory-life.child.ts");
   const child = spawn(process.execPath, [program, home, String(life), String(acknowledged)], {
@@ -44,9 +44,9 @@ async function live(home: string, life: number, acknowledged: number, lines: num
 
 const slotsOf = (hits: readonly { readonly slot: number }[]): readonly number[] => hits.map(({ slot }) => slot);
 
-describe("a memory that is killed", () => {
+describe("a killed memory with a graph", () => {
   it(
-    `opens ${LIVES} times with every acknowledged row, and answers as if it had never been`,
+    `opens ${LIVES} times with every acknowledged row, and searches as if never killed`,
     async () => {
       const home = await mkdtemp(join(tmpdir(), "goald-killed-"));
       const next = randomNumbers(11);
@@ -55,7 +55,7 @@ describe("a memory that is killed", () => {
       const bad: unknown[] = [];
       for (let number = 0; number < LIVES; number++) {
         const life = await live(home, number, acknowledged, Math.floor(next() * 10), next() * 30);
-        // Null: it was killed. Anything else, or silence, and it could not open.
+        // Null: it was killed. Any other code, or no output, means that it could not open.
         if (life.code !== null || life.opened?.missing !== 0 || !life.opened.same) bad.push({ number, ...life });
         acknowledged = life.lastRow;
         timesKept += life.timesKept;
@@ -68,7 +68,7 @@ describe("a memory that is killed", () => {
     30_000 + LIVES * 3_000,
   );
 
-  it("never believes what its graph's process had half written", async () => {
+  it("never uses files that the process of the graph had half written", async () => {
     const folder = await mkdtemp(join(tmpdir(), "goald-half-"));
     const vectors = clusteredVectors(3_000, 16, 20);
     const query = vectors[1_234] as Float32Array;
@@ -85,7 +85,7 @@ describe("a memory that is killed", () => {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It was done already.
+        // It had ended already.
       }
       await closing;
       expect(index.reports.filter((report) => /deleted/.test(report))).toEqual([]);

@@ -1,9 +1,9 @@
 /**
- * Run by killed-memory.long.ts, again and again on the same home, and killed: one life of a memory with a graph.
+ * A memory with a graph that killed-memory.long.ts starts and kills again and again on the same home.
  *
- * It looks at what it finds (are all acknowledged rows there; does the index answer as looking at every row does), says so,
- * and then lives: rows with each commit, vectors in lots, the graph kept every few rows, and in some lives
- * every vector made anew by another embedder. A line is printed for each row only after its commit.
+ * It checks the stored rows and the search results against a scan and prints the outcome. Then it commits rows, saves
+ * vectors in batches and the graph every few rows; some runs rebuild every vector with another embedder. It prints a
+ * line per row, after the commit.
  */
 import { existsSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -18,7 +18,7 @@ import { openSettledGraph, type SettledGraph } from "../../helpers/settled-graph
 
 const [home = "", life = "0", acknowledged = "0"] = process.argv.slice(2);
 const DIMENSIONS = 16;
-/** Every fifth life has another embedder than the four before. */
+/** Every fifth run uses another embedder than the four before. */
 const generation = Math.floor(Number(life) / 5);
 const embedder = `test-${generation}@${DIMENSIONS}`;
 const AT = "2026-11-20T10:00:00.000Z";
@@ -29,7 +29,7 @@ const vectorOf = (seq: number): Float32Array => {
   return new Float32Array(DIMENSIONS).map(() => next() - 0.5);
 };
 
-// One that is killed leaves no cache to the next.
+// A killed process leaves no compile cache.
 flushCompileCache();
 const store = await openSqliteStore(join(home, "goald.db"));
 await store.create({ name: "Foo", role: "r", goals: ["g"], approve: "never", stepLimit: null }, "foo", AT);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { embedderContract } from "../../contracts/embedder.ts";
 
-/** Has the shape of the package as far as it is used, and refuses what would leave the machine. */
+/** A fake of the used part of the package. It rejects options that would download a model. */
 const FAKE = `
 export const env = { allowRemoteModels: true, allowLocalModels: false, localModelPath: "" };
 export async function pipeline(task, model, options) {
@@ -55,8 +55,8 @@ embedderContract("the embedder of this machine", () =>
   createTransformersEmbedder({ path: model("minilm"), folders: [bare, home] }),
 );
 
-describe("the embedder of this machine", () => {
-  it("is local and semantic, and named by its model, its files and its dimensions", async () => {
+describe("the transformers embedder", () => {
+  it("is local and semantic; its id holds the model, a digest of the files and the dimensions", async () => {
     const named = async (path: string) => {
       const embedder = createTransformersEmbedder({ path, folders: [home] });
       const [vector] = await embedder.embed(["x"], live);
@@ -73,27 +73,32 @@ describe("the embedder of this machine", () => {
   it.each<[title: string, path: string, folders: readonly string[], words: RegExp]>([
     ["the package is not installed", model("e5"), [bare], /needs the package @huggingface\/transformers/],
     [
-      "the package is something else",
+      "the package has another interface",
       model("e5"),
       [install("wrong", "export default 7;")],
-      /cannot be used: it has no pipeline/,
+      /cannot be used: it exports no pipeline/,
     ],
     ["the package cannot be loaded", model("e5"), [install("broken", "throw new Error('no runtime');")], /no runtime/],
-    ["no model lies there", join(root, "models/none"), [home], /models\/none cannot be used: there is no config.json/],
+    [
+      "the folder has no model",
+      join(root, "models/none"),
+      [home],
+      /models\/none cannot be used: it has no config.json/,
+    ],
     ["the model is broken", model("zero", "x" as unknown as number), [home], /cannot be used/],
-  ])("says what to do when %s", async (_title, path, folders, words) => {
+  ])("names the setting or command that helps when %s", async (_title, path, folders, words) => {
     const refused = createTransformersEmbedder({ path, folders }).embed(["x"], live);
     await expect(refused).rejects.toMatchObject({ code: "GOALD_CONFIG", message: expect.stringMatching(words) });
     await expect(refused).rejects.toThrow(/npm install|GOALD_EMBEDDER_PATH/);
   });
 
-  it("refuses an answer that is not one vector for each text", async () => {
+  it("rejects an answer without one vector per text", async () => {
     const embedder = createTransformersEmbedder({ path: model("e5"), folders: [home] });
-    await expect(embedder.embed(["odd", "x"], live)).rejects.toThrow("it made 1 x 32 numbers of 2 texts");
+    await expect(embedder.embed(["odd", "x"], live)).rejects.toThrow("it returned 1 x 32 numbers for 2 texts");
     expect(await embedder.embed(["x"], live)).toHaveLength(1);
   });
 
-  it("stops between its batches when it is told to", async () => {
+  it("stops between batches when it is aborted", async () => {
     const embedder = createTransformersEmbedder({ path: model("e5"), folders: [home] });
     await expect(embedder.embed(["x"], AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   });

@@ -1,4 +1,4 @@
-/** A graph's files come one after the other, and a kill may fall between any two: what lies there then is never taken for a graph. */
+/** A kill may happen between any two of a graph's files; the incomplete generation is never used. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ async function add(child: GraphChild, from: number, to: number): Promise<void> {
   const lot = vectors.slice(from, to);
   const added = Uint32Array.from(lot, (_, at) => from + at);
   const all = Float32Array.from(lot.flatMap((vector) => [...vector]));
-  await child.ask("change", { removed: new Uint32Array(0), added, vectors: all });
+  await child.request("change", { removed: new Uint32Array(0), added, vectors: all });
 }
 
-/** Names of generation 2 in the order in which they came to be there. */
+/** Names of the files of generation 2 in the order of their creation. */
 async function namesAsTheyCame(folder: string, work: () => Promise<unknown>): Promise<readonly string[]> {
   const came = new Set<string>();
   const watching = watch(folder, (_, name) => {
@@ -32,14 +32,14 @@ async function namesAsTheyCame(folder: string, work: () => Promise<unknown>): Pr
   return [...came];
 }
 
-it("finds what was kept before, and nothing odd, however many of the new files had come", async () => {
+it("reads the previous generation, however many of the new files exist", async () => {
   const home = join(root, "home");
   const child = new GraphChild(() => undefined);
-  await child.ask("open", { ...scope, folder: home, from: "kept" });
+  await child.request("open", { ...scope, folder: home, from: "saved" });
   await add(child, 0, 40);
-  await child.ask("keep", null);
+  await child.request("save", null);
   await add(child, 40, 60);
-  const names = await namesAsTheyCame(home, () => child.ask("keep", null));
+  const names = await namesAsTheyCame(home, () => child.request("save", null));
   expect([...names].sort()).toEqual(["2.graph", "2.json", "2.keys"]);
   for (let come = 0; come <= names.length; come++) {
     const folder = join(root, `${come}`);
@@ -47,7 +47,7 @@ it("finds what was kept before, and nothing odd, however many of the new files h
     for (const name of ["1.graph", "1.keys", "1.json", ...names.slice(0, come)])
       cpSync(join(home, name), join(folder, name));
     for (const name of names.slice(come)) cpSync(join(home, name), join(folder, `${name}.tmp`));
-    const found = await child.ask("open", { ...scope, folder, from: "kept" });
+    const found = await child.request("open", { ...scope, folder, from: "saved" });
     expect({ come, ...found }).toEqual({ come, found: come < names.length ? 40 : 60 });
   }
   await child.stop();
