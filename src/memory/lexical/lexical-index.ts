@@ -12,7 +12,7 @@ import { LEXICAL_SETTINGS, type LexicalSettings } from "./lexical-settings.ts";
 import { grown } from "./number-lists.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { ScoreSums } from "./score-sums.ts";
-import { Terms } from "./terms.ts";
+import { TermIndex } from "./term-index.ts";
 import { hasDigit } from "./word-set.ts";
 
 /** Postings read per text, and the newest postings read per term. */
@@ -40,7 +40,7 @@ interface ScoreRange {
 
 export class LexicalIndex {
   readonly #settings: LexicalSettings;
-  readonly #terms: Terms;
+  readonly #terms: TermIndex;
   readonly #rows: RowStatistics;
   /** The window, heaviest first. */
   readonly #distances: Int32Array;
@@ -60,7 +60,7 @@ export class LexicalIndex {
 
   constructor(settings: LexicalSettings = LEXICAL_SETTINGS) {
     this.#settings = settings;
-    this.#terms = new Terms(settings);
+    this.#terms = new TermIndex(settings);
     this.#rows = new RowStatistics(settings.window);
     const heaviestFirst = settings.window.toSorted(([, a], [, b]) => b - a);
     this.#distances = Int32Array.from(heaviestFirst, ([distance]) => distance);

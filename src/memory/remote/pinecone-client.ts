@@ -20,16 +20,22 @@ import {
   readSequenceNumber,
   type SequenceNumber,
 } from "./pinecone-answers.ts";
-import { noIndexError, type PineconeError, StatusError, toPineconeError, wrongRegionError } from "./pinecone-errors.ts";
+import {
+  noIndexError,
+  type PineconeError,
+  PineconeStatusError,
+  toPineconeError,
+  wrongRegionError,
+} from "./pinecone-errors.ts";
 import type { PineconeRecord } from "./pinecone-records.ts";
 
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 /** The configured door of the HTTP room. */
 export interface ConfiguredDoor {
   to(
     origin: string,
     limits?: { readonly maxBytes?: number; readonly firstByteTimeoutMs?: number; readonly totalTimeoutMs?: number },
-  ): Fetch;
+  ): PineconeFetch;
 }
 
 export interface PineconeSettings {
@@ -145,7 +151,7 @@ export class PineconeClient {
       fetchApi: async (input, init) => {
         const response = await send(input, init);
         const text = await response.text();
-        if (!response.ok) throw new StatusError(response.status, response.headers, text);
+        if (!response.ok) throw new PineconeStatusError(response.status, response.headers, text);
         answer.headers = response.headers;
         answer.body = parseBody(text);
         return new Response(text === "" ? "{}" : text, { status: response.status, headers: response.headers });

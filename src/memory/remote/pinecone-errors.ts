@@ -20,8 +20,8 @@ export class PineconeError extends GoaldError {
 }
 
 /** An answer other than success, thrown before Pinecone's client sees it. */
-export class StatusError extends Error {
-  override readonly name = "StatusError";
+export class PineconeStatusError extends Error {
+  override readonly name = "PineconeStatusError";
   /** Not called `status`: the client would treat the error as its own and retry. */
   readonly answered: number;
   readonly headers: Headers;
@@ -44,7 +44,7 @@ export function toPineconeError(error: unknown, origin: string, quote: Quote): P
   const chain = causes(error);
   const known = chain.find((cause): cause is PineconeError => cause.name === "GoaldError" && "isLasting" in cause);
   if (known) return known;
-  const refused = chain.find((cause): cause is StatusError => cause.name === "StatusError");
+  const refused = chain.find((cause): cause is PineconeStatusError => cause.name === "PineconeStatusError");
   if (!refused)
     return new PineconeError(`No usable answer from Pinecone at ${origin} (${quote(chain.at(-1)?.message)}).`);
   const { answered: status, headers, message } = refused;

@@ -30,12 +30,12 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  open: async ({ from, ...asked }) => {
+  open: async ({ from, ...requested }) => {
     library ??= await loadLibrary();
-    scope = asked;
+    scope = requested;
     graph = undefined;
-    const found = await readSaved(library, asked, from);
-    graph = found.graph ?? new Graph(library, asked.dimensions);
+    const found = await readSaved(library, requested, from);
+    graph = found.graph ?? new Graph(library, requested.dimensions);
     return { found: graph.dead, ...(found.problem === undefined ? {} : { problem: found.problem }) };
   },
   change: ({ removed, added, vectors }) => {

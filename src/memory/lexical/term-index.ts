@@ -1,4 +1,4 @@
-/** terms.ts -- the postings and document frequencies of all terms, and the terms that a text is searched by. */
+/** term-index.ts -- the postings and document frequencies of all terms, and the terms that a text is searched by. */
 import type { LexicalSettings } from "./lexical-settings.ts";
 import { grown, NumberLists } from "./number-lists.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -14,7 +14,7 @@ export interface WeightedTerm {
   readonly weight: number;
 }
 
-export class Terms {
+export class TermIndex {
   readonly #settings: LexicalSettings;
   readonly #vocabulary = new Vocabulary();
   /** List n holds the postings of term n. */
