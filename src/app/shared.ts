@@ -7,7 +7,7 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Services, WebPages } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
-import type { RecallingMemory } from "#memory/recall.ts";
+import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { checkServer, type ServerCheck } from "#model/check-server.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";

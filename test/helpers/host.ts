@@ -16,7 +16,7 @@ import { createHostControl } from "#host/host-control.ts";
 import { createLiveText } from "#host/live-text.ts";
 import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
 import { createPrepare } from "#loop/perform.ts";
-import { rememberStep } from "#memory/remember.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";

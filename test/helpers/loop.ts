@@ -18,7 +18,7 @@ import type { AgentState } from "#core/state.ts";
 import { type Answer, runForeground } from "#host/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
-import { rememberStep } from "#memory/remember.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
