@@ -30,7 +30,7 @@ const HEAD = `# Settings of goald, one NAME=value a line. Keep this file to your
 `;
 
 /** Above the first setting of each part. */
-const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
+export const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   "openai.apiKey": "the model server",
   embedder: "memory",
   approve: "what runs by itself, and how far",

@@ -38,7 +38,7 @@ describe("goald commands", () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
     expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
-    expect(stdout).toContain("After a crash: it looks whether it had happened");
+    expect(stdout).toContain("After a crash: goald checks whether it took effect");
     const { stderr } = endedWith(3, await goald.run(["commands", "googel"]));
     expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
   });
