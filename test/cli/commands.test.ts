@@ -85,10 +85,10 @@ describe("goald new command", () => {
   it("overwrites nothing (exit 7), and takes only names that a command can have (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
-    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("stays as it is");
+    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("was not changed");
     expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
     expect(endedWith(0, await goald.run(["commands", "--json"])).stdout).not.toContain('"mine"');
-    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("small letters");
+    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("lower-case letters");
     expect(endedWith(2, await goald.run(["new", "agent"])).stderr).toContain("unknown command");
   });
 });

@@ -66,7 +66,9 @@ describe("goald goals", () => {
       /^1\. h\n2\. i\nIt will read this /,
     );
     // What is not read yet is not lost: the next change builds on it.
-    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. h\n2. i\nIt has not read these yet.\n");
+    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe(
+      "1. h\n2. i\nThe agent has not read these goals yet.\n",
+    );
     expect(endedWith(0, await goald.ask(["goals", "t", "--add", "j"])).stdout).toMatch(/^1\. h\n2\. i\n3\. j\n/);
     endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
     home.release();
@@ -228,8 +230,8 @@ describe("a verb that steers", () => {
 
   it.each<[args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
     [["say", "nobody", "x"], 3, /found none called "nobody"/, /There are: t\./],
-    [["say", "t"], 2, /There are no words to say/, /goald say t/],
-    [["say", "t", " \x1b[2J"], 2, /There are no words to say/, /goald say t/],
+    [["say", "t"], 2, /The message is empty/, /goald say t/],
+    [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
     [["goals", "t", "--set", "a", "--add", "b"], 2, /--set replaces all goals/, /--set alone/],
     [["goals", "t", "--rm", "2"], 2, /There is no goal 2: it has 1 goal/, /goald goals/],
     [["goals", "t", "--rm", "1"], 2, /at least one goal, got none/, /^$/],
