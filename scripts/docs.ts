@@ -5,8 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { renderCommandTable } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { envTemplate, HEADINGS } from "#config/env-template.ts";
-import { describeSettings } from "#config/settings.ts";
+import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
 import { EXIT } from "#core/errors.ts";
 import { COMMON_CODES, EXIT_MEANINGS } from "../src/cli/exit-codes.ts";
 import { loadVerbs } from "../src/cli/registry.ts";
@@ -20,7 +19,7 @@ export async function renderDocs(): Promise<Readonly<Record<string, string>>> {
     "docs/commands.md": renderCommands(commands.all),
     "docs/settings.md": renderSettings(),
     "docs/verbs.md": renderVerbs(verbs),
-    ".env.example": envTemplate(),
+    ".env.example": renderEnvTemplate(),
     "src/cli/summaries.ts": renderSummaries(verbs),
   };
 }
@@ -80,15 +79,14 @@ const COMMAND_WORDS = `## The columns
 function renderSettings(): string {
   const groups: string[] = [];
   for (const row of describeSettings()) {
-    const heading = HEADINGS[row.name as keyof typeof HEADINGS];
+    const { name, environment, meaning, default: byDefault, heading } = row;
     if (heading) groups.push(`\n## ${heading[0]?.toUpperCase()}${heading.slice(1)}\n\n${SETTINGS_HEAD}`);
-    const names = row.environment.map((name) => `\`${name}\``).join(", ");
-    groups.push(`| \`${row.name}\` | ${names} | ${row.default} | ${row.meaning} |`);
+    groups.push(`| \`${name}\` | ${environment.map((each) => `\`${each}\``).join(", ")} | ${meaning} | ${byDefault} |`);
   }
   return `# Settings\n\n${GENERATED}\n\n${SETTINGS_INTRO}\n${groups.join("\n")}\n`;
 }
 
-const SETTINGS_HEAD = `| setting | environment or \`.env\` | default | meaning |
+const SETTINGS_HEAD = `| setting | environment or \`.env\` | meaning | default |
 | --- | --- | --- | --- |`;
 
 const SETTINGS_INTRO = `goald reads each setting from the first of these places that has it:

@@ -25,14 +25,15 @@ const UTIL = "#util/.+";
 const FILES = "node:fs|node:fs/promises|node:path|node:url|node:os";
 
 const ROOMS: readonly Room[] = [
-  room("src/core/*.ts", PORTS),
+  room("src/core/*.ts", PORTS, "\\./subagents/[\\w-]+\\.ts"),
+  room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(event|family-event)\\.ts"),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
-  withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
+  withTypes(room("commands/*.ts", "#core/(command|errors|text)\\.ts", "node:crypto"), "#core/services\\.ts"),
   room(
     "src/memory/*.ts",
     CORE,
@@ -74,6 +75,7 @@ const ROOMS: readonly Room[] = [
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
+    "htmlparser2",
     "linkedom",
     "turndown",
     "unpdf",
@@ -110,7 +112,7 @@ const ROOMS: readonly Room[] = [
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
     "#reply/(read|live-thoughts)\\.ts",
   ),
-  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "pino"),
+  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "eventsource-parser", "pino"),
   // One agent. The main loop knows the outside only by the types of core/ports/.
   room(
     "src/loop/*.ts",
@@ -186,7 +188,7 @@ const ROOMS: readonly Room[] = [
   ),
   room("src/cli/completion/*.ts", "\\.\\./verb\\.ts"),
   withTypes(
-    room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
+    room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
     "#cli/shared/context\\.ts",
   ),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "#cli/.+", "commander"),

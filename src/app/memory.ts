@@ -2,8 +2,8 @@
 import { join, resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
+import { openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
-import { openTermsFile } from "#config/terms-file.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
@@ -43,7 +43,7 @@ export function openMemory(parts: MemoryParts): {
   const embeddings = createEmbeddingMeter({
     ...settings.embeddings,
     clock: systemClock,
-    file: openTermsFile(home.privateFolder, "embeddings.json"),
+    file: openJsonCache(home.privateFolder, "embeddings.json"),
     ...(tape ? { through: tape.value } : {}),
   });
   const embedder = chooseEmbedder(parts, embeddings);

@@ -1,5 +1,5 @@
 /** rewrite-args.ts -- brings the forms of a call that people type into the one form that the parser reads. */
-import { nearestName } from "#config/nearest.ts";
+import { nearestName } from "#util/nearest-name.ts";
 import { VERB_NAMES, type VerbName } from "./registry.ts";
 
 /** `goald help run` → `run --help`; `memory foo list` → `memory list foo`; no verb → `plain`. */

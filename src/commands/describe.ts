@@ -3,7 +3,8 @@
  *
  * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary if the line has room.
  */
-import type { Effect, PropertySchema } from "#core/command.ts";
+import type { Effect } from "#core/call.ts";
+import type { PropertySchema } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
 import type { RegisteredCommand } from "./registry.ts";
 

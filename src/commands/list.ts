@@ -1,6 +1,7 @@
 /** list.ts -- the whole catalogue for people and programs: state, arguments, effect, risk, origin of each command. */
 import { dirname } from "node:path";
-import type { Effect, PropertySchema } from "#core/command.ts";
+import type { Effect } from "#core/call.ts";
+import type { PropertySchema } from "#core/command.ts";
 import type { ServiceName } from "#core/services.ts";
 import { riskOf } from "./describe.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";

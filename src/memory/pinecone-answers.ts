@@ -1,7 +1,9 @@
 /** pinecone-answers.ts -- what Pinecone answers, checked before anything is built on it; and its failures, in words and without the key. */
+
 import { GoaldError, toError } from "#core/errors.ts";
+import { isRecord } from "#util/json.ts";
 import type { Quote } from "#util/quote.ts";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 export interface IndexFacts {
   readonly dimension: number;
@@ -46,9 +48,6 @@ export class StatusError extends Error {
 }
 
 // ---------------------------------------------------------------- answers
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export function matchesIn(body: unknown): readonly Match[] {
   const matches = isRecord(body) ? (body.matches ?? []) : undefined;
@@ -114,14 +113,6 @@ export const numberIn = (headers: Headers, name: string): Progress => {
   return text !== null && Number.isSafeInteger(value) ? value : null;
 };
 
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The client takes a host without a scheme for https, so do we. */
 const withScheme = (host: string): string => (/^https?:\/\//.test(host) ? host : `https://${host}`);
 
@@ -153,7 +144,7 @@ export function inWords(error: unknown, origin: string, quote: Quote): PineconeT
   const advice = ADVICE[status] ? ` ${ADVICE[status]}` : "";
   return new PineconeTrouble(`Pinecone at ${origin} answered ${status}.${advice}${said}`, {
     lasting: status >= 400 && status < 500 && ![408, 409, 429].includes(status),
-    afterMs: retryAfterMs(headers),
+    afterMs: parseRetryAfter(headers),
     status,
   });
 }

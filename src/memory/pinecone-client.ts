@@ -6,7 +6,9 @@
  * the client keeps neither the numbers that say how far the index has caught up nor the metric. An answer is checked before
  * anything is built on it, and a failure says in words what a person can do, without the key.
  */
+
 import type { Pinecone } from "@pinecone-database/pinecone";
+import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import {
   elsewhere,
@@ -21,7 +23,6 @@ import {
   originOf,
   type PineconeTrouble,
   type Progress,
-  parse,
   placeOf,
   StatusError,
   sameRegion,
@@ -99,7 +100,7 @@ export function openPineconeClient(
         const text = await response.text();
         if (!response.ok) throw new StatusError(response.status, response.headers, text);
         heard.headers = response.headers;
-        heard.body = parse(text);
+        heard.body = parseJson(text);
         return new Response(text === "" ? "{}" : text, { status: response.status, headers: response.headers });
       },
     });

@@ -10,7 +10,9 @@
  * the next part. A row is trusted as far as its least trusted part: what a step leaves holds
  * the model's words, so it is never more than `agent`.
  */
-import type { CommandCall, EventOf, Observation, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall, Observation } from "#core/call.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
 import type { NewMemory, Trust } from "#core/ports/memory-row.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine, type Text, wellFormed } from "#core/text.ts";

@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { readDefaults, valueAt } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
@@ -297,7 +296,7 @@ describe("goald config unset", () => {
   it("takes out a name that is no setting, which stops every other verb", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
-    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Take it out: goald config unset models.smrt");
+    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Remove it: goald config unset models.smrt");
     endedWith(0, await goald.ask(["config", "unset", "models.smrt"]));
     expect(await json(goald)).toEqual({});
     endedWith(0, await goald.ask(["ps"]));

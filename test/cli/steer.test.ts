@@ -204,10 +204,10 @@ describe("goald rm", () => {
     expect(errorOf(endedWith(2, await goald.ask(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
     const no = goald.openTerminal(["rm", "t"]);
     await no.see(`Its folder ${goald.home}/workspace/t stays.`);
-    await no.answer("Remove it? (y/n) ", "");
+    await no.answer("Remove it? [y/N] ", "");
     expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
     const yes = goald.openTerminal(["rm", "t"]);
-    await yes.answer("Remove it? (y/n) ", "y");
+    await yes.answer("Remove it? [y/N] ", "y");
     endedWith(0, await yes.ended);
     expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { EventBody, NewEvent, Observation } from "#core/event.ts";
+import type { Observation } from "#core/call.ts";
+import type { EventBody, NewEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { initialState } from "#core/state.ts";
 import { rememberStep } from "#memory/remember.ts";

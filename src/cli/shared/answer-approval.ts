@@ -5,7 +5,7 @@
  */
 
 import type { Answer } from "#api/control.ts";
-import { describeCall } from "#cli/terminal/show-run.ts";
+import { describeCall } from "#cli/terminal/describe-call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { activeFrame, openCommand, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";

@@ -1,6 +1,6 @@
 /** run-options.ts -- the options that `goald run` and `goald resume` share. */
 import { InvalidArgumentError } from "commander";
-import type { ApprovalMode } from "#core/event.ts";
+import type { ApprovalMode } from "#core/agent-settings.ts";
 import { flag, positiveInteger, text, value } from "../option.ts";
 import type { VerbOption } from "../verb.ts";
 

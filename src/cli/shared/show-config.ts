@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { renderTable } from "#cli/terminal/table.ts";
 import type { Home } from "#config/home.ts";
 import { type ReadSettings, readSettings, wrongSettings } from "#config/load.ts";
-import { settingNamed } from "#config/setting-name.ts";
+import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -34,7 +34,7 @@ export async function configList(options: ConfigOptions): Promise<number> {
 
 export async function configGet(typed: string, options: ConfigOptions): Promise<number> {
   return inHome(options, async ({ home, output }) => {
-    const { row } = settingNamed(typed);
+    const { row } = findSetting(typed);
     const read = await readAll(home, options);
     const problems = read.problems.filter(({ names }) => names.includes(row.name));
     if (problems.length > 0) throw wrongSettings(problems);

@@ -2,7 +2,7 @@
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { clean } from "#util/clean.ts";
-import { visible } from "#util/visible.ts";
+import { showUnseen } from "#util/unseen.ts";
 import { type DiffRange, diffFiles, type FileDiff, lastChangingStep } from "#views/file-diff.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import { requireTaken } from "#views/require-taken.ts";
@@ -97,7 +97,7 @@ function show(
   if (diffs.length === 0) output.say(range ? `No file differs ${between}.` : `${agent} has not changed a file yet.`);
   for (const file of diffs)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
-    else output.data(visible(file.patch).trimEnd());
+    else output.data(showUnseen(file.patch).trimEnd());
   for (const { path, editedByPerson } of diffs)
     if (editedByPerson.length > 0)
       console.error(clean(`A person's edit of ${path}, found in step ${editedByPerson.join(", ")}, is part of this.`));

@@ -4,7 +4,7 @@ import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
@@ -41,5 +41,5 @@ async function events(name: string, options: GlobalOptions & { readonly after?: 
 
 /** What is particular to an event, for a person's eye. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
-  return inertJson(JSON.stringify(rest));
+  return escapeUnseenInJson(JSON.stringify(rest));
 }

@@ -2,9 +2,8 @@
 import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Home, trustRecordOf } from "#config/home.ts";
-import { holdsSomething, isBelowWorkspace, makeHome, unignored } from "#config/make-home.ts";
-import { isTrusted, recordTrust } from "#config/trust.ts";
+import { type Home, isTrusted, recordTrust, trustRecordOf } from "#config/home.ts";
+import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#config/make-home.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
@@ -27,13 +26,13 @@ export async function init(folder: string | undefined, options: GlobalOptions): 
   const { home, output } = await findContext(folder === undefined ? options : { ...options, home: folder });
   try {
     const isHidden = await isBelowWorkspace(home.root);
-    const wasStrange = home.chosenBy !== "default" && (await holdsSomething(home));
+    const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
     const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
     const { made, kept } = await makeHome(home, example, process.getuid?.());
     const notes = await trust(home, wasStrange);
     if (isHidden)
       notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
-    const open = await unignored(home);
+    const open = await findUnignored(home);
     if (open.length > 0)
       notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
     if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));

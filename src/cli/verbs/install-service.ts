@@ -10,7 +10,7 @@ import { GOALD_PROGRAM } from "#api/spawn-daemon.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
-import { replacePrivateFile } from "#config/replace-private-file.ts";
+import { replacePrivateFile } from "#config/private-file.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { flag } from "../option.ts";

@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
 import { COMMAND_NAME } from "#commands/validate.ts";
-import { makeFile } from "#config/make-home.ts";
+import { createFile } from "#config/make-home.ts";
 import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -35,8 +35,8 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
     await openFolder(home.commandsFolder, home);
     const file = join(home.commandsFolder, `${name}.ts`);
     const test = join(home.commandsFolder, `${name}.test.ts`);
-    if (!(await makeFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
-    if (!(await makeFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
+    if (!(await createFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
+    if (!(await createFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
       await rm(file);
       throw taken(test);
     }

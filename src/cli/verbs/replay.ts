@@ -14,8 +14,7 @@ import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassett
 import { CutOff, openPlayer, type Player } from "#cassette/player.ts";
 import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import type { Settings } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { SETTINGS, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";

@@ -2,6 +2,7 @@
  * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
  */
 
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
@@ -52,9 +53,12 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
       if (!force) {
         const what = files ? `Its folder ${folder} is deleted, too.` : `Its folder ${folder} stays.`;
         output.say(clean(`${row.name} (${row.id}): its log, memory and file history are deleted. ${what}`));
-        const answer = await output.input().askLine("Remove it? (y/n) ");
-        if (answer === undefined) return EXIT.interrupted;
-        if (!/^y(?:es)?$/i.test(answer.trim())) {
+        const isSure = await askYesNo(
+          { input: output.input(), say: output.say },
+          { question: "Remove it?", default: false, help: "  y  remove the agent for good\n  n  keep it" },
+        );
+        if (isSure === undefined) return EXIT.interrupted;
+        if (!isSure) {
           output.say("Nothing was removed.");
           return EXIT.ok;
         }
