@@ -19,7 +19,7 @@ export async function main(given: readonly string[]): Promise<number> {
   const json = given.includes("--json");
   const args = rewriteArgs(given);
   const program = buildParser(await loadVerbs(verbsIn(args)), async (verb, words, options) => {
-    code = (await verb.run?.(words, options)) ?? EXIT.ok;
+    code = (await verb.run?.(words, options, loadVerbs)) ?? EXIT.ok;
   });
   const halfSaid: Command[] = [];
   for (const verb of allVerbs(program))

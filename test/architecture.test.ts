@@ -174,19 +174,20 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     FILES,
-    "(\\.\\.|#cli)/((verbs|shared|terminal)/)?[\\w-]+\\.ts",
+    "(\\.\\.|#cli)/((completion|verbs|shared|terminal)/)?[\\w-]+\\.ts",
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
     "#cassette/.+",
     "#config/.+",
-    "#commands/(list|validate)\\.ts",
+    "#commands/(describe|list|validate)\\.ts",
     "#host/(attended|foreground|fork-agent|live-text|log-step)\\.ts",
     "#views/.+",
     "#store/.+",
     "#workspace/local-workspace\\.ts",
     "commander",
   ),
+  room("src/cli/completion/*.ts", "\\.\\./verb\\.ts"),
   withTypes(
     room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
     "#cli/shared/context\\.ts",
@@ -216,6 +217,28 @@ describe("the import table", () => {
     ).toEqual(["node:fs", "#store/sqlite-store.ts", "openai"]);
   });
 });
+
+/** Files that biome.json exempts from 60 lines of code per function. */
+const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
+  "src/api/event-streams.ts": "to be split",
+  "src/cassette/player.ts": "to be split",
+  "src/cassette/recorder.ts": "to be split",
+  "src/cli/shared/follow-agent.ts": "to be split",
+  "src/core/evolve.ts": "one switch over all events",
+  "src/host/agent-runner.ts": "to be split",
+  "src/host/attended.ts": "to be split",
+  "src/host/foreground.ts": "to be split",
+  "src/host/host-control.ts": "to be split",
+  "src/host/supervisor.ts": "to be split",
+  "src/loop/journal.ts": "to be split",
+  "src/memory/changed-embedder.ts": "to be split",
+  "src/memory/pinecone-client.ts": "to be split",
+  "src/memory/pinecone.ts": "to be split",
+  "src/memory/recall.ts": "to be split",
+  "src/model/chat-stream.ts": "to be split",
+  "src/model/embedding-meter.ts": "to be split",
+  "src/reply/live-thoughts.ts": "to be split",
+};
 
 describe("the laws of the house", () => {
   const sources = globSync(["src/**/*.{ts,js}", "commands/**/*.ts"]);
@@ -253,6 +276,21 @@ describe("the laws of the house", () => {
   it("no file has more than 250 lines", () => {
     const long = sources.filter((file) => readFileSync(file, "utf8").split("\n").length > 251);
     expect(long).toEqual([]);
+  });
+
+  it("no function has more than 60 lines of code, except in files that are listed with a reason", () => {
+    const { overrides } = JSON.parse(readFileSync("biome.json", "utf8")) as {
+      readonly overrides: readonly {
+        readonly includes: readonly string[];
+        readonly linter: { readonly rules: unknown };
+      }[];
+    };
+    const ruleOf = (setting: unknown): object => ({ complexity: { noExcessiveLinesPerFunction: setting } });
+    expect(overrides.map(({ linter }) => linter.rules)).toEqual([
+      ruleOf({ level: "error", options: { maxLines: 60 } }),
+      ruleOf("off"),
+    ]);
+    expect(overrides.map(({ includes }) => includes)).toEqual([["src/**", "commands/**"], Object.keys(LONG_FUNCTIONS)]);
   });
 
   it("the main loop stays under 60 lines without its header", () => {

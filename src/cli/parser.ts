@@ -1,11 +1,11 @@
 /** parser.ts -- the parser of the command line, made from what the verbs declare. */
-import { Command, Option } from "commander";
+import { Argument, Command, Option } from "commander";
 import { readVersion } from "../shipped.ts";
 import { COMMON_CODES, codesInWords } from "./exit-codes.ts";
 import { HELP_STYLE, ROOT_EXAMPLES } from "./help.ts";
 import { VERB_NAMES, type VerbName } from "./registry.ts";
 import { SUMMARIES } from "./summaries.ts";
-import type { Verb, VerbOption } from "./verb.ts";
+import type { Verb, VerbArgument, VerbOption } from "./verb.ts";
 
 /** Runs `verb` with what the parser found. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -52,7 +52,7 @@ function declare(verb: Verb, command: Command, call: Call): void {
     .description(description)
     .helpOption("-h, --help", "print help")
     .addHelpText("before", ["Examples:", ...examples.map((line) => `  ${line}`), ""].join("\n"));
-  for (const { name, about } of verb.arguments ?? []) command.argument(name, about);
+  for (const argument of verb.arguments ?? []) command.addArgument(argumentOf(argument));
   for (const option of Object.values(verb.options ?? {})) command.addOption(optionOf(option));
   if (verb.name.startsWith("memory")) command.configureHelp({ ...HELP_STYLE, commandUsage: () => usageOfMemory(verb) });
   const { run } = verb;
@@ -63,6 +63,11 @@ function declare(verb: Verb, command: Command, call: Call): void {
   command
     .addHelpText("after", `\nExit codes:\n${codesInWords({ ...COMMON_CODES, ...exitCodes })}`)
     .action(() => call(verb, command.args, command.optsWithGlobals()));
+}
+
+function argumentOf({ name, about, choices }: VerbArgument): Argument {
+  const argument = new Argument(name, about);
+  return choices ? argument.choices(choices) : argument;
 }
 
 function optionOf({ flags, about, choices, parse, isRequired = false, default: value }: VerbOption): Option {

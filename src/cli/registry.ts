@@ -62,10 +62,12 @@ const LOAD = {
   "config path": () => import("./verbs/config-path.ts"),
   doctor: () => import("./verbs/doctor.ts"),
   verify: () => import("./verbs/verify.ts"),
-  // Without a group: what npm start, goald without a verb, and verbs that need the daemon call.
+  completion: () => import("./verbs/completion.ts"),
+  // Without a group: what npm start, goald without a verb, verbs that need the daemon and shells call.
   start: () => import("./verbs/start.ts"),
   plain: () => import("./verbs/plain.ts"),
   daemon: () => import("./verbs/daemon.ts"),
+  complete: () => import("./verbs/complete.ts"),
 } satisfies Readonly<Record<string, Load>>;
 
 export type VerbName = keyof typeof LOAD;

@@ -20,6 +20,7 @@ export interface VerbArgument {
   /** `<agent>`, `[path]` or `[words...]`. */
   readonly name: string;
   readonly about: string;
+  readonly choices?: readonly string[];
 }
 
 export interface VerbOption<T = unknown> {
@@ -42,6 +43,8 @@ type ValueOf<O> = O extends { readonly choices: readonly (infer C)[] } ? C : O e
 /** What `run` gets of the declared options. */
 export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: ValueOf<O[Key]> };
 
+export type LoadVerbs = () => Promise<readonly Verb[]>;
+
 export interface Verb<O = Options> {
   /** `run`, or `config set` for a verb below another one. */
   readonly name: string;
@@ -57,8 +60,8 @@ export interface Verb<O = Options> {
   readonly options?: O;
   /** Exit codes besides 0, 1 and 2 of any verb, or what these mean here. */
   readonly exitCodes?: ExitCodes;
-  /** Resolves to the exit code. Absent: the verb only has verbs below it. */
-  run?(args: readonly string[], options: OptionValues<O>): Promise<number>;
+  /** Resolves to the exit code. `loadVerbs` loads all verbs. Absent: the verb only has verbs below it. */
+  run?(args: readonly string[], options: OptionValues<O>, loadVerbs: LoadVerbs): Promise<number>;
 }
 
 export const defineVerb = <const O extends Options = Record<never, never>>(verb: Verb<O>): Verb => verb as Verb;

@@ -1,4 +1,4 @@
-/** describe-settings.ts -- generates the settings texts that people read: the README's table and the `.env` of a new home. */
+/** describe-settings.ts -- generates the settings texts that people read: docs/settings.md and the `.env` of a new home. */
 import type { SettingRow } from "./setting-row.ts";
 import { readDefaults, SETTINGS, type Setting, type SettingName, valueAt } from "./settings.ts";
 
@@ -8,6 +8,8 @@ export interface SettingDescription {
   readonly meaning: string;
   /** The value as a person writes it with its unit, or its effect when the setting is unset. */
   readonly default: string;
+  /** The part of the settings that begins with this one. */
+  readonly heading: string | undefined;
 }
 
 /** One description per setting, in the order of the table. */
@@ -16,7 +18,8 @@ export function describeSettings(): readonly SettingDescription[] {
   return SETTINGS.map((row) => {
     const value = valueAt(defaults, row.name);
     const byDefault = value === null ? (row.whenUnset ?? "unset") : withUnit(value, row);
-    return { name: row.name, environment: row.environment, meaning: row.meaning, default: byDefault };
+    const { name, environment, meaning } = row;
+    return { name, environment, meaning, default: byDefault, heading: HEADINGS[name] };
   });
 }
 

@@ -32,6 +32,10 @@ describe("agents that agents start", () => {
     expect(shown).toContain("It asks: Red or blue?");
     expect(shown).toMatch(/Answer it: .*goald .*say t-ann "…"/);
     expect((await goald.run(["show", "t"])).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
+    expect(errorOf(endedWith(7, await goald.run(["approve", "t-ann", "--json"])))).toMatchObject({
+      message: 't-ann is waiting for an answer, not an approval: "Red or blue?"',
+      hint: expect.stringMatching(/^Answer with: .*goald .*say t-ann "…"$/),
+    });
     expect(errorOf(await goald.run(["rm", "-f", "t", "--json"])).hint).toContain("goald rm t-ann");
 
     expect(endedWith(0, await goald.run(["stop", "t"])).stdout).toContain("Its agents stop with it: t-ann.");

@@ -1,8 +1,7 @@
 /**
- * config-change.ts -- writes a setting into the home's config/goald.json, or takes it out.
+ * config-change.ts -- writes a setting into the home's config/goald.json, or removes it.
  *
- * A value is checked before anything is written, and what stands above it or has not heard of it yet is
- * said: a variable that wins over the file, a daemon that goes on with what it read.
+ * It checks the value first, and prints notices when a variable overrides the file or a daemon still uses the old value.
  */
 
 import { checkSettings } from "#config/check-settings.ts";
@@ -38,13 +37,13 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   const overriddenBy = winnerOver(row, before);
   const host = runningHost(home);
   if (output.json) output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, host: host?.role ?? null }));
-  else output.say(clean(`${row.name} is ${value === null ? "unset" : value} now, in ${file}`));
-  if (overriddenBy) console.error(clean(`${placeOf(overriddenBy)} wins over this.`));
+  else output.say(clean(`Set ${row.name} to ${value === null ? "unset" : value} in ${file}`));
+  if (overriddenBy) console.error(clean(`${placeOf(overriddenBy)} overrides this.`));
   if (host) console.error(host.sentence);
   return EXIT.ok;
 }
 
-/** Names that are no settings too: nothing else would take them out. */
+/** Also removes unknown names, which no other verb can. */
 export async function unsetSetting({ home, output }: Place, typed: string): Promise<number> {
   const file = settingsPath(home);
   const isGroup = SETTINGS.some(({ name }) => name.startsWith(`${typed}.`));
@@ -56,7 +55,7 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
   if (output.json) output.data(JSON.stringify({ name, removed, file, now: report ?? null, host: host?.role ?? null }));
   else {
     const now = report ? ` It is ${report.value ?? "unset"} now (${originInWords(report.origin)}).` : "";
-    output.say(clean(`${name} ${removed ? "was taken out of" : "is not in"} ${file}.${now}`));
+    output.say(clean(`${removed ? `Removed ${name} from` : `${name} is not in`} ${file}.${now}`));
   }
   if (host) console.error(host.sentence);
   return EXIT.ok;
@@ -65,7 +64,7 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
 const isKnown = (typed: string): boolean =>
   SETTINGS.some(({ name, environment }) => name === typed || environment.includes(typed));
 
-/** Other things in the file may still be wrong: that is not what was asked. */
+/** Ignores problems of other settings in the file. */
 async function reportAfter(typed: string, home: Home) {
   const read = await readSettings({ home, env: process.env }).catch(() => undefined);
   return read && reportOn(findSetting(typed).row, read);
@@ -74,7 +73,7 @@ async function reportAfter(typed: string, home: Home) {
 // ---------------------------------------------------------------- what may be written
 
 function keysAreNotKeptHere({ name, environment }: Setting, { envFile }: Home): GoaldError {
-  return new GoaldError("GOALD_USAGE", `${name} is a key, and keys are not kept in goald.json.`, {
+  return new GoaldError("GOALD_USAGE", `${name} is a key, and keys do not belong in goald.json.`, {
     hint: `Write this line into ${envFile} (and chmod 600 it), or set the variable in the environment:\n${environment[0]}=…`,
   });
 }
@@ -83,10 +82,10 @@ const noValue = ({ expected, name }: Setting, typed: string, text: string): Goal
   new GoaldError(
     "GOALD_USAGE",
     `${typed} must be ${expected}, got ${text.trim() === "" ? "an empty text" : "a template's placeholder"}.`,
-    { hint: `For the default: goald config unset ${name}` },
+    { hint: `Use the default: goald config unset ${name}` },
   );
 
-/** The new value as if nothing stood above it, beside all others as they are. */
+/** Checks the new value as if nothing overrode it, together with the other settings. */
 function requireRight({ found }: ReadSettings, given: FoundSetting): void {
   const { problems } = checkSettings(new Map([...found, [given.row.name, given]]));
   const own = problems.filter(({ names }) => names.includes(given.row.name));
@@ -115,10 +114,10 @@ function runningHost(home: Home): RunningHost | undefined {
   return info?.role === "daemon"
     ? {
         role: "daemon",
-        sentence: `The daemon${process} goes on with what it has read: the change takes effect with ${formatCall(home, "reload")}, or at its next start.`,
+        sentence: `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`,
       }
     : {
         role: "foreground",
-        sentence: `The goald run that is under way${process} goes on with what it has read: the change takes effect with the next one.`,
+        sentence: `The run on a terminal${process} still uses the old value; the next run uses the new one.`,
       };
 }

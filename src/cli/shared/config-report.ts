@@ -1,4 +1,4 @@
-/** config-report.ts -- a setting as it is shown: its value, its default, and where it comes from. Of a key only whether it is set. */
+/** config-report.ts -- what `goald config` shows of a setting: value, default and origin; of a key only whether it is set. */
 
 import { quoteValue, shortenForDisplay } from "#config/check-settings.ts";
 import type { FoundSetting, SettingOrigin } from "#config/find-settings.ts";
@@ -10,12 +10,12 @@ import { createRedactor, type Redact } from "#util/redact.ts";
 export interface SettingReport {
   readonly name: string;
   readonly environment: readonly string[];
-  /** null: unset. Of a secret: "set" or "not set". As it was written, in words, when it is wrong. */
+  /** null: unset. "set" or "not set" for a secret. The text as written when it is wrong. */
   readonly value: string | number | boolean | null;
   readonly default: unknown;
   readonly origin: SettingOrigin;
   readonly secret?: true;
-  /** What is wrong with it, a sentence. */
+  /** One sentence, or null. */
   readonly problem?: string;
 }
 

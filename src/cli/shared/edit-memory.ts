@@ -1,8 +1,8 @@
 /**
- * memory-edit.ts -- the verbs by which a person changes memory: add, correct, pin, unpin, forget.
+ * edit-memory.ts -- how a person changes a memory: add, correct, pin, unpin, forget.
  *
- * What a person puts there is trusted as a person's words, and is as important as anything can be. A correction takes the
- * place of the wrong row, which is never recalled again, and stays pinned when that one was.
+ * A person's text has the highest trust and importance. A correction replaces the wrong row, which is never recalled again,
+ * and keeps its pin.
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
@@ -14,7 +14,7 @@ import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } fr
 import { readInput } from "./read-input.ts";
 import { readStore } from "./reading.ts";
 
-/** One memory; more is a file, and is read in pieces. */
+/** Per memory. Longer texts are ingested as files, in pieces. */
 const MAX_CHARS = 10_000;
 const BY_PERSON = { importance: 1, trust: "person" } as const;
 
@@ -44,7 +44,7 @@ export async function correctMemory(
     const row = await readStore(context, (reader) => requireOwn(reader, id, space));
     requireLive(row);
     const text = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
-    // What a step did stays what it did: the right word on it is a fact.
+    // The record of a step cannot change, so its correction is a fact.
     const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
     const source = row.source === null ? {} : { source: row.source };
     await using changer = await openChanger(context);
@@ -53,7 +53,7 @@ export async function correctMemory(
       { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, ...source },
     ]);
     if (row.pinned && added) await changer.change(namespace, [{ op: "pin", id: added.id }]);
-    return tell(added ? [added] : [], `In place of ${row.id}:`, context);
+    return tell(added ? [added] : [], `Replaced ${row.id} by`, context);
   });
 }
 
@@ -65,12 +65,12 @@ export async function pinMemories(name: string, ids: readonly string[], options:
 }
 
 export async function unpinMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
-  return changeRows(name, ids, options, "No longer pinned:", (row) => ({ op: "unpin", id: row.id }));
+  return changeRows(name, ids, options, "Unpinned", (row) => ({ op: "unpin", id: row.id }));
 }
 
-/** Its text and its vector are gone for good; what a step did stands in the agent's log still. */
+/** Erases text and vector for good. The agent's log keeps what a step did. */
 export async function forgetMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
-  return changeRows(name, ids, options, "Forgotten:", (row) => ({ op: "forget", id: row.id, by: "person" }));
+  return changeRows(name, ids, options, "Forgot", (row) => ({ op: "forget", id: row.id, by: "person" }));
 }
 
 async function changeRows(
@@ -86,7 +86,7 @@ async function changeRows(
       for (const id of ids) rows.push(await requireOwn(reader, id, space));
       return rows.map(changeOf);
     });
-    // All of one namespace in one unit: an id of the shared memory may stand among them.
+    // One unit per namespace: ids of the shared memory may be among the agent's.
     const changed: MemoryChanged[] = [];
     const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
     for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));
@@ -109,24 +109,24 @@ async function withSpace(
 
 function tell(changed: readonly MemoryChanged[], done: string, { output }: CliContext): number {
   if (output.json) output.data(JSON.stringify({ changed }));
-  else for (const { id, isNew } of changed) output.say(clean(isNew ? `${done} ${id}` : `${id} was so already.`));
+  else for (const { id, isNew } of changed) output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
   return EXIT.ok;
 }
 
-/** From the command line, or from standard input. Throws GOALD_USAGE. */
+/** Reads the text from the command line or standard input. Throws GOALD_USAGE. */
 async function textOf(words: readonly string[], example: string, context: CliContext): Promise<string> {
   const given = words.length > 0 ? words.join(" ") : await readPiped(example);
   const text = context.scrub(clean(given).trim());
-  if (text === "") throw usage("There are no words to remember.", example);
+  if (text === "") throw usage("The text is empty.", example);
   if (text.length > MAX_CHARS)
     throw new GoaldError("GOALD_USAGE", `Expected up to ${MAX_CHARS} characters, got ${text.length}.`, {
-      hint: "Put it into a file, and have that read in pieces: goald ingest <agent> FILE",
+      hint: "Put it into a file and read that in pieces: goald ingest <agent> FILE",
     });
   return text;
 }
 
 async function readPiped(example: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage("What is to be remembered?", example);
+  if (process.stdin.isTTY) throw usage("Expected a text.", example);
   return readInput(MAX_CHARS);
 }
 

@@ -1,9 +1,8 @@
 /**
- * memory-file.ts -- memory as JSON lines: export and import.
+ * memory-file.ts -- exports a memory as JSON lines, and imports such files.
  *
- * A file is a file, whoever wrote it first: unless the person says --trust, nothing in it counts as more than `file`, nothing is
- * pinned, and it brings no keys. A line that is there already, that was corrected here, or that was forgotten here is left out,
- * so that the same file can be read again and again.
+ * Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here are
+ * skipped, so that importing a file twice changes nothing.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
@@ -18,7 +17,7 @@ import { reading, readStore } from "./reading.ts";
 
 type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
 
-/** Oldest first; what was forgotten or superseded is left out. */
+/** Writes the oldest first, without forgotten and replaced memories. */
 export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
   return reading(options, async (reader, { output, redact }) => {
     const { namespace } = await findSpace(reader, name, options);
@@ -31,7 +30,7 @@ export async function exportMemories(name: string, file: string | undefined, opt
         throw cannot("written", file, thrown);
       });
       if (output.json) output.data(JSON.stringify({ namespace, file, count: lines.length }));
-      else output.say(clean(`${lines.length} of ${namespace} are in ${file}`));
+      else output.say(clean(`Wrote ${lines.length} of ${namespace} to ${file}`));
     }
     return EXIT.ok;
   });
@@ -42,11 +41,11 @@ const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }:
 });
 
 export interface ImportOptions extends MemoryOptions {
-  /** The file is as trustworthy as it says of its lines. */
+  /** Keeps the trust that the file gives each line. */
   readonly trust?: boolean;
 }
 
-/** `file`: a path, or `-` for standard input. Nothing is imported when one line cannot be read. */
+/** `file`: a path, or `-` for standard input. Imports nothing when one line is wrong. */
 export async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
   const context = await openContext(options);
   try {
@@ -55,14 +54,14 @@ export async function importMemories(name: string, file: string, options: Import
     const added = await addLines(lines, space, context);
     const known = lines.length - added;
     if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
-    else context.output.say(`${added} added to ${space.title}, ${known} known already.`);
+    else context.output.say(`Added ${added} to ${space.title}; ${known} were known.`);
     return EXIT.ok;
   } finally {
     context.output.close();
   }
 }
 
-/** Returns how many were not there. */
+/** Returns the number of new memories. */
 async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
   const { namespace } = space;
   const here = await readStore(context, async (reader) => {
@@ -91,11 +90,11 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
   return added;
 }
 
-/** Which row of which home: another home has another row of that id, but none of that time. */
+/** Identifies a row across homes, whose ids repeat, by its time. */
 const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
 
 interface GivenLine {
-  /** Where it was exported, if it says so. */
+  /** originOf the exported row, or null. */
   readonly origin: string | null;
   readonly change: MemoryChange & { readonly op: "add" };
   readonly pinned: boolean;
@@ -123,7 +122,8 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
   if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
   if (typeof importance !== "number" || importance < 0 || importance > 1)
     throw wrong(place, "an importance from 0 to 1");
-  if (source !== null && (typeof source !== "string" || source.length > 4_096)) throw wrong(place, "a source in words");
+  if (source !== null && (typeof source !== "string" || source.length > 4_096))
+    throw wrong(place, "a source of up to 4096 characters");
   const content = {
     kind: kind as MemoryKind,
     text: scrub(clean(text)),
@@ -156,14 +156,14 @@ async function readWhole(file: string): Promise<string> {
   process.stdin.setEncoding("utf8");
   for await (const chunk of process.stdin) {
     text += chunk as string;
-    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is too long to be imported.");
+    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
   }
   return text;
 }
 
 const wrong = (place: string, expected: string): GoaldError =>
   new GoaldError("GOALD_USAGE", `Expected ${expected} in ${place}, got something else. Nothing was imported.`, {
-    hint: "One JSON object a line, as `goald memory <agent> export` writes them.",
+    hint: "Write one JSON object per line, as `goald memory <agent> export` does.",
   });
 
 function cannot(what: string, file: string, thrown: unknown): GoaldError {

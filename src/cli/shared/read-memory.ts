@@ -1,4 +1,4 @@
-/** memory.ts -- the verbs that look into memory: list, show, search, why. They need no lock and change nothing. */
+/** read-memory.ts -- the work of `goald memory <agent>` list, show, search and why. They need no lock and change nothing. */
 
 import { openRecall } from "#app/shared.ts";
 import { renderTable } from "#cli/terminal/table.ts";
@@ -73,12 +73,12 @@ export async function searchMemory(
     const query = words.join(" ").trim();
     const { namespace, title } = await findSpace(reader, name, options);
     if (query === "")
-      throw new GoaldError("GOALD_USAGE", "What is to be looked for?", {
+      throw new GoaldError("GOALD_USAGE", "Expected words to search for.", {
         hint: `Such as: goald memory ${namespace} search "opening hours"`,
       });
     const recalls = await recallFor(namespace, query, options.limit, reader, context);
     if (output.json) output.data(redact(JSON.stringify({ namespace, query, recalls })));
-    else if (recalls.length === 0) output.say(`Nothing in ${title} is near to that.`);
+    else if (recalls.length === 0) output.say(`Found nothing in ${title}.`);
     else output.data(redact(clean(renderTable(RECALL_HEAD, recalls.map(recallCells)))));
     return EXIT.ok;
   });

@@ -1,8 +1,8 @@
 /**
- * config.ts -- the verbs that show and change settings: config list, get, set, unset, path.
+ * show-config.ts -- the work of `goald config`.
  *
- * They work whatever stands in the settings, so that a wrong one can be found and mended with them. Keys are
- * told as `set` or `not set` and nothing more, and are never written into goald.json.
+ * It works with wrong settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are never
+ * written into goald.json.
  */
 import { existsSync } from "node:fs";
 import { renderTable } from "#cli/terminal/table.ts";
@@ -19,7 +19,7 @@ export interface ConfigOptions extends GlobalOptions {
   readonly showOrigin?: boolean;
 }
 
-/** Exit code 2 when a setting is wrong, after all of them were shown. */
+/** Throws GOALD_CONFIG (exit code 2) for a wrong setting, after it has shown all. */
 export async function configList(options: ConfigOptions): Promise<number> {
   return inHome(options, async ({ home, output }) => {
     const read = await readAll(home, options);
@@ -77,7 +77,7 @@ async function inHome(
   }
 }
 
-/** With the one setting that is also a flag of every verb. */
+/** Reads all settings, with --no-color of this call. */
 const readAll = (home: Home, { color }: GlobalOptions): Promise<ReadSettings> =>
   readSettings({ home, env: process.env, flags: color === false ? { color } : {} });
 

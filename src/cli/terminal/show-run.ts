@@ -11,6 +11,7 @@ import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
 import { describeCall } from "./describe-call.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
+import { shortSpan } from "./span.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
@@ -141,9 +142,9 @@ function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: 
   return NAMES.map((name) => ["bold", LABELS[name], thoughts[name]]);
 }
 
-function nextTry({ retryAt, changed, fallback }: EventOf<"model-failed">): string {
-  if (fallback) return ` Going on with ${clean(fallback.model)}.`;
-  return retryAt && !changed ? ` Trying again at ${retryAt}.` : "";
+function nextTry({ at, retryAt, changed, fallback }: RecordedEvent & EventOf<"model-failed">): string {
+  if (fallback) return ` Continuing with ${clean(fallback.model)}.`;
+  return retryAt && !changed ? ` Retrying in ${shortSpan(Date.parse(retryAt) - Date.parse(at))}.` : "";
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {

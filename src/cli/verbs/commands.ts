@@ -1,8 +1,9 @@
-/** commands.ts -- `goald commands`: what agents of this home can do, what they could do, and what to set for that. */
+/** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
 import { serviceStates } from "#app/services.ts";
 import { renderTable } from "#cli/terminal/table.ts";
+import { AFTER_CRASH } from "#commands/describe.ts";
 import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -47,7 +48,7 @@ function tableOf(lines: readonly CommandLine[]): string {
     line.name,
     line.state === "ready" ? "ready" : "not set up",
     argumentsOf(line).join(", "),
-    line.effect,
+    AFTER_CRASH[line.effect],
     line.risk,
     line.origin,
   ]);
@@ -55,9 +56,9 @@ function tableOf(lines: readonly CommandLine[]): string {
   const toDo = missing.flatMap(({ name, toDo: sentences }) => [`  ${name}: ${sentences.join(" ")}`]);
   return [
     renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows),
-    ...(toDo.length > 0 ? ["", "Not told to models until they are set up:", ...toDo] : []),
+    ...(toDo.length > 0 ? ["", "Hidden from models until they are set up:", ...toDo] : []),
     "",
-    "One in full: goald commands NAME    A new one of your own: goald new command NAME",
+    "Show one in full: goald commands NAME   Create your own: goald new command NAME",
   ].join("\n");
 }
 

@@ -1,4 +1,4 @@
-/** new-command.ts -- `goald new command NAME`: a command of one's own to begin with, and a test for it. */
+/** new-command.ts -- `goald new command`: writes a command that works as it stands, and its test. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
@@ -26,7 +26,7 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
   if (!COMMAND_NAME.test(name))
     throw new GoaldError(
       "GOALD_USAGE",
-      `Expected a name of small letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
+      `Expected a name of lower-case letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
       { hint: "Such as: goald new command count_words" },
     );
   const { home, output } = await openContext({ ...options, revives: false });
@@ -43,13 +43,13 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
     if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
     else
       for (const line of [
-        `A command of your own: ${file}`,
-        `and its test:          ${test}`,
-        ...(isShipped ? [`It takes the place of goald's own ${name} in this home.`] : []),
-        "It works as it stands (it counts words). Next:",
+        `Your command: ${file}`,
+        `Its test:     ${test}`,
+        ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
+        "It counts words, and works as it stands. Next:",
         `  node --test ${quoteForShell(test)}`,
         `  ${formatCall(home, "commands", name)}`,
-        `  ${formatCall(home, "reload")}    (when a daemon is up)`,
+        `  ${formatCall(home, "reload")}    (when the daemon is running)`,
       ])
         output.say(clean(line));
     return EXIT.ok;
@@ -62,6 +62,6 @@ const skeleton = async (shipped: string, name: string): Promise<string> =>
   (await readFile(join(ROOT_FOLDER, "config", "skeletons", shipped), "utf8")).replaceAll("{{name}}", name);
 
 const taken = (path: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `${path} is there already, and stays as it is.`, {
+  new GoaldError("GOALD_CONFLICT", `${path} exists already and was not changed.`, {
     hint: "Choose another name, or move the file away.",
   });

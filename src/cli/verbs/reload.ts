@@ -21,12 +21,12 @@ async function reload(options: GlobalOptions): Promise<number> {
   try {
     const client = await findHost(home, { version: readVersion() });
     if (!client)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to reload.", {
-        hint: `It reads everything when it starts: ${formatCall(home, "up")}`,
+      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
+        hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
       });
     const changes = await client.reload();
     if (output.json) output.data(JSON.stringify({ changes }));
-    else if (changes.length === 0) output.say("Read again; no setting has changed. Commands and words are fresh.");
+    else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
     else for (const change of changes) output.data(clean(change));
     return EXIT.ok;
   } finally {

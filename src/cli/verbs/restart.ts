@@ -14,14 +14,14 @@ export const verb = defineVerb({
   name: "restart",
   group: "The daemon",
   summary: "restart the daemon with this version",
-  description: "restart the daemon with this version; its agents go on where they stopped",
+  description: "restart the daemon with this version; its agents continue where they stopped",
   examples: ["goald restart", "goald restart -t 5"],
   options: STOP_OPTIONS,
   exitCodes: { ...HOST_CODES, error: "the daemon has not stopped in time" },
   run: (_args, options) => restart(options),
 });
 
-/** What would keep the new one from starting is found before the old one goes. */
+/** Checks the settings before it stops the daemon, so that wrong ones leave it running. */
 async function restart(options: StopOptions): Promise<number> {
   const { home, output } = await findOwnContext(options);
   try {
@@ -30,7 +30,7 @@ async function restart(options: StopOptions): Promise<number> {
     if (stopped && !stopped.isGone) return EXIT.error;
     const reached = await ensureDaemon(home, { version: readVersion() });
     requireDaemon(reached);
-    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents go on" : "";
+    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
     sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
     return EXIT.ok;
   } finally {

@@ -1,5 +1,5 @@
 /**
- * remove.ts -- `goald rm`: forgets an agent. What it made stays on the disk, unless its folder is to go, too.
+ * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
  */
 
 import { askYesNo } from "#cli/terminal/questions.ts";
@@ -43,16 +43,16 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
       const unasked = formatCall(home, "rm", "-f", ...(files ? ["--files"] : []), row.id);
       if (!force && !isOver(state))
         throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
-          hint: `Stop it first: ${formatCall(home, "stop", row.id)}, or remove it all the same: ${unasked}`,
+          hint: `Stop it first: ${formatCall(home, "stop", row.id)}, or kill and remove it: ${unasked}`,
         });
       if (!force && !output.interactive)
-        throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on whether ${row.id} may be removed.`, {
-          hint: `Without asking: ${unasked}`,
+        throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on before ${row.id} is removed.`, {
+          hint: `Remove it without asking: ${unasked}`,
         });
       const folder = folderOf(context, row);
       if (!force) {
-        const what = files ? `Its folder ${folder} goes, too.` : `Its folder ${folder} stays.`;
-        output.say(clean(`${row.name} (${row.id}): its log, memory and file history will be gone. ${what}`));
+        const what = files ? `Its folder ${folder} is deleted, too.` : `Its folder ${folder} stays.`;
+        output.say(clean(`${row.name} (${row.id}): its log, memory and file history are deleted. ${what}`));
         const isSure = await askYesNo(
           { input: output.input(), say: output.say },
           { question: "Remove it?", default: false, help: "  y  remove the agent for good\n  n  keep it" },
@@ -68,7 +68,9 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
       if (output.json) output.data(JSON.stringify({ id, workspace, files }));
       else
         output.say(
-          clean(`${id} is removed. ${files ? `So is its folder ${workspace}.` : `Its folder stays: ${workspace}`}`),
+          clean(
+            `${id} was removed. ${files ? `Its folder was deleted: ${workspace}` : `Its folder stays: ${workspace}`}`,
+          ),
         );
       return EXIT.ok;
     },

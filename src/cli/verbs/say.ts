@@ -1,5 +1,5 @@
 /**
- * say.ts -- `goald say`: a person's words for an agent, from the command line or from standard input.
+ * say.ts -- `goald say`: sends an agent a message from the command line or standard input.
  */
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
@@ -27,12 +27,12 @@ const MAX_CHARS = 100_000;
 export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
-    if (text === "") throw usage("There are no words to say.", row.id);
+    if (text === "") throw usage("The message is empty.", row.id);
     if (text.length > MAX_CHARS)
       throw usage(
         `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
         row.id,
-        "Put it into a file of its workspace and name that.",
+        "Put it into a file in the agent's workspace and name that file.",
       );
     const client = await reach();
     const key = `say/${process.pid}/${new Date().toISOString()}`;
@@ -42,9 +42,9 @@ export async function sayVerb(name: string, words: readonly string[], options: G
   });
 }
 
-/** Throws GOALD_USAGE on a terminal: nobody would know that something is waited for. */
+/** Throws GOALD_USAGE on a terminal, where goald would wait for input without a prompt. */
 async function readPiped(agent: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage(`What is ${agent} to be told?`, agent);
+  if (process.stdin.isTTY) throw usage(`Expected a message for ${agent}.`, agent);
   return readInput(MAX_CHARS);
 }
 

@@ -33,12 +33,12 @@ export async function up(options: GlobalOptions & { readonly foreground?: boolea
   }
 }
 
-/** A run on a terminal is no daemon: it ends with its agent. */
+/** Throws for a run on a terminal, which ends with its agent. */
 export function requireDaemon({ status }: Reached): void {
   if (status.role === "daemon") return;
   throw new GoaldError(
     "GOALD_ALREADY_RUNNING",
-    `The agents of this home are run on a terminal (pid ${status.pid}) until that run ends.`,
+    `A run on a terminal (pid ${status.pid}) holds this home until it ends.`,
     { hint: "Then start the daemon: goald up" },
   );
 }
@@ -56,5 +56,5 @@ export function sayUp(
   }
   output.say(`The daemon ${how} (pid ${pid}, goald ${version}).`);
   output.say(`  home    ${home.root}\n  socket  ${client.socket}\n  log     ${home.logFolder}`);
-  output.say(`  see it with: ${formatCall(home, "status")}\n  end it with: ${formatCall(home, "down")}`);
+  output.say(`  see its load: ${formatCall(home, "status")}\n  stop it: ${formatCall(home, "down")}`);
 }

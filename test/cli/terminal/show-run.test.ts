@@ -35,7 +35,7 @@ describe("a running agent on a terminal", () => {
     [
       "a failure and when it is tried again",
       given.modelFailed(),
-      "No reply: The server answered 500. Trying again at 2026-11-20T10:01:00.000Z.",
+      "No reply: The server answered 500. Retrying in 60 s.",
     ],
     ["the command as the JSON that will run", given.requested(), 'Command: write_to_file {"file":"a.txt","text":"a"}'],
     [
