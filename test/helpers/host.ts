@@ -12,9 +12,9 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { createHostControl } from "#host/host-control.ts";
+import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/live-text.ts";
-import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
+import { Supervisor } from "#host/supervisor.ts";
 import { createPrepare } from "#loop/perform.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
@@ -52,13 +52,24 @@ export interface TestHost {
   readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
   readonly problems: readonly string[];
   readonly idle: readonly string[];
-  /** Each life that was closed, with the type of the agent's last event then; null when the agent was gone. */
+  /** Each run that was closed, with the type of the agent's last event then; null when the agent was gone. */
   readonly closed: readonly { readonly agent: string; readonly lastEvent: string | null }[];
   readonly goingDown: readonly number[];
   readonly removedFolders: readonly string[];
   /** Resolves when nothing is under way, timers left out of account. */
   quiet(): Promise<void>;
 }
+
+const NO_RECORDINGS: HostControlParts["recordings"] = {
+  create: () => {
+    throw new Error("Nothing is recorded in this world.");
+  },
+  resume: () => {
+    throw new Error("Nothing is recorded in this world.");
+  },
+  pathOf: () => undefined,
+  forget: () => undefined,
+};
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
   const store = new MemoryStore();
@@ -81,7 +92,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const closed: { agent: string; lastEvent: string | null }[] = [];
     const goingDown: number[] = [];
     const removedFolders: string[] = [];
-    const supervisor: Supervisor = createSupervisor({
+    const supervisor = new Supervisor({
       store,
       clock,
       open: async (id, signal) => {
@@ -131,16 +142,17 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         };
       },
       onCommitted: () => undefined,
-      onSent: (agents) => agents.forEach(supervisor.tell),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),
     });
-    const control = createHostControl({
+    const control = new HostControl({
       store,
       supervisor,
       clock,
       live: createLiveText(),
+      recordings: NO_RECORDINGS,
+      redact: (text) => text,
       openWorkspace: async ({ id }) => {
         const own: Files = new Map();
         files.set(id, own);
@@ -171,8 +183,8 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
     const quiet = async (): Promise<void> => {
-      while ([...supervisor.lives.values()].some(({ running }) => running))
-        await Promise.all([...supervisor.lives.values()].map((life) => life.settled()));
+      while ([...supervisor.runners.values()].some(({ running }) => running))
+        await Promise.all([...supervisor.runners.values()].map((runner) => runner.settled()));
     };
     return { supervisor, control, stopped, problems, idle, closed, goingDown, removedFolders, quiet };
   }

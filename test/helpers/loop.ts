@@ -15,8 +15,8 @@ import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { type Answer, runForeground } from "#host/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
+import { run as runLoop } from "#loop/run.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
@@ -24,6 +24,7 @@ import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
+import { type Answer, createPerson } from "./answering-person.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
@@ -142,9 +143,13 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       clock,
       signal: new AbortController().signal,
     });
-    return runForeground(lease, {
-      store: change.store?.(store) ?? store,
+    const seen = change.store?.(store) ?? store;
+    const { interrupt = new AbortController().signal } = change;
+    const person = createPerson({ store: seen, clock, lease, ask: change.ask, interrupt });
+    const state = await runLoop(lease, {
+      store: seen,
       clock,
+      wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
       remoteRecall: () => false,
       rules: {
@@ -156,9 +161,9 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       remember: (before, event) => rememberStep(before, event, agent),
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
-      interrupt: change.interrupt ?? new AbortController().signal,
-      ...(change.ask ? { ask: change.ask } : {}),
     });
+    await person.settled();
+    return state;
   }
   return {
     store,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { activeFrame } from "#core/state.ts";
-import type { Answer } from "#host/foreground.ts";
+import type { Answer } from "../helpers/answering-person.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
