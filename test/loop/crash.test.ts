@@ -12,7 +12,7 @@ const script = [...lines.map((text) => reply("append_to_file", { file: "ledger.t
 const makeLedger = (): Promise<Loop> =>
   makeLoop({ script: ({ messages }) => nextReply(messages.map((message) => message.content)) });
 
-/** The model goes by what the prompt shows, as a real one does: the same question gets the same reply. */
+/** The model decides by the prompt alone, as a real one does: the same prompt gets the same reply. */
 function nextReply(contents: readonly string[]): string {
   const written = contents.join("\n").matchAll(/line (\d+)\\n/g);
   const seen = Math.max(0, ...[...written].map((match) => Number(match[1])));
@@ -37,16 +37,16 @@ const POINTS = Array.from({ length: 2 * (STEPS + 1) + 1 }, (_, at) => [at + 1, "
 ]);
 
 describe("a power cut at every commit of a twelve-step run", () => {
-  it.each(POINTS)("commit %i, %s it: twelve effects, none doubled, none missing", async (at, when) => {
+  it.each(POINTS)("leaves each of the twelve effects exactly once: commit %i, cut %s it", async (at, when) => {
     const loop = await makeLedger();
     await crashAndResume(loop, at, when);
     expect(loop.text("ledger.txt")).toBe(lines.join(""));
-    // Asked once more only when the cut fell between request and reply: after an odd commit, or before the even one that would have kept the reply.
+    // A request is repeated only when its reply was not committed: a cut before an even commit.
     const lostReply = at % 2 === 0 && when === "before";
     expect(loop.model.requests.length).toBe(STEPS + 1 + (lostReply ? 1 : 0));
   });
 
-  it("can fail: with the intent written after the effect, effects are doubled", async () => {
+  it("doubles effects in a control run that writes the intent after the effect", async () => {
     const effectFirst =
       (prepare: Prepare): Prepare =>
       async (move, journal) => {
@@ -69,7 +69,7 @@ describe("a power cut at every commit of a twelve-step run", () => {
   });
 });
 
-describe("a command that nobody can look at", () => {
+describe("a command whose effect cannot be probed", () => {
   const ring = (bell: { rung: number }) =>
     defineCommand({
       name: "ring",
@@ -84,9 +84,9 @@ describe("a command that nobody can look at", () => {
     });
 
   it.each([
-    ["after its intent, before its effect is known", 2, "after", 0],
-    ["after its effect, before its result", 3, "before", 1],
-  ] as const)("is never run again when the power was cut %s", async (_title, at, when, rung) => {
+    ["after its intent and before its effect", 2, "after", 0],
+    ["after its effect and before its result", 3, "before", 1],
+  ] as const)("is never run again after a power cut %s", async (_title, at, when, rung) => {
     const bell = { rung: 0 };
     const loop = await makeLoop({ script: [reply("ring"), done()], commands: [ring(bell)] });
     await crashAndResume(loop, at, when);
@@ -100,8 +100,8 @@ describe("a command that nobody can look at", () => {
   });
 });
 
-describe("what was put aside and is gone", () => {
-  it("is never replaced by its beginning: the agent stops and says what is missing", async () => {
+describe("a stored text that is missing", () => {
+  it("is never replaced by its beginning: the agent stops and names what is missing", async () => {
     const text = "line of text\n".repeat(4_000);
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
     await expect(loop.run({ store: cutPowerAt(2, "after") })).rejects.toThrow(PowerCut);
@@ -111,8 +111,8 @@ describe("what was put aside and is gone", () => {
   });
 });
 
-describe("a person's work between crash and resume", () => {
-  it("is kept in the history before an interrupted overwrite is done again", async () => {
+describe("a file that a person changed between crash and resume", () => {
+  it("is kept in the history before an interrupted overwrite is repeated", async () => {
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.txt", text: "agent" }), done()] });
     await expect(loop.run({ store: cutPowerAt(3, "before") })).rejects.toThrow(PowerCut);
     loop.files.set("a.txt", Buffer.from("a week of work"));
@@ -124,7 +124,7 @@ describe("a person's work between crash and resume", () => {
   });
 });
 
-describe("what a command stages", () => {
+describe("a memory that a command stages", () => {
   const note = defineCommand({
     name: "note",
     label: "Note",
@@ -146,7 +146,7 @@ describe("what a command stages", () => {
           [at, "after"],
         ] as const,
     ),
-  )("is there exactly once after a power cut at commit %i, %s it", async (at, when) => {
+  )("exists exactly once after a power cut at commit %i, cut %s it", async (at, when) => {
     const loop = await makeLoop({
       script: ({ messages }) => (messages.length > 2 ? done() : reply("note")),
       commands: [note],
@@ -158,7 +158,7 @@ describe("what a command stages", () => {
 });
 
 describe("a second host", () => {
-  it("fences the first: its late write is refused and nothing of it is kept", async () => {
+  it("fences off the first one, whose late write is refused completely", async () => {
     const loop = await makeLedger();
     const before = (await loop.events()).length;
     await expect(
