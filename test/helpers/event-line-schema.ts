@@ -1,8 +1,8 @@
 /**
- * event-line-schema.ts -- what a program may rely on in the NDJSON of `goald run --json` and `goald events --json`.
+ * event-line-schema.ts -- the documented NDJSON of `goald run --json` and `goald events --json`.
  *
- * One closed schema per type of event, and one for the last line of a run. A field that is new, gone or of another
- * kind is a change of the interface, and shows here first.
+ * Each event type and the last line of a run has a closed schema, so that a new, missing or changed field
+ * fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
 
@@ -24,7 +24,7 @@ const settings = {
   model: { anyOf: [string, { type: "null" }] },
   background: bool,
 } as const;
-/** Text, or where the whole of a long one lies. */
+/** Text, or a reference to a long text in a blob. */
 const text = {
   anyOf: [string, closed({ blob: { type: "string", pattern: "^[0-9a-f]{64}$" }, bytes: positive, head: string })],
 } as const;
@@ -167,20 +167,20 @@ const validators = new Map<string, ValidateFunction>(
   }),
 );
 
-/** What is wrong with one event, in words; empty when nothing is. */
+/** Returns what is wrong with one event; an empty string when nothing is. */
 export function problemsOfEvent(line: unknown): string {
   const type = typeof line === "object" && line !== null && "type" in line ? String(line.type) : "";
   const isEvent = validators.get(type);
   return isEvent ? problemsBy(isEvent, line) : `There is no event of type ${JSON.stringify(type)}.`;
 }
 
-/** The same for the last line of a run. */
+/** Returns what is wrong with the last line of a run; an empty string when nothing is. */
 export const problemsOfResult = (line: unknown): string => problemsBy(isResult, line);
 
 const problemsBy = (validate: ValidateFunction, line: unknown): string =>
   validate(line) ? "" : `${ajv.errorsText(validate.errors)} in ${JSON.stringify(line)}`;
 
-/** An object with exactly these properties. */
+/** Returns a schema of an object with exactly these properties. */
 function closed(required: Properties, optional: Properties = {}) {
   const properties = { ...required, ...optional };
   return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;

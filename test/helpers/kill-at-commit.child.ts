@@ -1,8 +1,8 @@
 /**
- * kill-at-commit.child.ts -- loaded into goald by `node --import`: the process kills itself, with SIGKILL, at a COMMIT.
+ * kill-at-commit.child.ts -- loaded by `node --import`: kills goald with SIGKILL at a COMMIT.
  *
- * KILL_AT_COMMIT=12:before or 12:after names the twelfth COMMIT of the process. Without it the process lives, and
- * tells at its end on standard error how many there were.
+ * KILL_AT_COMMIT=12:before or 12:after names the twelfth COMMIT of the process. Without it the process
+ * prints the number of its commits on standard error when it exits.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 

@@ -1,15 +1,15 @@
 /**
- * kill-at-event.child.ts -- loaded into goald by `node --import`: the process kills itself, with SIGKILL, at the COMMIT of an event.
+ * kill-at-event.child.ts -- loaded by `node --import`: kills goald with SIGKILL at the COMMIT of an event.
  *
- * KILL_AT_EVENT=2:7:before or 2:7:after names event 7 of the second agent of the store, whichever thread writes it.
- * COMMIT_LOG names a file that gets a line for each COMMIT with events: the last of each agent in it, such as `1:8 2:1`.
+ * KILL_AT_EVENT=2:7:before or 2:7:after names event 7 of the store's second agent, in any thread.
+ * COMMIT_LOG names a file that gets a line per COMMIT with events: agent number and last event of each, such as `1:8 2:1`.
  */
 import { appendFileSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 
 const { KILL_AT_EVENT = "", COMMIT_LOG } = process.env;
 const [agentNo, seq, when] = KILL_AT_EVENT.split(":");
-/** Of the transaction that is open: numbers of agents, and of the newest event of each. */
+/** The open transaction: the newest event's number by agent number. */
 const written = new Map<number, number>();
 let isMeant = false;
 
@@ -30,7 +30,7 @@ function note(no: unknown, number: unknown): void {
 
 function die(): never {
   process.kill(process.pid, "SIGKILL");
-  // Another thread may be the one that is told first.
+  // Wait, because the signal may reach another thread first.
   for (;;);
 }
 

@@ -1,9 +1,9 @@
 /**
- * pinecone-server.ts -- a Pinecone index on loopback for tests: data plane, and as much of the controller as finds it.
+ * pinecone-server.ts -- a Pinecone index on loopback: the data plane, and the controller's description of the index.
  *
- * Strict in what it takes: a request that the schemas below do not know, a wrong version header or another key is refused
- * and noted in `violations`. Writes show after `visibleAfterMs`, as there: each gets a number of its namespace, and a query says
- * up to which number it has seen. It computes real cosines, so that a wrong neighbour is a wrong answer.
+ * Strict in its input: a request that violates the schemas below, a wrong version header or another key is rejected
+ * and noted in `violations`. Writes become visible after `visibleAfterMs`. Each write has a number in its namespace, and a
+ * query returns the last visible number. It computes real cosines, so that a wrong neighbour is a wrong answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
@@ -19,7 +19,7 @@ interface Answer {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
-/** `lost`: the request is answered, and the answer does not arrive. */
+/** `lost`: the request is executed, but its answer does not arrive. */
 type Trouble = (path: string, body: unknown) => Answer | "stall" | "cut" | "lost" | undefined;
 
 export interface PineconeServerOptions {
@@ -27,10 +27,10 @@ export interface PineconeServerOptions {
   readonly metric?: string;
   readonly apiKey?: string;
   readonly visibleAfterMs?: number;
-  /** False: no numbers of writes and queries are told, as pods do not. */
+  /** False: no numbers of writes and queries are sent, as with pods. */
   readonly tellsProgress?: boolean;
   readonly port?: number;
-  /** What the controller says of the index; `host` is this server unless given. */
+  /** The controller's description of the index; `host` is this server unless given. */
   readonly described?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,12 +39,12 @@ export interface PineconeServer extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly { readonly path: string; readonly body: unknown }[];
   readonly violations: readonly string[];
-  /** Asked before each answer while it is set. */
+  /** Called before each answer while it is set. */
   trouble: Trouble | undefined;
-  /** All records of a namespace, those too that no query shows yet. */
+  /** All records of a namespace, also those not yet visible to queries. */
   records(namespace: string): ReadonlyMap<string, StoredRecord>;
   namespaces(): readonly string[];
-  /** How many requests had this path. */
+  /** Number of requests with this path. */
   count(path: string): number;
   close(): Promise<void>;
 }

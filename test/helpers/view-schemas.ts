@@ -1,7 +1,7 @@
 /**
- * view-schemas.ts -- what a program may rely on in the JSON of the verbs that look: ps, show, report, why, diff, restore.
+ * view-schemas.ts -- the documented JSON of the reading verbs: ps, show, report, why, diff, restore.
  *
- * One closed schema for each. A field that is new, gone or of another kind is a change of the interface, and shows here first.
+ * Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
 
@@ -174,13 +174,13 @@ const validators = new Map<string, ValidateFunction>(
   Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]),
 );
 
-/** What is wrong with a document, in words; empty when nothing is. */
+/** Returns what is wrong with a document; an empty string when nothing is. */
 export function problemsOfView(name: keyof typeof SCHEMAS, document: unknown): string {
   const validate = validators.get(name);
   return validate?.(document) ? "" : ajv.errorsText(validate?.errors);
 }
 
-/** An object with exactly these properties. */
+/** Returns a schema of an object with exactly these properties. */
 function closed(properties: Readonly<Record<string, object>>) {
   return { type: "object", additionalProperties: false, required: Object.keys(properties), properties } as const;
 }
