@@ -1,5 +1,5 @@
 /**
- * readme.ts -- writes the generated tables into README.md, and .env.example: commands from the registry, settings from
+ * readme.ts -- writes .env.example and the generated tables of README.md: commands from the registry, settings from
  * the settings table.
  *
  * A table is between `<!-- name -->` and `<!-- /name -->`. test/readme.test.ts fails when one is out of date.
