@@ -1,6 +1,6 @@
 /**
- * goald.ts -- the child of the bench that is goald: the real loop on a real home, put together as the command line
- * does it, log file and redaction included, with the settings of src/goald.js for V8.
+ * goald.ts -- goald's side of the bench: the real loop on a real home, composed as the command line does it, with log
+ * file and redaction, and with the V8 settings of src/goald.js.
  */
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "@jest/globals";
 import { LEXICAL_SETTINGS } from "#memory/lexical-settings.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../bench/memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../bench/memory-quality/measure.ts";
-import { chooser, vectorsAlone, wordsAlone } from "../../bench/memory-quality/own.ts";
+import { fullRecall, vectorsAlone, wordsAlone } from "../../bench/memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "../../bench/memory-quality/peers.ts";
 
 const read = (set: string): Space[] => [
@@ -25,7 +25,7 @@ describe("among the ten recalls of a question is its evidence", () => {
   ])(
     "of %s at least 1.15 times as often as with SQLite's FTS5, 1.35 times as often as with MiniSearch",
     async (_, spaces, asked) => {
-      const { recall, questions } = await measureQuality(chooser(), spaces);
+      const { recall, questions } = await measureQuality(fullRecall(), spaces);
       expect(questions).toBeGreaterThanOrEqual(asked);
       expect(recall / (await measureQuality(fullTextSearch, spaces)).recall).toBeGreaterThanOrEqual(1.15);
       expect(recall / (await measureQuality(miniSearch, spaces)).recall).toBeGreaterThanOrEqual(1.35);
@@ -35,7 +35,7 @@ describe("among the ten recalls of a question is its evidence", () => {
   it.each(["dev", "test"])("and so on the %s half of each kind of text, beside FTS5", async (half) => {
     for (const spaces of [traces, chats]) {
       const asks = (query: Query) => query.half === half;
-      const { recall } = await measureQuality(chooser(), spaces, asks);
+      const { recall } = await measureQuality(fullRecall(), spaces, asks);
       expect(recall / (await measureQuality(fullTextSearch, spaces, asks)).recall).toBeGreaterThanOrEqual(1.15);
     }
   });
@@ -50,13 +50,13 @@ describe("among the ten recalls of a question is its evidence", () => {
 
 describe("of the ten", () => {
   it("none is what the prompt shows, where plain vectors asked with the same nine messages give a third of that", async () => {
-    expect(await measureWaste(chooser(), all)).toBe(0);
+    expect(await measureWaste(fullRecall(), all)).toBe(0);
     expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
   });
 
   it("no two say the same when 15 % of what is remembered comes six times more, and at most 1 % of the evidence is lost", async () => {
-    const { recall } = await measureQuality(chooser(), all);
-    const repeated = await measureNearDuplicates(chooser(), all);
+    const { recall } = await measureQuality(fullRecall(), all);
+    const repeated = await measureNearDuplicates(fullRecall(), all);
     expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
     expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
     expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);
