@@ -5,7 +5,6 @@
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandCall } from "#core/call.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { isHostHeld } from "#store/host-lock.ts";
@@ -13,6 +12,7 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
+import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 export interface DaemonHome extends AsyncDisposable {
   readonly goald: Goald;
@@ -38,9 +38,6 @@ export interface DaemonHomeOptions {
   /** Replaces a model that works through `calls`. */
   readonly reply?: (request: Parameters<ReturnType<typeof numberedModel>>[0]) => string;
 }
-
-const LOOK_MS = 25;
-const WAIT_LIMIT_MS = 45_000;
 
 export async function makeDaemonHome(
   calls: readonly CommandCall[],
@@ -70,13 +67,7 @@ export async function makeDaemonHome(
     const info = await goald.read(".goald/daemon.json");
     return info === undefined ? undefined : (JSON.parse(info) as { pid: number }).pid;
   }
-  async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    const end = performance.now() + WAIT_LIMIT_MS;
-    while (!(await isSo())) {
-      if (performance.now() > end) throw new Error(`Waited ${WAIT_LIMIT_MS} ms in vain for ${what}.`);
-      await sleep(LOOK_MS);
-    }
-  }
+  const until = (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => waitUntil(what, isSo);
   return {
     goald,
     server,
@@ -99,7 +90,7 @@ export async function makeDaemonHome(
       await until(async () => {
         if (!isHostHeld(lock)) return true;
         const pid = await hostPid();
-        if (pid !== undefined) kill(pid);
+        if (pid !== undefined) killIfAlive(pid);
         return false;
       }, "the daemon's end");
       await goald[Symbol.asyncDispose]();
@@ -114,13 +105,5 @@ async function inboxOf({ home }: Goald, agent: string): Promise<readonly InboxRo
     return await reader.inbox(agent);
   } finally {
     await reader.close();
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // The process has ended already.
   }
 }

@@ -7,8 +7,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, connectHost } from "#api/client.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
-import { systemClock } from "#util/clock.ts";
 import type { Goald } from "./goald.ts";
+import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 export interface TestDaemon extends AsyncDisposable {
   readonly client: Client;
@@ -23,9 +23,6 @@ export interface TestDaemon extends AsyncDisposable {
   until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-const PAUSE_MS = 20;
-const WAIT_LIMIT_MS = 45_000;
-
 export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
   const privateFolder = join(home, ".goald");
   const lock = join(privateFolder, "lock.db");
@@ -36,15 +33,10 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
     return info.pid;
   }
 
-  async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = performance.now() + WAIT_LIMIT_MS; !(await isSo()); await systemClock.sleep(PAUSE_MS))
-      if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`);
-  }
-
   async function kill(): Promise<void> {
     const holder = pid();
     process.kill(holder, "SIGKILL");
-    await until("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
+    await waitUntil("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
   }
 
   const processes = (): Promise<readonly number[]> => processesOf(home);
@@ -55,13 +47,13 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
     isHeld: () => isHostHeld(lock),
     processes,
     kill,
-    until,
+    until: waitUntil,
     [Symbol.asyncDispose]: async () => {
       // Without this file no other process starts a new daemon.
       await rm(join(privateFolder, "wanted"), { force: true });
-      await until("no daemon is left", async () => {
+      await waitUntil("no daemon is left", async () => {
         const left = await processes();
-        for (const one of left) endProcess(one);
+        left.forEach(killIfAlive);
         return left.length === 0;
       });
     },
@@ -79,12 +71,4 @@ async function processesOf(home: string): Promise<readonly number[]> {
     }),
   );
   return found.flat();
-}
-
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // The process has ended already.
-  }
 }

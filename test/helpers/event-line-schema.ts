@@ -5,14 +5,9 @@
  * fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
+import { bool, closed, count, type Properties, positive, string, strings, time } from "./schema-parts.ts";
 
-const string = { type: "string" } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const positive = { type: "integer", minimum: 1 } as const;
-const bool = { type: "boolean" } as const;
-const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
 const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
-const strings = { type: "array", items: string } as const;
 const approve = { enum: ["always", "risky", "never"] } as const;
 const stepLimit = { anyOf: [positive, { type: "null" }] } as const;
 const usdOrNull = { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }] } as const;
@@ -49,7 +44,6 @@ const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, d
 const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
 const child = closed({ name: string, role: string, goals: strings, approve, stepLimit }, settings);
 
-type Properties = Readonly<Record<string, object>>;
 interface Shape {
   readonly required: Properties;
   readonly optional?: Properties;
@@ -179,9 +173,3 @@ export const problemsOfResult = (line: unknown): string => problemsBy(isResult, 
 
 const problemsBy = (validate: ValidateFunction, line: unknown): string =>
   validate(line) ? "" : `${ajv.errorsText(validate.errors)} in ${JSON.stringify(line)}`;
-
-/** Returns a schema of an object with exactly these properties. */
-function closed(required: Properties, optional: Properties = {}) {
-  const properties = { ...required, ...optional };
-  return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;
-}

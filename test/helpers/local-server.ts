@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Control } from "#api/control.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { parseJsonOrUndefined } from "#util/json.ts";
 
 export interface Reply {
   readonly status: number;
@@ -102,20 +103,17 @@ export function ask(socketPath: string, method: string, path: string, options: A
       });
       response.on("error", reject);
       response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: came, body: parse(came) }),
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: came,
+          body: parseJsonOrUndefined(came),
+        }),
       );
     });
     asked.on("error", reject);
     asked.end(text);
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function follow(socketPath: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Follower> {

@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { parseJsonOrUndefined } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import {
   type Answer,
@@ -74,7 +75,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   async function answer(incoming: IncomingMessage): Promise<readonly [Answer, ChatRequest?]> {
     const { method = "", url = "", headers } = incoming;
     const text = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8");
-    const body = parse(text);
+    const body = parseJsonOrUndefined(text);
     requests.push({ method, path: url, headers, body });
     if (options.apiKey !== undefined && headers.authorization !== `Bearer ${options.apiKey}`)
       return [unauthorized(headers.authorization)];
@@ -168,11 +169,3 @@ const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
 });
 const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
   `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}

@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { parseJsonOrUndefined } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
 interface StoredRecord {
@@ -90,7 +91,7 @@ export async function startPineconeServer(options: PineconeServerOptions = {}): 
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     outgoing.on("error", () => undefined);
-    const body = parse(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8"));
+    const body = parseJsonOrUndefined(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8"));
     const path = incoming.url ?? "";
     requests.push({ path, body });
     const trouble = pinecone.trouble?.(path, body);
@@ -265,12 +266,4 @@ function compile(properties: Readonly<Record<string, unknown>>, required: readon
 function cosine(a: readonly number[], b: readonly number[]): number {
   const dot = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
   return dot / (Math.hypot(...a) * Math.hypot(...b));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

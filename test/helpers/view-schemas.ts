@@ -4,18 +4,13 @@
  * Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
+import { bool, closed, count, positive, string, strings, time } from "./schema-parts.ts";
 
-const string = { type: "string" } as const;
-const bool = { type: "boolean" } as const;
 const number = { type: "number", minimum: 0 } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const positive = { type: "integer", minimum: 1 } as const;
-const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
 const absolute = { type: "string", pattern: "^/" } as const;
 const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const;
 const list = (items: object) => ({ type: "array", items }) as const;
 const orNull = (schema: object) => ({ anyOf: [schema, { type: "null" }] }) as const;
-const strings = list(string);
 const byWhom = { enum: ["agent", "person"] } as const;
 const operation = { enum: ["write", "append", "delete", "found"] } as const;
 
@@ -178,9 +173,4 @@ const validators = new Map<string, ValidateFunction>(
 export function problemsOfView(name: keyof typeof SCHEMAS, document: unknown): string {
   const validate = validators.get(name);
   return validate?.(document) ? "" : ajv.errorsText(validate?.errors);
-}
-
-/** Returns a schema of an object with exactly these properties. */
-function closed(properties: Readonly<Record<string, object>>) {
-  return { type: "object", additionalProperties: false, required: Object.keys(properties), properties } as const;
 }

@@ -4,7 +4,7 @@ import { activeFrame } from "#core/state.ts";
 import type { Prepare } from "#loop/perform.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -31,10 +31,13 @@ async function crashAndResume(
   expect(activeFrame(state).phase.kind).toBe("resting");
 }
 
-const POINTS = Array.from({ length: 2 * (STEPS + 1) + 1 }, (_, at) => [at + 1, "before"] as const).flatMap(([at]) => [
-  [at, "before"] as const,
-  [at, "after"] as const,
-]);
+/** Returns the moments before and after each of `commits` commits. */
+const cutPoints = (commits: number): (readonly [at: number, when: When])[] =>
+  Array.from({ length: commits }, (_, index) => index + 1).flatMap((at) => [
+    [at, "before"],
+    [at, "after"],
+  ]);
+const POINTS = cutPoints(2 * (STEPS + 1) + 1);
 
 describe("a power cut at every commit of a twelve-step run", () => {
   it.each(POINTS)("leaves each of the twelve effects exactly once: commit %i, cut %s it", async (at, when) => {
@@ -138,15 +141,7 @@ describe("a memory that a command stages", () => {
     },
   });
 
-  it.each(
-    Array.from({ length: 5 }, (_, at) => [at + 1, "before"] as const).flatMap(
-      ([at]) =>
-        [
-          [at, "before"],
-          [at, "after"],
-        ] as const,
-    ),
-  )("exists exactly once after a power cut at commit %i, cut %s it", async (at, when) => {
+  it.each(cutPoints(5))("exists exactly once after a power cut at commit %i, cut %s it", async (at, when) => {
     const loop = await makeLoop({
       script: ({ messages }) => (messages.length > 2 ? done() : reply("note")),
       commands: [note],
@@ -163,16 +158,11 @@ describe("a second host", () => {
     const before = (await loop.events()).length;
     await expect(
       loop.run({
-        store: (store) => ({
-          load: store.load.bind(store),
-          inbox: store.inbox.bind(store),
-          blob: store.blob.bind(store),
-          deliver: store.deliver.bind(store),
-          commit: async (lease, head, unit) => {
+        store: (store) =>
+          replaceCommit(store, async (lease, head, unit) => {
             await store.claim(lease.agent);
             return store.commit(lease, head, unit);
-          },
-        }),
+          }),
       }),
     ).rejects.toMatchObject({ code: "GOALD_FENCED" });
     expect((await loop.events()).length).toBe(before);

@@ -144,7 +144,7 @@ describe("retries temporary failures and continues", () => {
     ["pings without data", PINGS, 1, "timeout", seconds(1)],
     ["no answer at all", STALL, 1, "timeout", seconds(1)],
     ["half a body, then nothing", HALF, 1, "timeout", seconds(1)],
-  ])("%s", async (_title, answer, times, code, slept) => {
+  ])("after %s", async (_title, answer, times, code, slept) => {
     await using given = await startScenario({
       fails: (_request, index) => (index < times ? answer : undefined),
       shortTimeouts: SILENT.has(answer) ? times : 0,
@@ -180,7 +180,7 @@ describe("pauses for lasting failures and continues after a resume", () => {
     ["a cut stream for ever", ended("cut"), 3, "model-unreachable"],
     ["an overflow that no shorter prompt helps", OVERFLOW, 2, "prompt-too-long"],
     ["refusals for ever", { text: null, refusal: "I will not." }, 3, "bad-replies"],
-  ])("%s", async (_title, answer, tries, pause) => {
+  ])("after %s", async (_title, answer, tries, pause) => {
     await using given = await startScenario({ fails: () => answer });
     const { loop, server, mend } = given;
     const state = await loop.run();
@@ -295,7 +295,7 @@ const modesOf = async (loop: Loop): Promise<readonly string[]> =>
 describe("leaves out request features that the server rejects", () => {
   const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
   it.each<[title: string, fails: Given["fails"], modes: readonly string[], extra: number]>([
-    ["nothing, when all are accepted", () => undefined, ["json_schema"], 0],
+    ["nothing", () => undefined, ["json_schema"], 0],
     [
       "json_schema",
       (request) =>
@@ -323,7 +323,7 @@ describe("leaves out request features that the server rejects", () => {
     ],
     ["streams", ({ stream }) => (stream ? error(400, "stream is not supported") : undefined), ["json_schema"], 1],
     [
-      "streams and response_format, when the server gives no reason",
+      "streams and response_format without a reason",
       (request) => (request.stream || request.response_format ? { status: 400, body: "Bad Request" } : undefined),
       ["json_schema", "plain"],
       1,
@@ -343,7 +343,7 @@ describe("leaves out request features that the server rejects", () => {
       ["json_schema"],
       1,
     ],
-  ])("%s", async (_title, fails, modes, extra) => {
+  ])("when the server rejects %s", async (_title, fails, modes, extra) => {
     await using given = await startScenario({ fails, temperature: 0.5 });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);

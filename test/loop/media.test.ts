@@ -1,17 +1,17 @@
 /** Cost of pictures and speech, with the real loop and commands against servers of the real protocol. */
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { type Command, defineCommand, succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
-import type { Prepare } from "#loop/perform.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/media-server.ts";
 import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
+import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
 /** The loop's own requests are free, so that every dollar is the cost of a picture. */
 const FREE: Price = { input: 0, cachedInput: 0, output: 0 };
@@ -53,6 +53,16 @@ const painting = (server: MediaServer, { settings = {}, price = PAINTER, script 
     servicePriceOf: () => price,
     services: { images: { ready: true }, speech: { ready: true } },
     serving: servicesOf(server, timeoutMsFor(answer)),
+  });
+/** Makes an agent that calls `command` once. */
+const makePainter = (server: MediaServer, command: Command, settings: Partial<AgentSettings> = {}): Promise<Loop> =>
+  makeLoop({
+    script: [reply(command.name), done()],
+    commands: [command],
+    settings,
+    priceOf: () => FREE,
+    servicePriceOf: () => PAINTER,
+    serving: servicesOf(server),
   });
 async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
   const found = (await loop.events()).find((event) => event.type === "command-finished");
@@ -165,14 +175,7 @@ describe("the cost of pictures", () => {
   it("is reserved once after a crash, and the picture is not requested again", async () => {
     await using server = await answeringWith(picture(TOLD));
     const loop = await painting(server);
-    const dying =
-      (real: Prepare): Prepare =>
-      async (move, journal) => {
-        const work = await real(move, journal);
-        if (move.kind !== "execute") return work;
-        return { ...work, act: () => work.act().then(() => Promise.reject(new Error("power cut"))) };
-      };
-    await expect(loop.run({ prepare: dying })).rejects.toThrow("power cut");
+    await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
     expect(server.images).toHaveLength(1);
     const [started] = (await loop.events()).filter((event) => event.type === "command-started");
@@ -225,14 +228,7 @@ describe("a command that makes several pictures", () => {
 
   it("stays within the limits with all of them together, unfinished ones included", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makeLoop({
-      script: [reply("make_album"), done()],
-      commands: [album],
-      settings: { budgetUsd: 0.34 },
-      priceOf: () => FREE,
-      servicePriceOf: () => PAINTER,
-      serving: servicesOf(server),
-    });
+    const loop = await makePainter(server, album, { budgetUsd: 0.34 });
     const state = await loop.run();
     expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
     expect(server.images).toHaveLength(2);
@@ -256,13 +252,7 @@ describe("a command that buys a picture and then waits", () => {
 
   it("is charged once, when the wait begins", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makeLoop({
-      script: [reply("show_picture"), done()],
-      commands: [show],
-      priceOf: () => FREE,
-      servicePriceOf: () => PAINTER,
-      serving: servicesOf(server),
-    });
+    const loop = await makePainter(server, show);
     const state = await loop.run();
     expect((await loop.events()).map(({ type }) => type)).toContain("command-waiting");
     expect(server.images).toHaveLength(1);

@@ -51,10 +51,7 @@ describe("describeWork", () => {
     expect(weightOf(state, "old words")).toBeCloseTo(0.81);
   });
 
-  it.each(["accepts the malformed reply %s", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])(
-    "survives the reply %s",
-    (text) => {
-      expect(describeWork(stateWith(message("reply", text))).texts).toHaveLength(2);
-    },
-  );
+  it.each(["null", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])("accepts the malformed reply %s", (text) => {
+    expect(describeWork(stateWith(message("reply", text))).texts).toHaveLength(2);
+  });
 });

@@ -3,6 +3,7 @@ import { type Command, type CommandWrite, defineCommand, succeed, wait } from "#
 import { activeFrame } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { replaceCommit } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
@@ -46,17 +47,12 @@ describe("the main loop", () => {
     const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
     let kept = 0;
     await loop.run({
-      store: (store) => ({
-        load: store.load.bind(store),
-        inbox: store.inbox.bind(store),
-        blob: store.blob.bind(store),
-        deliver: store.deliver.bind(store),
-        commit: async (lease, head, commit) => {
+      store: (store) =>
+        replaceCommit(store, async (lease, head, commit) => {
           expect(loop.shown).toHaveLength(kept);
           await store.commit(lease, head, commit);
           kept += commit.events.length;
-        },
-      }),
+        }),
     });
     expect(loop.shown).toHaveLength(kept);
   });
