@@ -33,9 +33,9 @@ else handOver();
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
   keepQuietAboutExperiments();
-  // Keep the young generation at its first 2 MB instead of 32, so that a daemon stays small: peak 200 to 240 MB instead of 320 at 1,500 steps.
+  // Keep the young generation at 2 MB instead of 32: a daemon then peaks at 200 to 240 MB instead of 320 at 1,500 steps.
   v8.setFlagsFromString("--semi-space-growth-factor=1");
-  // Collect such small spaces with one thread: waking others costs 0.15 to 0.2 ms of CPU a step. young-space.ts changes both flags for many agents.
+  // One thread collects it: waking others costs 0.15 to 0.2 ms of CPU a step. young-space.ts changes both flags for many agents.
   v8.setFlagsFromString("--no-parallel-scavenge");
   module.enableCompileCache(compileCacheFolder());
   // Node writes the cache at its exit alone, which a killed daemon does not reach.

@@ -4,7 +4,7 @@ import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
-type Told = readonly [operation: string, path: string, bytes: number, content: string | null];
+type ReportedChange = readonly [operation: string, path: string, bytes: number, content: string | null];
 
 export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   describe(`${name} keeps the workspace contract: history`, () => {
@@ -18,7 +18,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
     };
     /** Opens the workspace as after a restart, when only the history is known. */
     const openAgain = (): Workspace => under.open((change) => changes.push(change), false, lastVersion);
-    const told = (): Told[] =>
+    const reportedChanges = (): ReportedChange[] =>
       changes.map(({ operation, path, bytes, content }) => [
         operation,
         path,
@@ -43,8 +43,8 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
     ])("preserves a file before an append according to whether the history %s", async (_title, last, kept) => {
       if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
       await openAgain().append("./a.txt", "d");
-      const piece: Told = ["append", "a.txt", 4, "d"];
-      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
+      const piece: ReportedChange = ["append", "a.txt", 4, "d"];
+      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
       expect(asked).toEqual(["a.txt"]);
     });
 
@@ -53,7 +53,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       const workspace = openAgain();
       await workspace.append("b.txt", "new");
       await workspace.append("b.txt", "er");
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["append", "b.txt", 3, "new"],
         ["append", "b.txt", 5, "er"],
       ]);
@@ -72,7 +72,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       const workspace = openAgain();
       for (const path of ["a.txt", "./a.txt"])
         expect(await workspace.preserve(path)).toEqual({ bytes: 3, sha256: sha256("abc") });
-      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
+      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
     });
 
     it("preserves nothing for a missing file, and every file when there is no history to ask", async () => {
@@ -81,7 +81,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       for (let round = 0; round < 2; round += 1)
         expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("abc") });
       await workspace.append("a.txt", "d");
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["found", "a.txt", 3, "abc"],
         ["found", "a.txt", 3, "abc"],
         ["append", "a.txt", 4, "d"],
@@ -96,7 +96,7 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       await workspace.preserve("a.txt");
       await workspace.remove("a.txt");
       await workspace.append("a.txt", "three");
-      expect(told().map(([operation, , bytes]) => [operation, bytes])).toEqual([
+      expect(reportedChanges().map(([operation, , bytes]) => [operation, bytes])).toEqual([
         ["write", 3],
         ["append", 6],
         ["found", 6],
@@ -109,11 +109,11 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       const workspace = openAgain();
       expect(await workspace.remove("no/such.txt")).toBe(false);
       expect(await workspace.remove("./none.txt")).toBe(false);
-      expect(told()).toEqual([]);
+      expect(reportedChanges()).toEqual([]);
       expect(await workspace.remove("./none.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("no/./such.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("a.txt", { wasThere: true })).toBe(true);
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["delete", "none.txt", 0, null],
         ["delete", "no/such.txt", 0, null],
         ["delete", "a.txt", 0, null],

@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 
 export interface GitServerOptions {
-  /** Required in the Authorization header; other requests get 401. */
+  /** Folder with the repositories. */
   readonly root: string;
-  /** Wanted in the Authorization header; else 401. */
+  /** Required in the Authorization header; other requests get 401. */
   readonly authorization?: string;
   /** Answers instead of git; returns false to let git answer. */
   readonly instead?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
