@@ -1,18 +1,18 @@
-/** told-lines.ts -- a process of a test that tells, line by line on standard output, what it has done. */
+/** process-lines.ts -- reads the standard output of a child process line by line. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-export interface Telling {
+export interface ProcessLines {
   readonly child: ChildProcess;
-  /** Whole lines, as they have come so far. */
+  /** Complete lines so far. */
   readonly lines: readonly string[];
-  /** Exit code and signal, when all that it told has come. */
+  /** Exit code and signal, after the last line. */
   readonly ended: Promise<readonly unknown[]>;
-  /** Resolves when so many lines have come; throws when the process ends before. */
-  told(count: number): Promise<void>;
+  /** Resolves after `count` lines; throws when the process ends before. */
+  reach(count: number): Promise<void>;
 }
 
-export function listenTo(child: ChildProcess): Telling {
+export function readProcessLines(child: ChildProcess): ProcessLines {
   const { stdout } = child;
   if (stdout === null) throw new Error("The process has no standard output to be read.");
   const lines: string[] = [];
@@ -31,7 +31,7 @@ export function listenTo(child: ChildProcess): Telling {
     child,
     lines,
     ended,
-    told: async (count) => {
+    reach: async (count) => {
       while (lines.length < count && !isOver) await Promise.race([once(stdout, "data"), ended]);
       if (lines.length < count)
         throw new Error(`It ended after ${lines.length} of ${count} lines:\n${lines.join("\n")}`);
