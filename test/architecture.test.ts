@@ -109,7 +109,7 @@ const ROOMS: readonly Room[] = [
   room("src/config/*.ts", CORE, UTIL, FILES, "node:crypto", "dotenv", "yaml"),
   withTypes(
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
-    "#reply/(read|live-thoughts)\\.ts",
+    "#reply/(read|thoughts)\\.ts",
   ),
   room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "pino"),
   // One agent. The main loop knows the outside only by the types of core/ports/.

@@ -17,7 +17,7 @@ import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { replySchemaOf } from "#reply/reply-schema.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
-export { createLiveThoughts } from "#reply/live-thoughts.ts";
+export { createLiveThoughts } from "#reply/thoughts.ts";
 
 export interface Catalogue {
   readonly registry: Registry;

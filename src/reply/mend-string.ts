@@ -4,7 +4,7 @@
  * Double, single, typographic and backtick quotes, and Python's long strings, become JSON's.
  * Content is kept to the character: an illegal escape is text with a backslash in it.
  */
-import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./quotes.ts";
+import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./mend-quotes.ts";
 
 /** The quotes that can end a string, by the one that began it. */
 export const CLOSING_QUOTE: Readonly<Record<string, string>> = {

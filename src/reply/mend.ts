@@ -8,9 +8,9 @@
  * says that nothing had to be guessed; what the pass does not understand is copied as
  * it is, for a freer repair to try, and makes the result unclear.
  */
-import { endOfComment } from "./extract-json.ts";
+import { endOfComment } from "./json.ts";
+import { isBlank } from "./mend-quotes.ts";
 import { CLOSING_QUOTE, mendString } from "./mend-string.ts";
-import { isBlank } from "./quotes.ts";
 
 export interface Mended {
   readonly text: string;

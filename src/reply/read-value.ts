@@ -5,12 +5,9 @@
  * mended, nothing guessed; what was cut off is no answer.
  */
 import { Ajv, type ValidateFunction } from "ajv";
-import { conflictingKey } from "./duplicates.ts";
-import { splitReply } from "./extract-json.ts";
-import { isSame } from "./json.ts";
-import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
-import { newRepairBudget, type ParsedObject, parseObject } from "./repair.ts";
-import { unwrapReply } from "./unwrap.ts";
+import { dropReasoning, endOfLeadingReasoning, splitReply, unwrapReply } from "./find-objects.ts";
+import { conflictingKey, isSame } from "./json.ts";
+import { newRepairBudget, type ParsedObject, parseObject } from "./mend-object.ts";
 
 export type ValueReading =
   | { readonly kind: "value"; readonly value: unknown }

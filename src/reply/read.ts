@@ -15,17 +15,14 @@
  * anything: it may be a piece of the broken one. Pure, synchronous, and linear but for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
-import { clearCalls, isDamaged, isSameCall, looksMisread } from "./doubts.ts";
-import { conflictingKey } from "./duplicates.ts";
-import { type Piece, splitReply } from "./extract-json.ts";
+import { type Catalogue, createValidator, type Validator } from "./check-call.ts";
+import { clearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
+import { shapeOf } from "./find-call.ts";
+import { dropReasoning, endOfLeadingReasoning, type Piece, splitReply, unwrapReply } from "./find-objects.ts";
+import { conflictingKey } from "./json.ts";
+import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./mend-object.ts";
 import * as problem from "./problems.ts";
-import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
-import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./repair.ts";
-import { shapeOf } from "./shape.ts";
-import { isCallClosed } from "./spans.ts";
 import { NO_THOUGHTS, type Thoughts, thoughtsOf } from "./thoughts.ts";
-import { unwrapReply } from "./unwrap.ts";
-import { type Catalogue, createValidator, type Validator } from "./validate.ts";
 
 export type { Catalogue, Thoughts };
 

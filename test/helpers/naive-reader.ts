@@ -1,8 +1,8 @@
 /** naive-reader.ts -- the usual way to read a reply: repair the whole, run what comes out. For comparison only. */
 import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
-import { shapeOf } from "#reply/shape.ts";
-import { type Catalogue, createValidator } from "#reply/validate.ts";
+import { type Catalogue, createValidator } from "#reply/check-call.ts";
+import { shapeOf } from "#reply/find-call.ts";
 
 export function createNaiveReader(catalogue: Catalogue): (text: string) => CommandCall | null {
   const validator = createValidator(catalogue);

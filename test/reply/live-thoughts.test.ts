@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createLiveThoughts } from "#reply/live-thoughts.ts";
-import { NO_THOUGHTS, thoughtsOf } from "#reply/thoughts.ts";
+import { createLiveThoughts, NO_THOUGHTS, thoughtsOf } from "#reply/thoughts.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 
 function see(pieces: readonly string[]): {

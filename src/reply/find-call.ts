@@ -8,7 +8,7 @@
  * is a key like any other and leads nowhere.
  */
 import { isRecord, isSame } from "./json.ts";
-import { parseNested } from "./nested.ts";
+import { parseNested } from "./mend-object.ts";
 
 /** A command as the model wrote it; neither name nor arguments are checked. */
 export interface RawCall {

@@ -1,13 +1,42 @@
-/**
- * spans.ts -- how much of the command itself stands in a damaged or cut-off reply.
- *
- * A repair of the whole may have moved text from one field into another. For commands
- * that change things the command's own piece of the reply must therefore be readable by
- * itself; and in a reply that ended too early the arguments must have closed before the end.
- */
-import { endOfString, parseJson } from "./json.ts";
+/** clear-calls.ts -- */
+import type { CommandCall } from "#core/call.ts";
+import type { Validator } from "./check-call.ts";
+import { ARGS_KEYS, NAME_KEYS, shapeOf } from "./find-call.ts";
+import { endOfString, isSame, parseJson } from "./json.ts";
 import { mend } from "./mend.ts";
-import { ARGS_KEYS, NAME_KEYS } from "./shape.ts";
+
+/** The order of the arguments says nothing. */
+export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
+  a.name === b.name && isSame(Object.entries(a.args).sort(), Object.entries(b.args).sort());
+
+/** The calls that stand in a damaged object as pieces of their own, and can be read there without a guess. */
+export function clearCalls(source: string, validator: Validator) {
+  const { values, isFirstClear } = clearSpans(source);
+  const calls: readonly CommandCall[] = values.flatMap((value) => {
+    const shape = shapeOf({ command: value }, validator.isName);
+    const checked = shape.kind === "call" ? validator.check(shape.call, source) : null;
+    return checked?.kind === "valid" ? [checked.call] : [];
+  });
+  return { calls, isFirstClear };
+}
+
+/** Bytes that are no text came in the place of a letter: what stood there is lost. */
+export const isDamaged = ({ args }: CommandCall): boolean =>
+  Object.values(args)
+    .flat()
+    .some((value) => typeof value === "string" && value.includes("\ufffd"));
+
+/** A guess that took brackets and keys of the reply for content, or a stray quote at an end of it. */
+export const looksMisread = ({ args }: CommandCall): boolean =>
+  Object.values(args)
+    .flat()
+    .some(
+      (value) =>
+        typeof value === "string" &&
+        (/"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
+          /^[^“„]*”\s*$/.test(value) ||
+          (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0)),
+    );
 
 const CALL_KEY =
   /["'“‘`]?\b(?:command|tool_call|function_call|function)\b["'”’`]?\s{0,50}(?:=>|[:=：])\s{0,50}(?=\{)/gi;

@@ -1,14 +1,6 @@
-/**
- * repair.ts -- one object of a reply, read as a value by the least repair that will do.
- *
- * In order: strict JSON; an exact decoding of a known disguise (escaped as a whole,
- * quotes or braces doubled, HTML entities); `mend`, which changes spelling only; jsonrepair,
- * which guesses. Each value says how far it may be trusted. jsonrepair is quadratic in
- * unescaped quotes of any kind (200 kB took 20 s) and recursive, so length, quotes, their product and
- * the depth are capped, over all objects of one reply together.
- */
+/** mend-object.ts -- */
 import { jsonrepair } from "jsonrepair";
-import { isTooDeep, parseJson } from "./json.ts";
+import { conflictingKey, isTooDeep, parseJson } from "./json.ts";
 import { type Mended, mend } from "./mend.ts";
 
 const MAX_REPAIR_CHARS = 200_000;
@@ -181,3 +173,35 @@ function halveBraces(source: string): string {
 }
 
 const unparsed = (reason: Unparsed["reason"]): Unparsed => ({ kind: "unparsed", reason });
+
+export type Nested =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "twice"; readonly key: string };
+
+/** Longer text is read as it is, or not at all. */
+const MAX_MENDED_CHARS = 50_000;
+
+/** The object that `text` holds and nothing else; null where it holds none that can be read. */
+export function parseNested(text: string): Nested | null {
+  const source = unquoted(text.trim());
+  if (!source.startsWith("{")) return null;
+  const strict = parseJson(source);
+  const json = strict === undefined ? mended(source) : source;
+  const value = strict ?? (json === null ? undefined : parseJson(json));
+  if (json === null || value === undefined) return null;
+  const key = conflictingKey(json, value);
+  return key === null ? { kind: "value", value } : { kind: "twice", key };
+}
+
+/** Without one more layer of JSON string. */
+function unquoted(text: string): string {
+  const inner = text.startsWith('"{') ? parseJson(text) : undefined;
+  return typeof inner === "string" ? inner.trim() : text;
+}
+
+function mended(source: string): string | null {
+  if (source.length > MAX_MENDED_CHARS) return null;
+  const { text, end, owed, isClear, isCut, hasConflict, isDoubtful, hasEllipsis } = mend(source, 0, "resolve");
+  const isWhole = end === source.length && owed === "" && !isCut;
+  return isWhole && isClear && !hasConflict && !isDoubtful && !hasEllipsis ? text : null;
+}
