@@ -14,7 +14,7 @@ import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
@@ -43,7 +43,7 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
-    replySchema: replySchemaOf(registry.all),
+    replySchema: buildReplySchema(registry.all),
   };
 }
 

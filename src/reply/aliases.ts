@@ -16,11 +16,11 @@ export interface Aliases {
 const MAX_NAME_CHARS = 80;
 
 /** The command that `written` stands for among `names`, or null. */
-export function commandNamed(written: string, names: ReadonlySet<string>, aliases: Aliases): string | null {
+export function findCommandName(written: string, names: ReadonlySet<string>, aliases: Aliases): string | null {
   if (written.length > MAX_NAME_CHARS) return null;
   const bare = written.trim();
   if (names.has(bare)) return bare;
-  const name = words(bare);
+  const name = normalizeName(bare);
   if (name === null) return null;
   if (names.has(name)) return name;
   const meant = Object.hasOwn(aliases.commands, name) ? (aliases.commands[name] as string) : null;
@@ -28,9 +28,9 @@ export function commandNamed(written: string, names: ReadonlySet<string>, aliase
 }
 
 /** The argument that `written` stands for among `names`, or `written` itself. */
-export function argumentNamed(written: string, names: readonly string[], aliases: Aliases): string {
+export function findArgumentName(written: string, names: readonly string[], aliases: Aliases): string {
   if (names.includes(written) || written.length > MAX_NAME_CHARS) return written;
-  const name = words(written);
+  const name = normalizeName(written);
   if (name === null) return written;
   if (names.includes(name)) return name;
   return (
@@ -40,7 +40,7 @@ export function argumentNamed(written: string, names: readonly string[], aliases
 }
 
 /** Lower-case words joined by `_`; null for what is no name, such as two of them or a shell line. */
-function words(written: string): string | null {
+function normalizeName(written: string): string | null {
   const bare = written
     .trim()
     .replace(/^["'`]+|["'`]+$/g, "")
@@ -57,12 +57,12 @@ function words(written: string): string | null {
 }
 
 /** The names nearest to `written`, best first: those that share a word or differ by a few letters. */
-export function nearestNames(written: string, names: Iterable<string>, count: number): readonly string[] {
-  const target = words(written.slice(0, MAX_NAME_CHARS)) ?? written.slice(0, MAX_NAME_CHARS).toLowerCase();
+export function rankNearestNames(written: string, names: Iterable<string>, count: number): readonly string[] {
+  const target = normalizeName(written.slice(0, MAX_NAME_CHARS)) ?? written.slice(0, MAX_NAME_CHARS).toLowerCase();
   const targetWords = new Set(target.split("_").filter((word) => word.length > 2));
   const ranked = [...names].map((name) => {
     const shared = name.split("_").filter((word) => targetWords.has(word)).length;
-    return { name, distance: editDistance(target, name) - 3 * shared };
+    return { name, distance: measureEditDistance(target, name) - 3 * shared };
   });
   return ranked
     .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
@@ -71,7 +71,7 @@ export function nearestNames(written: string, names: Iterable<string>, count: nu
 }
 
 /** Levenshtein's distance, one row at a time. */
-function editDistance(a: string, b: string): number {
+function measureEditDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -2,9 +2,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
-import { type Aliases, argumentNamed, commandNamed } from "./aliases.ts";
+import { type Aliases, findArgumentName, findCommandName } from "./aliases.ts";
 import type { RawCall } from "./find-call.ts";
-import { isRecord, isSame, parseJson } from "./json.ts";
+import { isRecord, isSameJson, parseJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
 import * as problem from "./problems.ts";
 
@@ -16,15 +16,15 @@ export interface Catalogue {
   readonly aliases: Aliases;
 }
 
-type Checked =
+type CheckedCall =
   | { readonly kind: "valid"; readonly call: CommandCall }
   /** `isTemplate`: no command is meant; its name is none, or what was to be filled in still stands there. */
   | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
 
-export interface Validator {
+export interface CallValidator {
   isName(written: string): boolean;
   /** `source`: the piece of the reply that the call came from. */
-  check(call: RawCall, source: string): Checked;
+  checkCall(call: RawCall, source: string): CheckedCall;
 }
 
 const AJV_OPTIONS = {
@@ -38,35 +38,35 @@ const AJV_OPTIONS = {
 const MAX_PROBLEMS = 5;
 const MAX_WORDED_ITEMS = 1_000;
 
-export function createValidator({ schemas, aliases }: Catalogue): Validator {
+export function createCallValidator({ schemas, aliases }: Catalogue): CallValidator {
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
-  const deciding = compiler(schemas, false);
-  const wording = compiler(schemas, true);
+  const deciding = createCompiler(schemas, false);
+  const wording = createCompiler(schemas, true);
   return {
-    isName: (written) => commandNamed(written, names, aliases) !== null,
-    check({ name: written, args }, source) {
-      if (typeof written !== "string" || written.trim() === "") return template(problem.noName());
-      const name = commandNamed(written, names, aliases);
-      if (name === null) return template(problem.unknownCommand(written, names));
+    isName: (written) => findCommandName(written, names, aliases) !== null,
+    checkCall({ name: written, args }, source) {
+      if (typeof written !== "string" || written.trim() === "") return rejectTemplate(problem.noName());
+      const name = findCommandName(written, names, aliases);
+      if (name === null) return rejectTemplate(problem.unknownCommand(written, names));
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
-          return invalid(problem.argumentsNotAnObject(name, schema));
+          return rejectCall(problem.argumentsNotAnObject(name, schema));
         case "twice":
-          return invalid(problem.argumentTwice(name, arranged.name));
+          return rejectCall(problem.argumentTwice(name, arranged.name));
         case "placeholder":
-          return template(problem.placeholder(name, arranged.name, arranged.value));
+          return rejectTemplate(problem.placeholder(name, arranged.name, arranged.value));
         case "args":
           if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
-          return invalid(...words(wording(name), deciding(name).errors, arranged.args, name, schema));
+          return rejectCall(...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
       }
     },
   };
 }
 
 /** Compiles a command's validator when it is first asked for. */
-function compiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
+function createCompiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
   const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
   const compiled = new Map<string, ValidateFunction>();
   return (name) => {
@@ -80,7 +80,7 @@ function compiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: str
   };
 }
 
-function words(
+function describeErrors(
   validate: ValidateFunction,
   deciding: ValidateFunction["errors"],
   args: Readonly<Record<string, unknown>>,
@@ -97,32 +97,41 @@ function words(
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }
 
-const invalid = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems, isTemplate: false });
-const template = (...problems: readonly string[]): Checked => ({ kind: "invalid", problems, isTemplate: true });
+const rejectCall = (...problems: readonly string[]): CheckedCall => ({ kind: "invalid", problems, isTemplate: false });
+const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
+  kind: "invalid",
+  problems,
+  isTemplate: true,
+});
 
-export type Arranged =
+export type ArrangedArguments =
   | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
   | { readonly kind: "not-an-object" }
   | { readonly kind: "twice"; readonly name: string }
   | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
 
 /** `source`: the piece of the reply that `written` came from. */
-export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases, source: string): Arranged {
+export function arrangeArguments(
+  written: unknown,
+  schema: ArgsSchema,
+  aliases: Aliases,
+  source: string,
+): ArrangedArguments {
   const names = Object.keys(schema.properties);
   const nested = typeof written === "string" ? parseNested(written) : null;
   if (nested?.kind === "twice") return { kind: "twice", name: nested.key };
-  const record = asRecord(nested ? nested.value : written, schema, names);
+  const record = readArgsRecord(nested ? nested.value : written, schema, names);
   if (record === null) return { kind: "not-an-object" };
   const args: Record<string, unknown> = Object.create(null);
-  const isKept = keptIn(source);
+  const isKept = createDigitCheck(source);
   for (const [key, value] of Object.entries(record)) {
     const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
-    const name = argumentNamed(bare, names, aliases);
+    const name = findArgumentName(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    const converted = property ? convert(value, property, isKept) : value;
+    const converted = property ? convertArgument(value, property, isKept) : value;
     // In a strict schema every argument is required, and this is how one is left out.
     if (value === null && property && !schema.required?.includes(name)) continue;
-    if (name in args && !isSame(args[name], converted)) return { kind: "twice", name };
+    if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
     args[name] = converted;
   }
   for (const [name, value] of Object.entries(args)) {
@@ -133,7 +142,7 @@ export function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: 
 }
 
 /** The arguments as a record: from below a second `args`, or the one argument itself. */
-function asRecord(
+function readArgsRecord(
   value: unknown,
   schema: ArgsSchema,
   names: readonly string[],
@@ -154,7 +163,7 @@ function asRecord(
   return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
 }
 
-function convert(value: unknown, property: PropertySchema, isKept: (value: number) => boolean): unknown {
+function convertArgument(value: unknown, property: PropertySchema, isKept: (value: number) => boolean): unknown {
   switch (property.type) {
     case "string":
       if (typeof value === "number") return isKept(value) ? String(value) : value;
@@ -176,7 +185,7 @@ function convert(value: unknown, property: PropertySchema, isKept: (value: numbe
 }
 
 /** Whether the reply writes a number in the digits that it is kept in: `1.10` is not, nor what is too long for a number. */
-function keptIn(source: string): (value: number) => boolean {
+function createDigitCheck(source: string): (value: number) => boolean {
   const known = new Map<number, boolean>();
   return (value) => {
     const digits = String(value).replace(/[.+]/g, "\\$&");

@@ -1,20 +1,20 @@
 /** clear-calls.ts -- */
 import type { CommandCall } from "#core/call.ts";
-import type { Validator } from "./check-call.ts";
-import { ARGS_KEYS, NAME_KEYS, shapeOf } from "./find-call.ts";
-import { endOfString, isSame, parseJson } from "./json.ts";
-import { mend } from "./mend.ts";
+import type { CallValidator } from "./check-call.ts";
+import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
+import { findStringEnd, isSameJson, parseJson } from "./json.ts";
+import { mendObject } from "./mend.ts";
 
 /** The order of the arguments says nothing. */
 export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
-  a.name === b.name && isSame(Object.entries(a.args).sort(), Object.entries(b.args).sort());
+  a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 /** The calls that stand in a damaged object as pieces of their own, and can be read there without a guess. */
-export function clearCalls(source: string, validator: Validator) {
-  const { values, isFirstClear } = clearSpans(source);
+export function findClearCalls(source: string, validator: CallValidator) {
+  const { values, isFirstClear } = readClearSpans(source);
   const calls: readonly CommandCall[] = values.flatMap((value) => {
-    const shape = shapeOf({ command: value }, validator.isName);
-    const checked = shape.kind === "call" ? validator.check(shape.call, source) : null;
+    const shape = findCall({ command: value }, validator.isName);
+    const checked = shape.kind === "call" ? validator.checkCall(shape.call, source) : null;
     return checked?.kind === "valid" ? [checked.call] : [];
   });
   return { calls, isFirstClear };
@@ -52,11 +52,11 @@ export interface ClearSpans {
   readonly isFirstClear: boolean;
 }
 
-export function clearSpans(source: string): ClearSpans {
+export function readClearSpans(source: string): ClearSpans {
   const values: unknown[] = [];
   let isFirstClear = true;
   for (const match of source.matchAll(CALL_KEY).take(MAX_SPANS)) {
-    const mended = mend(source, match.index + match[0].length, "resolve");
+    const mended = mendObject(source, match.index + match[0].length, "resolve");
     const isWhole = mended.owed === "" && BEHIND.test(source.slice(mended.end, mended.end + 200));
     const isClear = mended.isClear && !mended.hasConflict && isWhole;
     const value = isClear ? parseJson(mended.text) : undefined;
@@ -75,7 +75,7 @@ export function isCallClosed(written: string): boolean {
   for (let at = 0; at < written.length; at++) {
     const char = written[at];
     if (char === '"') {
-      const end = endOfString(written, at);
+      const end = findStringEnd(written, at);
       if (end === written.length) return false;
       text = written.slice(at + 1, end).toLowerCase();
       if (NAME_KEYS.includes(key)) hasName = true;

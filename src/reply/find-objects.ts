@@ -1,5 +1,5 @@
 /** find-objects.ts -- */
-import { endOfComment, endOfString, MAX_DEPTH, parseJson } from "./json.ts";
+import { findCommentEnd, findStringEnd, MAX_DEPTH, parseJson } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
 const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
@@ -37,7 +37,7 @@ function unquoteLines(reply: string): string {
 
 const MAX_OBJECTS = 50;
 
-export interface Piece {
+export interface ReplyPiece {
   readonly kind: "text" | "object";
   readonly start: number;
   /** First index after the piece. */
@@ -45,19 +45,19 @@ export interface Piece {
   /** An object's brackets balance by strict reading of its strings. */
   readonly closed: boolean;
 }
-export interface Split {
-  readonly pieces: readonly Piece[];
+export interface ReplySplit {
+  readonly pieces: readonly ReplyPiece[];
   readonly fault: "too-deep" | "too-many" | null;
 }
 
 /** The reply from `from` on, as plain text and objects in turn. */
-export function splitReply(text: string, from = 0): Split {
-  const pieces: Piece[] = [];
+export function splitReply(text: string, from = 0): ReplySplit {
+  const pieces: ReplyPiece[] = [];
   let textStart = from;
   for (let at = from; at < text.length; at++) {
     if (!opensObject(text, at)) continue;
     pieces.push({ kind: "text", start: textStart, end: at, closed: true });
-    const { end, closed, tooDeep } = endOfObject(text, at);
+    const { end, closed, tooDeep } = findObjectEnd(text, at);
     if (tooDeep) return { pieces, fault: "too-deep" };
     pieces.push({ kind: "object", start: at, end, closed });
     if (pieces.length > MAX_OBJECTS * 2) return { pieces, fault: "too-many" };
@@ -83,17 +83,17 @@ interface ObjectEnd {
   readonly tooDeep: boolean;
 }
 
-function endOfObject(text: string, start: number): ObjectEnd {
+function findObjectEnd(text: string, start: number): ObjectEnd {
   let depth = 0;
   let last = "";
   for (let at = start; at < text.length; at++) {
     const char = text[at] as string;
     if (char === '"' || (char === "'" && "{[,:(".includes(last))) {
-      at = endOfQuoted(text, at);
+      at = findQuotedEnd(text, at);
       last = char;
       continue;
     }
-    const skipped = endOfComment(text, at);
+    const skipped = findCommentEnd(text, at);
     if (skipped > at) {
       at = skipped - 1;
       continue;
@@ -108,8 +108,8 @@ function endOfObject(text: string, start: number): ObjectEnd {
 }
 
 /** Index of the quote that ends the string, or the text's length: a single one ends it only where JSON may go on behind it. */
-function endOfQuoted(text: string, start: number): number {
-  if (text[start] === '"') return endOfString(text, start);
+function findQuotedEnd(text: string, start: number): number {
+  if (text[start] === '"') return findStringEnd(text, start);
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
     else if (text[at] === "'" && /^\s{0,24}(?:[,:}\])]|$)/.test(text.slice(at + 1, at + 26))) return at;
@@ -138,17 +138,17 @@ const OPENING = new RegExp(OPEN, "i");
 /** True when a reasoning block opens in the text, which begins with the reply or somewhere in it. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
-export interface Answer {
+export interface AnswerObjects {
   /** Objects outside the model's reasoning, in order. */
-  readonly objects: readonly Piece[];
+  readonly objects: readonly ReplyPiece[];
   /** A reasoning block was opened and never closed: what follows is no answer. */
   readonly unclosed: boolean;
 }
 
 /** Drops the objects inside reasoning blocks; a closing mark without its opening ends what began with the reply. */
-export function dropReasoning(text: string, pieces: readonly Piece[]): Answer {
+export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): AnswerObjects {
   let open = 0;
-  let objects: Piece[] = [];
+  let objects: ReplyPiece[] = [];
   for (const piece of pieces) {
     if (piece.kind === "object") {
       if (open === 0) objects.push(piece);
@@ -164,7 +164,7 @@ export function dropReasoning(text: string, pieces: readonly Piece[]): Answer {
 }
 
 /** First index after a reasoning block that comes before every bracket: its own braces and quotes need not balance. */
-export function endOfLeadingReasoning(text: string): number {
+export function findLeadingReasoningEnd(text: string): number {
   let open = 0;
   for (const mark of text.matchAll(MARK)) {
     if (open === 0 && /[{[]/.test(text.slice(0, mark.index))) return 0;

@@ -21,7 +21,7 @@ export function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+    if (code === QUOTE) at = findStringEnd(text, at);
     else if (code === 123 || code === 91) {
       if (++depth > MAX_DEPTH) return true;
     } else if (code === 125 || code === 93) depth--;
@@ -30,7 +30,7 @@ export function isTooDeep(text: string): boolean {
 }
 
 /** Index of the quote that ends the JSON string which begins at `start`; the text's length when none does. Linear. */
-export function endOfString(text: string, start: number): number {
+export function findStringEnd(text: string, start: number): number {
   const end = text.indexOf('"', start + 1);
   if (end === -1) return text.length;
   if (text.charCodeAt(end - 1) !== BACKSLASH) return end;
@@ -46,10 +46,10 @@ export function endOfString(text: string, start: number): number {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** First index after a comment that begins at `at`; `at` itself when none does. `://` begins no comment. */
-export function endOfComment(text: string, at: number): number {
+export function findCommentEnd(text: string, at: number): number {
   if (text[at] !== "/") return at;
   const isLine = text[at + 1] === "/" && text[at - 1] !== ":";
   if (!isLine && text[at + 1] !== "*") return at;
@@ -60,7 +60,7 @@ export function endOfComment(text: string, at: number): number {
 
 const COLON = 58;
 
-interface Level {
+interface JsonLevel {
   /** Raw value text by key; null for a list. */
   readonly values: Map<string, string> | null;
   readonly isExempt: boolean;
@@ -69,40 +69,43 @@ interface Level {
 }
 
 /** The first such key, or null. `value` is what JSON.parse made of the text. */
-export function conflictingKey(json: string, value: unknown): string | null {
-  return membersIn(json) === membersOf(value) ? null : firstConflict(json);
+export function findConflictingKey(json: string, value: unknown): string | null {
+  return countMembersInText(json) === countMembersInValue(value) ? null : findFirstConflict(json);
 }
 
 /** In a text whose objects all came out with as many members, no key stands twice: nearly every reply. */
-function membersIn(json: string): number {
+function countMembersInText(json: string): number {
   let members = 0;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(json, at);
+    if (code === QUOTE) at = findStringEnd(json, at);
     else if (code === COLON) members++;
   }
   return members;
 }
 
-function membersOf(value: unknown): number {
+function countMembersInValue(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const members = Object.values(value);
-  return members.reduce((sum: number, member) => sum + membersOf(member), Array.isArray(value) ? 0 : members.length);
+  return members.reduce(
+    (sum: number, member) => sum + countMembersInValue(member),
+    Array.isArray(value) ? 0 : members.length,
+  );
 }
 
-function firstConflict(json: string): string | null {
-  const levels: Level[] = [];
+function findFirstConflict(json: string): string | null {
+  const levels: JsonLevel[] = [];
   for (let at = 0; at < json.length; at++) {
     const char = json[at] as string;
     const level = levels.at(-1);
     if (char === '"') {
-      const end = endOfString(json, at);
+      const end = findStringEnd(json, at);
       if (level?.values && level.key === null) level.key = JSON.parse(json.slice(at, end + 1));
       at = end;
     } else if (char === ":" && level) level.valueStart = at + 1;
-    else if (char === "{" || char === "[") levels.push(newLevel(char, level));
+    else if (char === "{" || char === "[") levels.push(openLevel(char, level));
     else if (char === "," || char === "}" || char === "]") {
-      if (level && isConflict(level, json, at)) return level.key;
+      if (level && isConflictAt(level, json, at)) return level.key;
       if (level) level.key = null;
       if (char !== ",") levels.pop();
     }
@@ -110,12 +113,12 @@ function firstConflict(json: string): string | null {
   return null;
 }
 
-function newLevel(char: string, parent: Level | undefined): Level {
+function openLevel(char: string, parent: JsonLevel | undefined): JsonLevel {
   const isExempt = parent !== undefined && (parent.isExempt || /^thoughts?$/i.test(parent.key ?? ""));
   return { values: char === "{" && !isExempt ? new Map() : null, isExempt, key: null, valueStart: 0 };
 }
 
-function isConflict(level: Level, json: string, end: number): boolean {
+function isConflictAt(level: JsonLevel, json: string, end: number): boolean {
   if (!level.values || level.key === null) return false;
   const value = json.slice(level.valueStart, end).trim();
   const earlier = level.values.get(level.key);

@@ -1,7 +1,7 @@
 /** mend-object.ts -- */
 import { jsonrepair } from "jsonrepair";
-import { conflictingKey, isTooDeep, parseJson } from "./json.ts";
-import { type Mended, mend } from "./mend.ts";
+import { findConflictingKey, isTooDeep, parseJson } from "./json.ts";
+import { type MendedObject, mendObject } from "./mend.ts";
 
 const MAX_REPAIR_CHARS = 200_000;
 const MAX_REPAIR_QUOTES = 6_000;
@@ -10,14 +10,14 @@ const MAX_GUESS_WORK = 200_000_000;
 const QUOTES: ReadonlySet<string> = new Set("\"'`“”„‘’´");
 
 /** strict: as sent. clear: the spelling was mended. guessed: the content may have been touched. */
-type Trust = "strict" | "clear" | "guessed";
+type ParseTrust = "strict" | "clear" | "guessed";
 
 export interface ParsedObject {
   readonly kind: "parsed";
   readonly value: unknown;
   /** Strict JSON text that `value` came from. */
   readonly json: string;
-  readonly trust: Trust;
+  readonly trust: ParseTrust;
   /** How many characters of the source were read. */
   readonly length: number;
   /**
@@ -28,7 +28,7 @@ export interface ParsedObject {
   /** The source up to its end, mended: what was really there, before anything was completed. */
   readonly written: string;
 }
-export interface Unparsed {
+export interface UnparsedObject {
   readonly kind: "unparsed";
   readonly reason: "too-large" | "too-deep" | "cut" | "ellipsis" | "syntax";
 }
@@ -39,29 +39,29 @@ export interface RepairBudget {
   quotes: number;
   guessWork: number;
 }
-export const newRepairBudget = (): RepairBudget => ({
+export const createRepairBudget = (): RepairBudget => ({
   chars: MAX_REPAIR_CHARS,
   quotes: MAX_REPAIR_QUOTES,
   guessWork: MAX_GUESS_WORK,
 });
 
-export function parseObject(source: string, budget: RepairBudget): ParsedObject | Unparsed {
+export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
   const whole = { length: source.length, ending: "whole", written: source } as const;
-  if (isTooDeep(source)) return unparsed("too-deep");
+  if (isTooDeep(source)) return refuseObject("too-deep");
   const strict = parseJson(source);
   if (strict !== undefined) return { kind: "parsed", value: strict, json: source, trust: "strict", ...whole };
-  if (!spend(budget, source)) return unparsed("too-large");
-  for (const json of undisguise(source)) {
+  if (!spendBudget(budget, source)) return refuseObject("too-large");
+  for (const json of decodeDisguises(source)) {
     const value = parseJson(json);
     if (value !== undefined) return { kind: "parsed", value, json, trust: "clear", ...whole };
   }
-  const resolved = mend(source, 0, "resolve");
-  if (resolved.isDoubtful) return unparsed("syntax");
-  const mended = resolved.hasConflict ? { ...mend(source, 0, "plain"), isClear: false } : resolved;
-  return parseMended(source, mended, budget);
+  const resolved = mendObject(source, 0, "resolve");
+  if (resolved.isDoubtful) return refuseObject("syntax");
+  const mendClearly = resolved.hasConflict ? { ...mendObject(source, 0, "plain"), isClear: false } : resolved;
+  return parseMended(source, mendClearly, budget);
 }
 
-function spend(budget: RepairBudget, source: string): boolean {
+function spendBudget(budget: RepairBudget, source: string): boolean {
   budget.chars -= source.length;
   if (budget.chars < 0) return false;
   budget.quotes -= countQuotes(source);
@@ -74,8 +74,8 @@ function countQuotes(text: string): number {
   return count;
 }
 
-function parseMended(source: string, mended: Mended, budget: RepairBudget): ParsedObject | Unparsed {
-  if (mended.hasEllipsis) return unparsed("ellipsis");
+function parseMended(source: string, mended: MendedObject, budget: RepairBudget): ParsedObject | UnparsedObject {
+  if (mended.hasEllipsis) return refuseObject("ellipsis");
   const rest = { length: mended.end, written: mended.text } as const;
   if (!mended.isCut) {
     const json = mended.text + mended.owed;
@@ -84,30 +84,35 @@ function parseMended(source: string, mended: Mended, budget: RepairBudget): Pars
     const ending = mended.owed === "" ? "whole" : "closers-missing";
     if (value !== undefined) return { kind: "parsed", value, json, trust, ending, ...rest };
   }
-  return mended.isCut ? guessCut(source, rest, budget) : guessWhole(source, mended, rest, budget);
+  return mended.isCut ? guessCutObject(source, rest, budget) : guessWholeObject(source, mended, rest, budget);
 }
 
-type Rest = Pick<ParsedObject, "length" | "written">;
+type ParsedExtent = Pick<ParsedObject, "length" | "written">;
 
-function guessWhole(source: string, { text, owed }: Mended, rest: Rest, budget: RepairBudget): ParsedObject | Unparsed {
-  const json = guess(text, budget) ?? guessFromSource(source, budget);
-  return json === null ? unparsed("syntax") : guessed(json, owed === "" ? "whole" : "cut", rest);
+function guessWholeObject(
+  source: string,
+  { text, owed }: MendedObject,
+  rest: ParsedExtent,
+  budget: RepairBudget,
+): ParsedObject | UnparsedObject {
+  const json = guessJson(text, budget) ?? guessFromSource(source, budget);
+  return json === null ? refuseObject("syntax") : parseGuess(json, owed === "" ? "whole" : "cut", rest);
 }
 
 /** The quotes do not add up; of that jsonrepair sees more in the source than in what was mended. */
-function guessCut(source: string, rest: Rest, budget: RepairBudget): ParsedObject | Unparsed {
+function guessCutObject(source: string, rest: ParsedExtent, budget: RepairBudget): ParsedObject | UnparsedObject {
   const body = source.slice(0, source.lastIndexOf("}") + 1);
   const whole = /[}\]]\s{0,50}\}$/.test(body.slice(-60)) ? guessFromSource(body, budget) : null;
-  if (whole !== null) return guessed(whole, isOpenEnded(body, whole) ? "cut" : "unsure", rest);
-  const json = guess(rest.written, budget);
-  return json === null ? unparsed("cut") : guessed(json, "cut", rest);
+  if (whole !== null) return parseGuess(whole, isOpenEnded(body, whole) ? "cut" : "unsure", rest);
+  const json = guessJson(rest.written, budget);
+  return json === null ? refuseObject("cut") : parseGuess(json, "cut", rest);
 }
 
 /** The guess ends a string at the closing brackets, where the source has no quote: it may have gone on behind them. */
 const isOpenEnded = (source: string, guess: string): boolean =>
-  lastBeforeClosers(guess) === '"' && !QUOTES.has(lastBeforeClosers(source));
+  findLastBeforeClosers(guess) === '"' && !QUOTES.has(findLastBeforeClosers(source));
 
-function lastBeforeClosers(text: string): string {
+function findLastBeforeClosers(text: string): string {
   let at = text.length - 1;
   while ("}] \n\r\t".includes(text[at] ?? "-")) at--;
   return text[at] ?? "";
@@ -115,14 +120,16 @@ function lastBeforeClosers(text: string): string {
 
 /** jsonrepair would drop the backslashes that JSON does not know. */
 const guessFromSource = (source: string, budget: RepairBudget): string | null =>
-  /\\(?:[^"\\/bfnrtu]|$)/.test(source) ? null : guess(source, budget);
+  /\\(?:[^"\\/bfnrtu]|$)/.test(source) ? null : guessJson(source, budget);
 
-function guessed(json: string, ending: ParsedObject["ending"], rest: Rest): ParsedObject | Unparsed {
+function parseGuess(json: string, ending: ParsedObject["ending"], rest: ParsedExtent): ParsedObject | UnparsedObject {
   const value = parseJson(json);
-  return value === undefined ? unparsed("syntax") : { kind: "parsed", value, json, trust: "guessed", ending, ...rest };
+  return value === undefined
+    ? refuseObject("syntax")
+    : { kind: "parsed", value, json, trust: "guessed", ending, ...rest };
 }
 
-function guess(text: string, budget: RepairBudget): string | null {
+function guessJson(text: string, budget: RepairBudget): string | null {
   budget.guessWork -= text.length * (1 + countQuotes(text));
   if (budget.guessWork < 0) return null;
   try {
@@ -149,7 +156,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const ENTITY = new RegExp(Object.keys(ENTITIES).join("|"), "g");
 
 /** Texts that the source is an exact encoding of, by the look of its beginning. */
-function* undisguise(source: string): Generator<string> {
+function* decodeDisguises(source: string): Generator<string> {
   if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
     const body = source.slice(0, source.lastIndexOf("}") + 1);
     const text = parseJson(`"${body.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")}"`);
@@ -172,9 +179,9 @@ function halveBraces(source: string): string {
   );
 }
 
-const unparsed = (reason: Unparsed["reason"]): Unparsed => ({ kind: "unparsed", reason });
+const refuseObject = (reason: UnparsedObject["reason"]): UnparsedObject => ({ kind: "unparsed", reason });
 
-export type Nested =
+export type NestedObject =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "twice"; readonly key: string };
 
@@ -182,26 +189,26 @@ export type Nested =
 const MAX_MENDED_CHARS = 50_000;
 
 /** The object that `text` holds and nothing else; null where it holds none that can be read. */
-export function parseNested(text: string): Nested | null {
-  const source = unquoted(text.trim());
+export function parseNested(text: string): NestedObject | null {
+  const source = unwrapJsonString(text.trim());
   if (!source.startsWith("{")) return null;
   const strict = parseJson(source);
   const json = strict === undefined ? mended(source) : source;
   const value = strict ?? (json === null ? undefined : parseJson(json));
   if (json === null || value === undefined) return null;
-  const key = conflictingKey(json, value);
+  const key = findConflictingKey(json, value);
   return key === null ? { kind: "value", value } : { kind: "twice", key };
 }
 
 /** Without one more layer of JSON string. */
-function unquoted(text: string): string {
+function unwrapJsonString(text: string): string {
   const inner = text.startsWith('"{') ? parseJson(text) : undefined;
   return typeof inner === "string" ? inner.trim() : text;
 }
 
 function mended(source: string): string | null {
   if (source.length > MAX_MENDED_CHARS) return null;
-  const { text, end, owed, isClear, isCut, hasConflict, isDoubtful, hasEllipsis } = mend(source, 0, "resolve");
+  const { text, end, owed, isClear, isCut, hasConflict, isDoubtful, hasEllipsis } = mendObject(source, 0, "resolve");
   const isWhole = end === source.length && owed === "" && !isCut;
   return isWhole && isClear && !hasConflict && !isDoubtful && !hasEllipsis ? text : null;
 }

@@ -73,9 +73,9 @@ function skipBlank(source: string, from: number): number {
   while (at < limit) {
     const char = source[at];
     if (char !== undefined && isBlank(char)) at++;
-    else if (char === "/" && source[at + 1] === "*") at = endWithin(source, "*/", at, limit) ?? limit;
+    else if (char === "/" && source[at + 1] === "*") at = findEndWithin(source, "*/", at, limit) ?? limit;
     else if ((char === "/" && source[at + 1] === "/") || char === "#") {
-      const end = endWithin(source, "\n", at, limit);
+      const end = findEndWithin(source, "\n", at, limit);
       if (end === null) return at;
       at = end;
     } else return at;
@@ -83,7 +83,7 @@ function skipBlank(source: string, from: number): number {
   return at;
 }
 
-function endWithin(source: string, terminator: string, from: number, limit: number): number | null {
+function findEndWithin(source: string, terminator: string, from: number, limit: number): number | null {
   const end = source.slice(from, limit).indexOf(terminator);
   return end === -1 ? null : from + end + terminator.length;
 }

@@ -18,7 +18,7 @@ export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
   "’": "’",
 };
 
-export interface StringPlace {
+export interface StringContext {
   /** The quotes that can end it. */
   readonly ends: string;
   /** Brackets open around it, outermost first. */
@@ -41,8 +41,8 @@ export interface MendedString {
   readonly isDoubtful: boolean;
 }
 
-export function mendString(source: string, start: number, place: StringPlace): MendedString {
-  const long = place.isKey ? null : longString(source, start);
+export function mendString(source: string, start: number, place: StringContext): MendedString {
+  const long = place.isKey ? null : mendLongString(source, start);
   if (long) return long;
   const content: string[] = [];
   const quotes: number[] = [];
@@ -56,17 +56,17 @@ export function mendString(source: string, start: number, place: StringPlace): M
     const char = source[at] as string;
     if (char === "\\") {
       const isPath = isInWindowsPath(source, at);
-      const escaped = isPath ? BACKSLASH : escapeAt(source, at, place.ends);
+      const escaped = isPath ? BACKSLASH : mendEscape(source, at, place.ends);
       if (isPath && /[bfnrtu]/.test(source[at + 1] ?? "")) isGuess = true;
       content.push(escaped.text);
       at += escaped.length - 1;
       continue;
     }
-    const verdict = place.ends.includes(char) ? judge(source, at, place, quotes.length > 0) : "content";
+    const verdict = place.ends.includes(char) ? judgeClosingQuote(source, at, place, quotes.length > 0) : "content";
     if (verdict === "end") break;
     if (verdict === "joined") {
       isGuess = true;
-      at = startOfNextQuote(source, at + 1);
+      at = findNextQuote(source, at + 1);
       continue;
     }
     if (verdict === "conflict") hasConflict = true;
@@ -89,26 +89,26 @@ export function mendString(source: string, start: number, place: StringPlace): M
   };
 }
 
-function judge(source: string, at: number, place: StringPlace, hasContentQuote: boolean): QuoteVerdict {
+function judgeClosingQuote(source: string, at: number, place: StringContext, hasContentQuote: boolean): QuoteVerdict {
   return place.resolves && !place.isKey ? judgeQuote(source, at, { stack: place.stack, hasContentQuote }) : "end";
 }
 
 /** Of the string after a `+`, which `judgeQuote` has seen. */
-function startOfNextQuote(source: string, from: number): number {
+function findNextQuote(source: string, from: number): number {
   let at = source.indexOf("+", from);
   while (CLOSING_QUOTE[source[at] as string] === undefined) at++;
   return at;
 }
 
 /** Python's `"""…"""`, or null. */
-function longString(source: string, start: number): MendedString | null {
+function mendLongString(source: string, start: number): MendedString | null {
   if (!source.startsWith('"""', start)) return null;
   const end = source.indexOf('"""', start + 3);
   if (end <= start + 3 || !/^\s{0,50}[,}\]]/.test(source.slice(end + 3, end + 54))) return null;
   const content: string[] = [];
   for (let at = start + 3; at < end; at++) {
     const isEscape = source[at] === "\\";
-    const piece = isEscape ? escapeAt(source, at, '"') : { text: escapeCharacter(source[at] as string), length: 1 };
+    const piece = isEscape ? mendEscape(source, at, '"') : { text: escapeCharacter(source[at] as string), length: 1 };
     content.push(piece.text);
     at += piece.length - 1;
   }
@@ -123,15 +123,15 @@ function isInWindowsPath(source: string, at: number): boolean {
   return /(?<![A-Za-z])[A-Za-z]:\\[^\s"\\/bfnrtu][^\s"\\]*(?:\\[^\s"\\]+)*$/.test(before);
 }
 
-interface Piece {
+interface JsonText {
   readonly text: string;
   /** Characters of the source. */
   readonly length: number;
 }
-const BACKSLASH: Piece = { text: "\\\\", length: 1 };
+const BACKSLASH: JsonText = { text: "\\\\", length: 1 };
 
 /** Legal escapes stay; an escaped quote that needs none loses its backslash; any other backslash is content. */
-function escapeAt(source: string, at: number, ends: string): Piece {
+function mendEscape(source: string, at: number, ends: string): JsonText {
   const next = source[at + 1] ?? "";
   if (next !== "" && '"\\/bfnrt'.includes(next)) return { text: `\\${next}`, length: 2 };
   if (next === "u" && /^[\da-fA-F]{4}$/.test(source.slice(at + 2, at + 6)))

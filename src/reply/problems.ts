@@ -8,7 +8,7 @@
 import type { ErrorObject } from "ajv";
 import type { ArgsSchema } from "#core/command.ts";
 import { oneLine, wellFormed } from "#core/text.ts";
-import { nearestNames } from "./aliases.ts";
+import { rankNearestNames } from "./aliases.ts";
 
 const MAX_QUOTED_CHARS = 60;
 const ONE_OBJECT = "Send exactly one JSON object with the keys thoughts and command, and nothing around it.";
@@ -45,7 +45,7 @@ export const noName = (): string =>
 export function unknownCommand(written: string, names: ReadonlySet<string>): string {
   if (/^<?command[ _]name>?$/i.test(written.trim()))
     return "The response format was copied with its placeholders. Fill in a command from the list and its arguments.";
-  const nearest = nearestNames(written, names, 5).join(", ");
+  const nearest = rankNearestNames(written, names, 5).join(", ");
   return `There is no command ${quoted(written)}. The nearest names are: ${nearest}.`;
 }
 export const argumentsNotAnObject = (name: string, schema: ArgsSchema): string =>

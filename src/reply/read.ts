@@ -15,14 +15,20 @@
  * anything: it may be a piece of the broken one. Pure, synchronous, and linear but for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
-import { type Catalogue, createValidator, type Validator } from "./check-call.ts";
-import { clearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
-import { shapeOf } from "./find-call.ts";
-import { dropReasoning, endOfLeadingReasoning, type Piece, splitReply, unwrapReply } from "./find-objects.ts";
-import { conflictingKey } from "./json.ts";
-import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./mend-object.ts";
+import { type CallValidator, type Catalogue, createCallValidator } from "./check-call.ts";
+import { findClearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
+import { findCall } from "./find-call.ts";
+import { dropReasoning, findLeadingReasoningEnd, type ReplyPiece, splitReply, unwrapReply } from "./find-objects.ts";
+import { findConflictingKey } from "./json.ts";
+import {
+  createRepairBudget,
+  type ParsedObject,
+  parseObject,
+  type RepairBudget,
+  type UnparsedObject,
+} from "./mend-object.ts";
 import * as problem from "./problems.ts";
-import { NO_THOUGHTS, type Thoughts, thoughtsOf } from "./thoughts.ts";
+import { findThoughts, NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
 
 export type { Catalogue, Thoughts };
 
@@ -60,7 +66,7 @@ const SETTLED: ReadonlySet<string> = new Set([
 const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 
 /** What has been found in one reply so far. */
-interface Search {
+interface ReplySearch {
   readonly reply: string;
   readonly isSettled: boolean;
   /** The server says that the reply took all the room it had. */
@@ -78,16 +84,16 @@ interface Search {
 }
 
 export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => ParsedReply {
-  const validator = createValidator(catalogue);
+  const validator = createCallValidator(catalogue);
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
-    if (reply === "") return refuse(null, problem.empty());
-    if (reply.length > MAX_REPLY_CHARS) return refuse(null, problem.tooLarge(reply.length, MAX_REPLY_CHARS));
-    const search: Search = {
+    if (reply === "") return refuseReply(null, problem.empty());
+    if (reply.length > MAX_REPLY_CHARS) return refuseReply(null, problem.tooLarge(reply.length, MAX_REPLY_CHARS));
+    const search: ReplySearch = {
       reply,
       isSettled: SETTLED.has(finishReason),
       isFull: finishReason === "length",
-      budget: newRepairBudget(),
+      budget: createRepairBudget(),
       found: [],
       doubts: [],
       problems: [],
@@ -97,24 +103,28 @@ export function createReplyReader(catalogue: Catalogue): (text: string, finishRe
       hasBrokenCommand: false,
     };
     const reader = { catalogue, validator };
-    return searchFrom(search, endOfLeadingReasoning(reply), reader) ?? searchAgain(search, reader) ?? conclude(search);
+    return (
+      searchObjects(search, findLeadingReasoningEnd(reply), reader) ??
+      searchAgain(search, reader) ??
+      concludeSearch(search)
+    );
   };
 }
 
-interface Reader {
+interface CallReader {
   readonly catalogue: Catalogue;
-  readonly validator: Validator;
+  readonly validator: CallValidator;
 }
 
 /** Reads all objects from `from` on; a problem is returned only when it ends the search. */
-function searchFrom(search: Search, from: number, reader: Reader): ParsedReply | null {
+function searchObjects(search: ReplySearch, from: number, reader: CallReader): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
     const { pieces, fault } = splitReply(search.reply, start);
-    if (fault === "too-deep") return refuse(search.thoughts, problem.tooDeep());
-    if (fault === "too-many") return refuse(search.thoughts, problem.tooManyObjects());
+    if (fault === "too-deep") return refuseReply(search.thoughts, problem.tooDeep());
+    if (fault === "too-many") return refuseReply(search.thoughts, problem.tooManyObjects());
     const { objects, unclosed } = dropReasoning(search.reply, pieces);
-    if (unclosed && objects.length === 0) return refuse(null, problem.onlyReasoning());
+    if (unclosed && objects.length === 0) return refuseReply(null, problem.onlyReasoning());
     start = search.reply.length;
     for (const object of objects) {
       const end = readObject(search, object, reader);
@@ -125,7 +135,7 @@ function searchFrom(search: Search, from: number, reader: Reader): ParsedReply |
 }
 
 /** Braces in prose may have swallowed the reply: once more, from where a reply of the right form begins. */
-function searchAgain(search: Search, reader: Reader): ParsedReply | null {
+function searchAgain(search: ReplySearch, reader: CallReader): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
   const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
@@ -133,33 +143,39 @@ function searchAgain(search: Search, reader: Reader): ParsedReply | null {
   search.hasCutCommand = false;
   search.hasBrokenCommand = false;
   search.doubts.length = 0;
-  return searchFrom(search, begin, reader);
+  return searchObjects(search, begin, reader);
 }
 
 /** Returns the first index behind the object. */
-function readObject(search: Search, { start, end }: Piece, reader: Reader): number {
+function readObject(search: ReplySearch, { start, end }: ReplyPiece, reader: CallReader): number {
   const source = search.reply.slice(start, end);
   const parsed = parseObject(source, search.budget);
   if (parsed.kind === "unparsed") {
-    noteUnread(search, source, parsed, reader.validator);
+    noteUnparsedObject(search, source, parsed, reader.validator);
     return end;
   }
-  search.thoughts ??= thoughtsOf(parsed.value);
+  search.thoughts ??= findThoughts(parsed.value);
   readCommand(search, source, parsed, reader);
   const behind = start + parsed.length;
-  if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) spoil(search, problem.brokenSyntax());
+  if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) noteBrokenCommand(search, problem.brokenSyntax());
   return behind;
 }
 
 /** A piece of it may look like a whole reply: what it says itself counts against that. */
-function noteUnread(search: Search, source: string, unread: Unparsed, validator: Validator): void {
-  search.problems.push(problemOf(unread));
+function noteUnparsedObject(
+  search: ReplySearch,
+  source: string,
+  unread: UnparsedObject,
+  validator: CallValidator,
+): void {
+  search.problems.push(describeUnparsed(unread));
   if (unread.reason === "cut" && /command/i.test(source)) search.hasCutCommand = true;
   if (unread.reason === "syntax" && /["']command["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
-  if (unread.reason === "syntax" || unread.reason === "cut") search.doubts.push(...clearCalls(source, validator).calls);
+  if (unread.reason === "syntax" || unread.reason === "cut")
+    search.doubts.push(...findClearCalls(source, validator).calls);
 }
 
-function problemOf({ reason }: Unparsed): string {
+function describeUnparsed({ reason }: UnparsedObject): string {
   switch (reason) {
     case "too-large":
       return problem.tooDamaged();
@@ -174,57 +190,68 @@ function problemOf({ reason }: Unparsed): string {
   }
 }
 
-function readCommand(search: Search, source: string, parsed: ParsedObject, { catalogue, validator }: Reader): void {
-  const repeated = conflictingKey(parsed.json, parsed.value);
+function readCommand(
+  search: ReplySearch,
+  source: string,
+  parsed: ParsedObject,
+  { catalogue, validator }: CallReader,
+): void {
+  const repeated = findConflictingKey(parsed.json, parsed.value);
   if (repeated !== null) {
-    spoil(search, problem.keyTwice(repeated));
+    noteBrokenCommand(search, problem.keyTwice(repeated));
     return;
   }
-  const shape = shapeOf(parsed.value, validator.isName);
+  const shape = findCall(parsed.value, validator.isName);
   if (shape.kind === "several") search.hasSeveral = true;
   if (shape.kind !== "call") return;
-  const checked = validator.check(shape.call, source);
+  const checked = validator.checkCall(shape.call, source);
   const hasSideEffect = checked.kind === "valid" && catalogue.hasSideEffect(checked.call.name);
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
     search.problems.unshift(problem.cutOff());
   } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
-  else if (checked.kind === "invalid") spoil(search, ...checked.problems);
+  else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
   else if (source.includes("\ufffd") && isDamaged(checked.call))
-    spoil(search, problem.damagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") vouch(search, source, checked.call, hasSideEffect, validator);
+    noteBrokenCommand(search, problem.damagedLetters(checked.call.name));
+  else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect, validator);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
 /** A command was meant that cannot be run so: what else looks like one may be a piece of it. */
-function spoil(search: Search, ...problems: readonly string[]): void {
+function noteBrokenCommand(search: ReplySearch, ...problems: readonly string[]): void {
   search.problems.push(...problems);
   search.hasBrokenCommand = true;
 }
 
 /** Nothing of the command was lost at the reply's end. */
-function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
+function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
   if (ending === "whole" || isCallClosed(written)) return true;
   return ending !== "cut" && search.isSettled && !hasSideEffect;
 }
 
 /** A guessed command against what its own piece of the reply says without a guess. */
-function vouch(search: Search, source: string, call: CommandCall, hasSideEffect: boolean, validator: Validator): void {
-  const { calls, isFirstClear } = clearCalls(source, validator);
+function acceptGuessedCall(
+  search: ReplySearch,
+  source: string,
+  call: CommandCall,
+  hasSideEffect: boolean,
+  validator: CallValidator,
+): void {
+  const { calls, isFirstClear } = findClearCalls(source, validator);
   if (calls.some((other) => !isSameCall(other, call))) search.hasSeveral = true;
   else if (hasSideEffect ? calls.length === 0 || !isFirstClear : calls.length === 0 && looksMisread(call))
-    spoil(search, problem.damagedCommand(call.name));
+    noteBrokenCommand(search, problem.damagedCommand(call.name));
   else search.found.push({ call, repaired: true, hasSideEffect });
 }
 
-function conclude(search: Search): ParsedReply {
+function concludeSearch(search: ReplySearch): ParsedReply {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
   const all = [...others.map(({ call }) => call), ...search.doubts];
   if (search.hasSeveral || (first && all.some((call) => !isSameCall(call, first.call))))
-    return refuse(thoughts, problem.severalCommands());
-  if (first?.hasSideEffect && search.hasBrokenCommand) return refuse(thoughts, ...problems);
-  if (first && search.hasCutCommand) return refuse(thoughts, problem.cutOff());
+    return refuseReply(thoughts, problem.severalCommands());
+  if (first?.hasSideEffect && search.hasBrokenCommand) return refuseReply(thoughts, ...problems);
+  if (first && search.hasCutCommand) return refuseReply(thoughts, problem.cutOff());
   if (first)
     return {
       kind: "command",
@@ -232,13 +259,13 @@ function conclude(search: Search): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
-  if (problems.length > 0) return refuse(thoughts, ...problems);
+  if (problems.length > 0) return refuseReply(thoughts, ...problems);
   // Told that a command is missing, the model would write as much before it again.
-  if (search.isFull) return refuse(thoughts, problem.cutOff());
-  return refuse(thoughts, thoughts || search.reply.includes("{") ? problem.noCommand() : problem.noObject());
+  if (search.isFull) return refuseReply(thoughts, problem.cutOff());
+  return refuseReply(thoughts, thoughts || search.reply.includes("{") ? problem.noCommand() : problem.noObject());
 }
 
-const refuse = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
+const refuseReply = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
   kind: "problem",
   problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
   thoughts,

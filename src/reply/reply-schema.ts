@@ -8,47 +8,47 @@
  */
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
 
-interface Described {
+interface SchemaCommand {
   readonly name: string;
   readonly args: ArgsSchema;
 }
 
 const text = { type: "string" } as const;
 
-export function replySchemaOf(commands: readonly Described[]): object {
+export function buildReplySchema(commands: readonly SchemaCommand[]): object {
   const thoughts = { text, reasoning: text, plan: text, criticism: text, speak: text };
-  const branches = commands.map(({ name, args }) => closed({ [name]: argumentsOf(args) }));
-  return closed({ thoughts: closed(thoughts), command: { anyOf: branches } });
+  const branches = commands.map(({ name, args }) => closeObject({ [name]: buildArgsSchema(args) }));
+  return closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
 }
 
-const closed = (properties: Readonly<Record<string, object>>): object => ({
+const closeObject = (properties: Readonly<Record<string, object>>): object => ({
   type: "object",
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
 });
 
-function argumentsOf({ properties, required = [] }: ArgsSchema): object {
+function buildArgsSchema({ properties, required = [] }: ArgsSchema): object {
   const entries = Object.entries(properties).map(([name, property]) => {
-    const schema = schemaOf(property);
-    return [name, required.includes(name) ? schema : nullable(schema)] as const;
+    const schema = buildValueSchema(property);
+    return [name, required.includes(name) ? schema : makeNullable(schema)] as const;
   });
-  return closed(Object.fromEntries(entries));
+  return closeObject(Object.fromEntries(entries));
 }
 
-interface ValueSchema {
+interface ReplyValueSchema {
   readonly type: string;
   readonly enum?: readonly (string | null)[];
   readonly items?: object;
 }
 
-function schemaOf(property: PropertySchema): ValueSchema {
+function buildValueSchema(property: PropertySchema): ReplyValueSchema {
   if (property.type === "array") return { type: "array", items: text };
   if (property.type === "string" && property.enum) return { type: "string", enum: property.enum };
   return { type: property.type };
 }
 
-const nullable = ({ type, enum: values, ...rest }: ValueSchema): object => ({
+const makeNullable = ({ type, enum: values, ...rest }: ReplyValueSchema): object => ({
   ...rest,
   type: [type, "null"],
   ...(values ? { enum: [...values, null] } : {}),

@@ -14,18 +14,18 @@ export interface Thoughts {
 export const NO_THOUGHTS: Thoughts = { text: "", reasoning: "", plan: "", criticism: "", speak: "" };
 
 /** The thoughts of one object of the reply, or null when it holds none. */
-export function thoughtsOf(value: unknown, layer = 0): Thoughts | null {
-  if (Array.isArray(value)) return value.length > 0 ? thoughtsOf(value[0], layer + 1) : null;
+export function findThoughts(value: unknown, layer = 0): Thoughts | null {
+  if (Array.isArray(value)) return value.length > 0 ? findThoughts(value[0], layer + 1) : null;
   if (!isRecord(value) || layer > 2) return null;
-  const thoughts = field(value, "thoughts") ?? field(value, "thought");
+  const thoughts = readField(value, "thoughts") ?? readField(value, "thought");
   if (thoughts !== undefined) return readThoughts(thoughts);
   const items = Object.values(value);
-  return items.length === 1 ? thoughtsOf(items[0], layer + 1) : null;
+  return items.length === 1 ? findThoughts(items[0], layer + 1) : null;
 }
 
 function readThoughts(thoughts: unknown): Thoughts {
-  if (!isRecord(thoughts)) return { ...NO_THOUGHTS, text: asText(thoughts) };
-  const part = (name: string): string => asText(field(thoughts, name));
+  if (!isRecord(thoughts)) return { ...NO_THOUGHTS, text: renderThought(thoughts) };
+  const part = (name: string): string => renderThought(readField(thoughts, name));
   return {
     text: part("text"),
     reasoning: part("reasoning"),
@@ -35,18 +35,18 @@ function readThoughts(thoughts: unknown): Thoughts {
   };
 }
 
-function field(record: Readonly<Record<string, unknown>>, name: string): unknown {
+function readField(record: Readonly<Record<string, unknown>>, name: string): unknown {
   const key = Object.keys(record).find((candidate) => candidate.trim().toLowerCase() === name);
   return key === undefined ? undefined : record[key];
 }
 
-function asText(value: unknown): string {
+function renderThought(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return wellFormed(value);
-  if (Array.isArray(value)) return value.map(asText).join("\n");
+  if (Array.isArray(value)) return value.map(renderThought).join("\n");
   if (isRecord(value))
     return Object.entries(value)
-      .map(([key, item]) => `${key}: ${asText(item)}`)
+      .map(([key, item]) => `${key}: ${renderThought(item)}`)
       .join("\n");
   return String(value);
 }
@@ -72,11 +72,11 @@ const ESCAPED: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-type Place = "before" | "key" | "colon" | "value" | "comma" | "over";
+type LivePosition = "before" | "key" | "colon" | "value" | "comma" | "over";
 
 /** `onText`: told each piece of a thought as it comes, and with `isWhole` that it has ended. */
 export function createLiveThoughts(onText: (name: ThoughtName, piece: string, isWhole: boolean) => void): LiveThoughts {
-  let place: Place = "before";
+  let place: LivePosition = "before";
   let tail = "";
   /** Of the string that is being read; undefined outside strings. */
   let text: string | undefined;
@@ -99,17 +99,17 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
       rest = tail.slice(begin.index + begin[0].length);
       tail = "";
     }
-    for (let at = 0; at < rest.length && place !== "over"; at++) take(rest[at] as string);
-    if (text !== undefined && place === "value" && depth === 0) tell(false);
+    for (let at = 0; at < rest.length && place !== "over"; at++) takeCharacter(rest[at] as string);
+    if (text !== undefined && place === "value" && depth === 0) emitText(false);
   }
 
-  function take(char: string): void {
-    if (text !== undefined) takeInString(char);
-    else if (depth > 0) takeNested(char);
-    else takeSign(char);
+  function takeCharacter(char: string): void {
+    if (text !== undefined) takeStringCharacter(char);
+    else if (depth > 0) takeNestedCharacter(char);
+    else takeSyntaxCharacter(char);
   }
 
-  function takeSign(char: string): void {
+  function takeSyntaxCharacter(char: string): void {
     if (char === " " || char === "\n" || char === "\t" || char === "\r") return;
     if (char === '"' && (place === "key" || place === "value")) text = "";
     else if (place === "colon" && char === ":") place = "value";
@@ -118,14 +118,14 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
     else place = "over";
   }
 
-  function takeInString(char: string): void {
-    if (escaped !== "") takeEscaped(char);
+  function takeStringCharacter(char: string): void {
+    if (escaped !== "") takeEscapeCharacter(char);
     else if (char === "\\") escaped = char;
     else if (char === '"') endString();
     else text += char;
   }
 
-  function takeEscaped(char: string): void {
+  function takeEscapeCharacter(char: string): void {
     escaped += char;
     if (escaped.length === 2 && char !== "u") {
       const meant = ESCAPED[char];
@@ -146,13 +146,13 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
       text = undefined;
       place = "colon";
     } else {
-      tell(true);
+      emitText(true);
       text = undefined;
       place = "comma";
     }
   }
 
-  function takeNested(char: string): void {
+  function takeNestedCharacter(char: string): void {
     if (char === '"') text = "";
     else if (char === "{" || char === "[") depth++;
     else if (char === "}" || char === "]") depth--;
@@ -160,7 +160,7 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
   }
 
   /** Hands on what is there of the thought; half a surrogate pair waits for the other half. */
-  function tell(isWhole: boolean): void {
+  function emitText(isWhole: boolean): void {
     const known = text ?? "";
     const isHalf = !isWhole && /[\ud800-\udbff]$/.test(known);
     const piece = isHalf ? known.slice(0, -1) : known;

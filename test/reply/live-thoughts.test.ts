@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createLiveThoughts, NO_THOUGHTS, thoughtsOf } from "#reply/thoughts.ts";
+import { createLiveThoughts, findThoughts, NO_THOUGHTS } from "#reply/thoughts.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 
 function see(pieces: readonly string[]): {
@@ -52,7 +52,7 @@ describe("thoughts of a reply that is arriving", () => {
         const reply = JSON.stringify({ thoughts: given, command: {} });
         const places = [0, ...cuts.filter((cut) => cut < reply.length).sort((a, b) => a - b), reply.length];
         const pieces = places.slice(1).map((end, index) => reply.slice(places[index], end));
-        const read = { ...NO_THOUGHTS, ...thoughtsOf(JSON.parse(reply)) };
+        const read = { ...NO_THOUGHTS, ...findThoughts(JSON.parse(reply)) };
         for (const [name, shown] of Object.entries(see(pieces).thoughts)) expect(shown).toBe(read[name as "text"]);
       }),
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { RESPONSE_FORMAT } from "../helpers/strict-schema.ts";
 
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };
@@ -12,7 +12,7 @@ async function make() {
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
   const read = createReplyReader({ schemas, hasSideEffect, aliases: { commands: {}, args: {} } });
-  return { all, schema: replySchemaOf(all) as { properties: { command: { anyOf: object[] } } }, read };
+  return { all, schema: buildReplySchema(all) as { properties: { command: { anyOf: object[] } } }, read };
 }
 
 describe("the schema of a reply", () => {
