@@ -31,7 +31,7 @@ const ROOMS: readonly Room[] = [
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
-  room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
+  room("src/reply/*.ts", CORE, "#util/nearest-name\\.ts", "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
   room(

@@ -1,4 +1,13 @@
-/** check-call.ts -- */
+/**
+ * check-call.ts -- checks a command as the model wrote it against the catalogue.
+ *
+ * Names and types are adapted only without loss: a number becomes a string if its digits are kept, a list of one string a
+ * string, integer digits an integer, a string a list. `true` never becomes 1. An unknown argument is never
+ * dropped: without `"mode": "append"` a command would overwrite a file.
+ *
+ * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
+ * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
+ */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
@@ -6,24 +15,32 @@ import { type Aliases, findArgumentName, findCommandName } from "./aliases.ts";
 import type { RawCall } from "./find-call.ts";
 import { isRecord, isSameJson, parseJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
-import * as problem from "./problems.ts";
+import {
+  describeArgsNotAnObject,
+  describePlaceholder,
+  describeRepeatedArgument,
+  describeSchemaError,
+  describeUnknownArguments,
+  describeUnknownCommand,
+  PROBLEMS,
+} from "./problems.ts";
 
 export interface Catalogue {
   /** Argument schema by command name. */
   readonly schemas: Readonly<Record<string, ArgsSchema>>;
-  /** Whether running it can change anything. */
+  /** True when the command can change anything. */
   hasSideEffect(name: string): boolean;
   readonly aliases: Aliases;
 }
 
 type CheckedCall =
   | { readonly kind: "valid"; readonly call: CommandCall }
-  /** `isTemplate`: no command is meant; its name is none, or what was to be filled in still stands there. */
+  /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. */
   | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
 
 export interface CallValidator {
   isName(written: string): boolean;
-  /** `source`: the piece of the reply that the call came from. */
+  /** `source`: the part of the reply that contains the call. */
   checkCall(call: RawCall, source: string): CheckedCall;
 }
 
@@ -45,18 +62,18 @@ export function createCallValidator({ schemas, aliases }: Catalogue): CallValida
   return {
     isName: (written) => findCommandName(written, names, aliases) !== null,
     checkCall({ name: written, args }, source) {
-      if (typeof written !== "string" || written.trim() === "") return rejectTemplate(problem.noName());
+      if (typeof written !== "string" || written.trim() === "") return rejectTemplate(PROBLEMS.noName);
       const name = findCommandName(written, names, aliases);
-      if (name === null) return rejectTemplate(problem.unknownCommand(written, names));
+      if (name === null) return rejectTemplate(describeUnknownCommand(written, names));
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
-          return rejectCall(problem.argumentsNotAnObject(name, schema));
+          return rejectCall(describeArgsNotAnObject(name, schema));
         case "twice":
-          return rejectCall(problem.argumentTwice(name, arranged.name));
+          return rejectCall(describeRepeatedArgument(name, arranged.name));
         case "placeholder":
-          return rejectTemplate(problem.placeholder(name, arranged.name, arranged.value));
+          return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
         case "args":
           if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
           return rejectCall(...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
@@ -65,7 +82,7 @@ export function createCallValidator({ schemas, aliases }: Catalogue): CallValida
   };
 }
 
-/** Compiles a command's validator when it is first asked for. */
+/** Compiles each validator at its first use. */
 function createCompiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
   const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
   const compiled = new Map<string, ValidateFunction>();
@@ -88,12 +105,12 @@ function describeErrors(
   schema: ArgsSchema,
 ): readonly string[] {
   const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
-  if (unknown.length > MAX_PROBLEMS) return [problem.manyUnknownArguments(name, unknown.length, schema)];
-  // An error for each of a million items takes seconds.
+  if (unknown.length > MAX_PROBLEMS) return [describeUnknownArguments(name, unknown.length, schema)];
+  // Collecting an error for each of a million items takes seconds.
   const isShort = Object.values(args).every((value) => !Array.isArray(value) || value.length <= MAX_WORDED_ITEMS);
   if (isShort) validate(args);
   const errors: readonly ErrorObject[] = (isShort ? validate.errors : deciding) ?? [];
-  const lines = errors.map((error) => problem.schemaError(name, error, schema));
+  const lines = errors.map((error) => describeSchemaError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
 }
 
@@ -104,19 +121,14 @@ const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
   isTemplate: true,
 });
 
-export type ArrangedArguments =
+type ArrangedArguments =
   | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
   | { readonly kind: "not-an-object" }
   | { readonly kind: "twice"; readonly name: string }
   | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
 
-/** `source`: the piece of the reply that `written` came from. */
-export function arrangeArguments(
-  written: unknown,
-  schema: ArgsSchema,
-  aliases: Aliases,
-  source: string,
-): ArrangedArguments {
+/** Brings arguments to the names and types of their schema. */
+function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases, source: string): ArrangedArguments {
   const names = Object.keys(schema.properties);
   const nested = typeof written === "string" ? parseNested(written) : null;
   if (nested?.kind === "twice") return { kind: "twice", name: nested.key };
@@ -129,7 +141,7 @@ export function arrangeArguments(
     const name = findArgumentName(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     const converted = property ? convertArgument(value, property, isKept) : value;
-    // In a strict schema every argument is required, and this is how one is left out.
+    // A strict reply schema requires every argument, so null means an omitted one.
     if (value === null && property && !schema.required?.includes(name)) continue;
     if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
     args[name] = converted;
@@ -141,14 +153,14 @@ export function arrangeArguments(
   return { kind: "args", args };
 }
 
-/** The arguments as a record: from below a second `args`, or the one argument itself. */
+/** Accepts a record, a record below a second `args`, or the value of the only argument. */
 function readArgsRecord(
   value: unknown,
   schema: ArgsSchema,
   names: readonly string[],
 ): Readonly<Record<string, unknown>> | null {
   if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
-  // What begins like an object and is none is a damaged one, hardly the argument itself.
+  // Text that starts like an object is a damaged object, not the argument itself.
   if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
   const [only] = names;
   if (
@@ -184,7 +196,7 @@ function convertArgument(value: unknown, property: PropertySchema, isKept: (valu
   }
 }
 
-/** Whether the reply writes a number in the digits that it is kept in: `1.10` is not, nor what is too long for a number. */
+/** Returns a check whether the source has a number in the digits of `String(number)`: `1.10` fails, so do 20 digits. */
 function createDigitCheck(source: string): (value: number) => boolean {
   const known = new Map<number, boolean>();
   return (value) => {
@@ -195,7 +207,7 @@ function createDigitCheck(source: string): (value: number) => boolean {
   };
 }
 
-/** `<file>`, as the command list and the response format write what is to be filled in; or dots for it. */
+/** Recognises `<file>`, as the command list writes arguments, and dots. */
 const isPlaceholder = (value: unknown): value is string =>
   typeof value === "string" &&
   value.length <= 40 &&

@@ -1,15 +1,20 @@
-/** clear-calls.ts -- */
+/**
+ * clear-calls.ts -- finds the commands that a damaged or truncated reply still states without a guess.
+ *
+ * A repair of the whole reply may move text from one field to another. A command with side effects must therefore be
+ * readable in its own part of the reply; in a truncated reply its arguments must be closed.
+ */
 import type { CommandCall } from "#core/call.ts";
 import type { CallValidator } from "./check-call.ts";
 import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
 import { findStringEnd, isSameJson, parseJson } from "./json.ts";
 import { mendObject } from "./mend.ts";
 
-/** The order of the arguments says nothing. */
+/** Ignores the order of the arguments. */
 export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
-/** The calls that stand in a damaged object as pieces of their own, and can be read there without a guess. */
+/** Returns the valid calls whose own part of a damaged object can be read without a guess. */
 export function findClearCalls(source: string, validator: CallValidator) {
   const { values, isFirstClear } = readClearSpans(source);
   const calls: readonly CommandCall[] = values.flatMap((value) => {
@@ -20,13 +25,13 @@ export function findClearCalls(source: string, validator: CallValidator) {
   return { calls, isFirstClear };
 }
 
-/** Bytes that are no text came in the place of a letter: what stood there is lost. */
+/** True when an argument contains U+FFFD, which replaced a lost character. */
 export const isDamaged = ({ args }: CommandCall): boolean =>
   Object.values(args)
     .flat()
     .some((value) => typeof value === "string" && value.includes("\ufffd"));
 
-/** A guess that took brackets and keys of the reply for content, or a stray quote at an end of it. */
+/** True when an argument contains brackets and keys of the reply, or a stray quote at one end: a wrong guess. */
 export const looksMisread = ({ args }: CommandCall): boolean =>
   Object.values(args)
     .flat()
@@ -40,19 +45,19 @@ export const looksMisread = ({ args }: CommandCall): boolean =>
 
 const CALL_KEY =
   /["'“‘`]?\b(?:command|tool_call|function_call|function)\b["'”’`]?\s{0,50}(?:=>|[:=：])\s{0,50}(?=\{)/gi;
-/** What may follow a value: the next key, the end of what it stands in or of the reply. Else its end is some string's content. */
+/** Text that may follow a value: a key, a closing bracket, the end. Before other text, the end of the value is string content. */
 const BEHIND =
   /^\s{0,50}(?:[,;，；]\s{0,50}){0,3}(?:[}\])｝]|```|["'“„‘`\s]{0,4}thoughts?\b|["'“„‘`]?[\w ]{0,40}["'”“’`]?\s{0,50}(?:$|=>|[:=：]))/i;
 const MAX_SPANS = 20;
 
-export interface ClearSpans {
-  /** Every value under a command's key that can be read without a guess, wherever in the source it stands. */
+interface ClearSpans {
+  /** All values below a command key that can be read without a guess. */
   readonly values: readonly unknown[];
-  /** None that cannot stands before them: they may be pieces of it. */
+  /** False when an unclear value precedes them: they may be parts of it. */
   readonly isFirstClear: boolean;
 }
 
-export function readClearSpans(source: string): ClearSpans {
+function readClearSpans(source: string): ClearSpans {
   const values: unknown[] = [];
   let isFirstClear = true;
   for (const match of source.matchAll(CALL_KEY).take(MAX_SPANS)) {
@@ -66,7 +71,7 @@ export function readClearSpans(source: string): ClearSpans {
   return { values, isFirstClear };
 }
 
-/** True when a name and the arguments, or the whole command, end before the text does. Expects mended text. */
+/** True when the whole command, or its name and arguments, are closed in the mended text. */
 export function isCallClosed(written: string): boolean {
   const containers: string[] = [];
   let key = "";

@@ -1,16 +1,14 @@
 /**
- * shape.ts -- one command out of the many shapes that models wrap it in.
+ * find-call.ts -- finds the one command in the shapes that models write.
  *
- * `{thoughts, command: {name, args}}` is what was asked for; tool calls, LangChain's
- * action and action_input, the name as a key, arguments beside the name and lists of one
- * are the same in other clothes. A reply that says two different things is refused
- * here, never resolved by position. Keys are compared in lower case; an own `__proto__`
- * is a key like any other and leads nowhere.
+ * The requested shape is `{thoughts, command: {name, args}}`. Also accepted: tool calls, LangChain's action and
+ * action_input, the name as a key, arguments beside the name, lists of one. Different commands in one reply are
+ * rejected, never chosen by position. Keys are compared in lower case; `__proto__` is an ordinary key.
  */
 import { isRecord, isSameJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
 
-/** A command as the model wrote it; neither name nor arguments are checked. */
+/** A command as the model wrote it, unchecked. */
 export interface RawCall {
   readonly name: unknown;
   readonly args: unknown;
@@ -20,7 +18,7 @@ export type CallShape =
   | { readonly kind: "several" }
   | { readonly kind: "none" };
 
-/** Keys that hold a whole command, most telling first. */
+/** Keys of a whole command, most specific first. */
 const CALL_KEYS = ["command", "commands", "tool_calls", "tool_call", "function_call", "function", "action", "tool"];
 export const NAME_KEYS = ["name", "command", "action", "tool", "function", "function_name", "tool_name"];
 export const ARGS_KEYS = [
@@ -33,11 +31,11 @@ export const ARGS_KEYS = [
   "params",
   "command_args",
 ];
-/** May be names of arguments; what holds an object holds them all. */
+/** May also name one argument: they hold all arguments only when their value is an object. */
 const EITHER_KEYS = ["input", "kwargs"];
-/** Keys beside a name that are no arguments. */
+/** Keys beside a name that are not arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
-/** What stands below such a key is shown, not sent. */
+/** A value below such a key is an example or a quotation, not a command. */
 const NOT_NOW = /(?:^|[^a-z])(?:examples?|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
@@ -45,7 +43,7 @@ const MAX_LIST = 20;
 const NONE: CallShape = { kind: "none" };
 const SEVERAL: CallShape = { kind: "several" };
 
-/** `isName` tells whether a string names a command, for the shape `{"<name>": {…args}}`. */
+/** `isName` recognises command names, for the shape `{"<name>": {…args}}`. */
 export function findCall(value: unknown, isName: (name: string) => boolean, layer = 0): CallShape {
   if (layer > MAX_LAYERS) return NONE;
   if (typeof value === "string") {
@@ -65,7 +63,7 @@ export function findCall(value: unknown, isName: (name: string) => boolean, laye
   return findNamedCall(record) ?? findWrappedCall(record, isName, layer);
 }
 
-/** A command below one of the telling keys; null when the record must say itself. */
+/** Finds a command below one of `CALL_KEYS`; null when the record itself may be the command. */
 function findNestedCall(record: KeyedRecord, isName: (name: string) => boolean, layer: number): CallShape | null {
   const shapes: CallShape[] = [];
   for (const key of CALL_KEYS) {
@@ -81,7 +79,7 @@ function findNestedCall(record: KeyedRecord, isName: (name: string) => boolean, 
   return shape.kind === "none" ? null : addArgsBeside(shape, record);
 }
 
-/** `{"command": {"name": …}, "args": {…}}`: the arguments stand beside the command that has none. */
+/** Handles `{"command": {"name": …}, "args": {…}}`, where the arguments are beside the command. */
 function addArgsBeside(shape: CallShape, record: KeyedRecord): CallShape {
   const [key, ...others] = listArgsKeys(record);
   if (shape.kind !== "call" || key === undefined || others.length > 0) return shape;
@@ -89,7 +87,7 @@ function addArgsBeside(shape: CallShape, record: KeyedRecord): CallShape {
   return isBare ? { kind: "call", call: { name: shape.call.name, args: record.get(key)?.value } } : shape;
 }
 
-/** A command with arguments, and not only the name of something, stands beside what is nested. */
+/** True when the record has both a command name and arguments of its own. */
 const isCall = (record: KeyedRecord, isName: (name: string) => boolean): boolean =>
   ARGS_KEYS.some((key) => record.has(key)) &&
   NAME_KEYS.some((key) => {
@@ -122,7 +120,7 @@ const listArgsKeys = (record: KeyedRecord): readonly string[] => [
   ...EITHER_KEYS.filter((key) => isRecord(record.get(key)?.value)),
 ];
 
-/** `{"thoughts": {…, "command": …}}`, or the whole reply below one key such as the agent's name. */
+/** Finds `{"thoughts": {…, "command": …}}`, or a whole reply below one key such as the agent's name. */
 function findWrappedCall(record: KeyedRecord, isName: (name: string) => boolean, layer: number): CallShape {
   const thoughts = record.get("thoughts")?.value;
   if (isRecord(thoughts) && lowerCaseKeys(thoughts)?.has("command")) return findCall(thoughts, isName, layer + 1);
@@ -132,17 +130,17 @@ function findWrappedCall(record: KeyedRecord, isName: (name: string) => boolean,
   return findCall(only.value, isName, layer + 1);
 }
 
-/** What all of them say, if they say one thing. */
+/** Returns the one call that all shapes agree on; "several" when they differ. */
 function mergeShapes(shapes: readonly CallShape[]): CallShape {
   const [first, ...others] = shapes.filter((shape) => shape.kind !== "none");
   if (!first) return NONE;
   return others.every((shape) => isSameJson(shape, first)) ? first : SEVERAL;
 }
 
-/** A record by lower-case key, with each key as it was written. */
+/** Original key and value by lower-case key. */
 type KeyedRecord = ReadonlyMap<string, { readonly key: string; readonly value: unknown }>;
 
-/** Null when two keys differ in case only and say different things. */
+/** Null when keys that differ only in case have different values. */
 function lowerCaseKeys(record: Readonly<Record<string, unknown>>): KeyedRecord | null {
   const keyed = new Map<string, { readonly key: string; readonly value: unknown }>();
   for (const [key, value] of Object.entries(record)) {

@@ -1,10 +1,18 @@
-/** find-objects.ts -- */
+/**
+ * find-objects.ts -- finds the JSON objects of a reply that are outside its reasoning.
+ *
+ * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
+ * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
+ */
 import { findCommentEnd, findStringEnd, MAX_DEPTH, parseJson } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
 const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
 
-/** What is longer than `maxChars` without its white space is returned as it is. */
+/**
+ * Removes wrappers of the whole reply: byte order marks, blanks, up to three layers of JSON string, and `>` before
+ * every line. Adds a missing outer brace. A reply longer than `maxChars` is only trimmed.
+ */
 export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
@@ -40,9 +48,9 @@ const MAX_OBJECTS = 50;
 export interface ReplyPiece {
   readonly kind: "text" | "object";
   readonly start: number;
-  /** First index after the piece. */
+  /** Exclusive. */
   readonly end: number;
-  /** An object's brackets balance by strict reading of its strings. */
+  /** True when the brackets of the object balance outside its strings. */
   readonly closed: boolean;
 }
 export interface ReplySplit {
@@ -50,7 +58,7 @@ export interface ReplySplit {
   readonly fault: "too-deep" | "too-many" | null;
 }
 
-/** The reply from `from` on, as plain text and objects in turn. */
+/** Splits the reply from `from` on into alternating text and objects. */
 export function splitReply(text: string, from = 0): ReplySplit {
   const pieces: ReplyPiece[] = [];
   let textStart = from;
@@ -68,7 +76,7 @@ export function splitReply(text: string, from = 0): ReplySplit {
   return { pieces, fault: null };
 }
 
-/** A brace, or a bracket that holds objects: other lists cannot be a reply. */
+/** Accepts a brace, or a bracket before a brace: a list without objects cannot be a reply. */
 function opensObject(text: string, at: number): boolean {
   if (text[at] === "{") return true;
   if (text[at] !== "[") return false;
@@ -107,7 +115,7 @@ function findObjectEnd(text: string, start: number): ObjectEnd {
   return { end: text.length, closed: false, tooDeep: false };
 }
 
-/** Index of the quote that ends the string, or the text's length: a single one ends it only where JSON may go on behind it. */
+/** Like `findStringEnd`, but a single quote ends the string only where JSON syntax may follow. */
 function findQuotedEnd(text: string, start: number): number {
   if (text[start] === '"') return findStringEnd(text, start);
   for (let at = start + 1; at < text.length; at++) {
@@ -119,12 +127,12 @@ function findQuotedEnd(text: string, start: number): number {
 
 const NAME =
   "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:inner_|internal_)?monologue)";
-/** As tags with a family's prefix (`<seed:think>`, `<antThinking>`), between bars, in square brackets and as channels. */
+/** Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. */
 const OPEN = [
   `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
   "\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
-  // A harmony reply from a server that dropped its special tokens.
+  // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
 const CLOSE = [
@@ -135,17 +143,20 @@ const CLOSE = [
 const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
 const OPENING = new RegExp(OPEN, "i");
 
-/** True when a reasoning block opens in the text, which begins with the reply or somewhere in it. */
+/** Checks for an opening mark anywhere in the text. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
 export interface AnswerObjects {
-  /** Objects outside the model's reasoning, in order. */
+  /** Objects outside reasoning blocks, in order. */
   readonly objects: readonly ReplyPiece[];
-  /** A reasoning block was opened and never closed: what follows is no answer. */
+  /** True when a reasoning block never closed: the text after its opening is not an answer. */
   readonly unclosed: boolean;
 }
 
-/** Drops the objects inside reasoning blocks; a closing mark without its opening ends what began with the reply. */
+/**
+ * Drops objects inside reasoning blocks: a draft there is not an answer. Marks inside objects are ignored, since
+ * they belong to an argument. A closing mark without an opening drops all objects before it.
+ */
 export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): AnswerObjects {
   let open = 0;
   let objects: ReplyPiece[] = [];
@@ -163,7 +174,7 @@ export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): Answ
   return { objects, unclosed: open > 0 };
 }
 
-/** First index after a reasoning block that comes before every bracket: its own braces and quotes need not balance. */
+/** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
 export function findLeadingReasoningEnd(text: string): number {
   let open = 0;
   for (const mark of text.matchAll(MARK)) {

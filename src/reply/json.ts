@@ -1,12 +1,17 @@
-/** json.ts -- parses strict JSON safely. */
+/**
+ * json.ts -- parses strict JSON without exceptions or deep nesting, and finds keys that occur twice.
+ *
+ * `JSON.parse` silently keeps the last of two equal keys, while a person who reads the log sees the first.
+ * An object with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
+ */
 
-/** Deeper nesting is no reply of ours, and recursion further on would not survive it. */
+/** Later recursion overflows the stack on much deeper nesting; replies of our format need fewer than ten levels. */
 export const MAX_DEPTH = 64;
 
-export const QUOTE = 34;
+const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** JSON.parse, or undefined (which JSON cannot say) for what is no JSON or nests too deep. */
+/** Returns undefined for text that is not JSON or nests deeper than `MAX_DEPTH`. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -16,7 +21,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** True when brackets nest deeper than `MAX_DEPTH`, strings left out. */
+/** Counts brackets outside strings. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -29,12 +34,12 @@ export function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Index of the quote that ends the JSON string which begins at `start`; the text's length when none does. Linear. */
+/** Returns the index of the closing quote of the string that begins at `start`, else the text's length. Linear time. */
 export function findStringEnd(text: string, start: number): number {
   const end = text.indexOf('"', start + 1);
   if (end === -1) return text.length;
   if (text.charCodeAt(end - 1) !== BACKSLASH) return end;
-  // Escaped quotes come in crowds: one by one is faster than a search for each.
+  // Escaped quotes come in large numbers: a scan is faster than one `indexOf` per quote.
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) return at;
@@ -48,7 +53,7 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 
 export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** First index after a comment that begins at `at`; `at` itself when none does. `://` begins no comment. */
+/** Returns the first index after a comment that begins at `at`, else `at`. `://` does not begin a comment. */
 export function findCommentEnd(text: string, at: number): number {
   if (text[at] !== "/") return at;
   const isLine = text[at + 1] === "/" && text[at - 1] !== ":";
@@ -61,19 +66,19 @@ export function findCommentEnd(text: string, at: number): number {
 const COLON = 58;
 
 interface JsonLevel {
-  /** Raw value text by key; null for a list. */
+  /** Raw value text by key; null for a list or an exempt object. */
   readonly values: Map<string, string> | null;
   readonly isExempt: boolean;
   key: string | null;
   valueStart: number;
 }
 
-/** The first such key, or null. `value` is what JSON.parse made of the text. */
+/** Returns the first key with two different values, or null. `value` is the parsed `json`. */
 export function findConflictingKey(json: string, value: unknown): string | null {
   return countMembersInText(json) === countMembersInValue(value) ? null : findFirstConflict(json);
 }
 
-/** In a text whose objects all came out with as many members, no key stands twice: nearly every reply. */
+/** If the text and the parsed value have equally many members, no key occurs twice: a fast path for nearly all replies. */
 function countMembersInText(json: string): number {
   let members = 0;
   for (let at = 0; at < json.length; at++) {

@@ -1,31 +1,37 @@
-/** mend-object.ts -- */
+/**
+ * mend-object.ts -- parses one object of a reply with the least repair that works.
+ *
+ * Order: strict JSON; an exact decoding of a known encoding; `mendObject`, which changes spelling only; jsonrepair, which
+ * guesses. Each result carries its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took
+ * 20 s), so a budget for one whole reply caps characters, quotes and their product.
+ */
 import { jsonrepair } from "jsonrepair";
 import { findConflictingKey, isTooDeep, parseJson } from "./json.ts";
 import { type MendedObject, mendObject } from "./mend.ts";
 
 const MAX_REPAIR_CHARS = 200_000;
 const MAX_REPAIR_QUOTES = 6_000;
-/** Characters times quotes of what jsonrepair is given: about 0.2 s at worst. */
+/** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
 const MAX_GUESS_WORK = 200_000_000;
 const QUOTES: ReadonlySet<string> = new Set("\"'`“”„‘’´");
 
-/** strict: as sent. clear: the spelling was mended. guessed: the content may have been touched. */
+/** strict: as sent. clear: only the spelling was mended. guessed: the content may have changed. */
 type ParseTrust = "strict" | "clear" | "guessed";
 
 export interface ParsedObject {
   readonly kind: "parsed";
   readonly value: unknown;
-  /** Strict JSON text that `value` came from. */
+  /** The strict JSON text that `value` was parsed from. */
   readonly json: string;
   readonly trust: ParseTrust;
-  /** How many characters of the source were read. */
+  /** Characters of the source that were read. */
   readonly length: number;
   /**
-   * How it ends in the source: whole, lacking closing brackets only, in the middle of something; or
-   * so it seems, but with brackets at the very end: a quote too few or too many does that too.
+   * "closers-missing": only closing brackets are missing. "cut": the source ends inside a value. "unsure": it seems
+   * cut but ends in brackets, which a missing or extra quote causes too.
    */
   readonly ending: "whole" | "closers-missing" | "cut" | "unsure";
-  /** The source up to its end, mended: what was really there, before anything was completed. */
+  /** The mended source, before missing text was completed. */
   readonly written: string;
 }
 export interface UnparsedObject {
@@ -33,7 +39,7 @@ export interface UnparsedObject {
   readonly reason: "too-large" | "too-deep" | "cut" | "ellipsis" | "syntax";
 }
 
-/** What repair may still cost in this reply. */
+/** Remaining cost of repairs in this reply. */
 export interface RepairBudget {
   chars: number;
   quotes: number;
@@ -99,7 +105,7 @@ function guessWholeObject(
   return json === null ? refuseObject("syntax") : parseGuess(json, owed === "" ? "whole" : "cut", rest);
 }
 
-/** The quotes do not add up; of that jsonrepair sees more in the source than in what was mended. */
+/** The quotes do not balance: jsonrepair guesses better from the source than from the mended text. */
 function guessCutObject(source: string, rest: ParsedExtent, budget: RepairBudget): ParsedObject | UnparsedObject {
   const body = source.slice(0, source.lastIndexOf("}") + 1);
   const whole = /[}\]]\s{0,50}\}$/.test(body.slice(-60)) ? guessFromSource(body, budget) : null;
@@ -108,7 +114,7 @@ function guessCutObject(source: string, rest: ParsedExtent, budget: RepairBudget
   return json === null ? refuseObject("cut") : parseGuess(json, "cut", rest);
 }
 
-/** The guess ends a string at the closing brackets, where the source has no quote: it may have gone on behind them. */
+/** The guess ends a string where the source has no quote: the string may have continued past the brackets. */
 const isOpenEnded = (source: string, guess: string): boolean =>
   findLastBeforeClosers(guess) === '"' && !QUOTES.has(findLastBeforeClosers(source));
 
@@ -118,7 +124,7 @@ function findLastBeforeClosers(text: string): string {
   return text[at] ?? "";
 }
 
-/** jsonrepair would drop the backslashes that JSON does not know. */
+/** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
 const guessFromSource = (source: string, budget: RepairBudget): string | null =>
   /\\(?:[^"\\/bfnrtu]|$)/.test(source) ? null : guessJson(source, budget);
 
@@ -137,7 +143,7 @@ function guessJson(text: string, budget: RepairBudget): string | null {
     JSON.parse(json);
     return json;
   } catch {
-    return null; // JSONRepairError, or RangeError where its recursion meets deep nesting
+    return null; // JSONRepairError, or RangeError from its recursion
   }
 }
 
@@ -155,7 +161,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const ENTITY = new RegExp(Object.keys(ENTITIES).join("|"), "g");
 
-/** Texts that the source is an exact encoding of, by the look of its beginning. */
+/** Yields exact decodings that the start of the source suggests: escaped, doubled quotes or braces, HTML entities. */
 function* decodeDisguises(source: string): Generator<string> {
   if (/^[{[](?:\s|\\[nrt]){0,20}\\"/.test(source)) {
     const body = source.slice(0, source.lastIndexOf("}") + 1);
@@ -172,7 +178,7 @@ function* decodeDisguises(source: string): Generator<string> {
   }
 }
 
-/** `{{` and `}}` as Python's templates double them, outside strings. */
+/** Undoes the doubled braces of Python templates outside strings. */
 function halveBraces(source: string): string {
   return source.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|\{\{|\}\}/gs, (token) =>
     token === "{{" || token === "}}" ? token.slice(1) : token,
@@ -185,10 +191,13 @@ export type NestedObject =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "twice"; readonly key: string };
 
-/** Longer text is read as it is, or not at all. */
+/** Longer text is parsed strictly only. */
 const MAX_MENDED_CHARS = 50_000;
 
-/** The object that `text` holds and nothing else; null where it holds none that can be read. */
+/**
+ * Parses a string of the reply that holds exactly one object, such as the arguments of a tool call. Null when it does not.
+ * Spelling may be mended; nothing is guessed.
+ */
 export function parseNested(text: string): NestedObject | null {
   const source = unwrapJsonString(text.trim());
   if (!source.startsWith("{")) return null;
@@ -200,7 +209,6 @@ export function parseNested(text: string): NestedObject | null {
   return key === null ? { kind: "value", value } : { kind: "twice", key };
 }
 
-/** Without one more layer of JSON string. */
 function unwrapJsonString(text: string): string {
   const inner = text.startsWith('"{') ? parseJson(text) : undefined;
   return typeof inner === "string" ? inner.trim() : text;

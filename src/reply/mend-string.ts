@@ -1,12 +1,12 @@
 /**
- * mend-string.ts -- one damaged string rewritten as a JSON string.
+ * mend-string.ts -- rewrites one damaged string as a JSON string.
  *
- * Double, single, typographic and backtick quotes, and Python's long strings, become JSON's.
- * Content is kept to the character: an illegal escape is text with a backslash in it.
+ * Accepts double, single, typographic and backtick quotes, and Python's triple quotes. Content stays exact: the backslash
+ * of an illegal escape is content.
  */
 import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./mend-quotes.ts";
 
-/** The quotes that can end a string, by the one that began it. */
+/** Possible closing quotes by opening quote. */
 export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -19,20 +19,20 @@ export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
 };
 
 export interface StringContext {
-  /** The quotes that can end it. */
+  /** Possible closing quotes. */
   readonly ends: string;
-  /** Brackets open around it, outermost first. */
+  /** Open brackets, outermost first. */
   readonly stack: readonly string[];
   readonly isKey: boolean;
   readonly isThought: boolean;
-  /** Ends are told from content by what follows; otherwise the first quote that is not escaped ends it. */
+  /** True for the mode "resolve" of `QuoteMode`. */
   readonly resolves: boolean;
 }
 
 export interface MendedString {
-  /** With its quotes. */
+  /** Includes the quotes. */
   readonly text: string;
-  /** First index of the source after it. */
+  /** Exclusive index in the source. */
   readonly end: number;
   readonly isClear: boolean;
   readonly isCut: boolean;
@@ -48,7 +48,7 @@ export function mendString(source: string, start: number, place: StringContext):
   const quotes: number[] = [];
   let isGuess = false;
   let hasConflict = false;
-  /** `"a" "b"` is as likely two strings as one. */
+  /** `"a" "b"` may be one string or two. */
   let isPair = false;
   let afterQuote = -1;
   let at = start + 1;
@@ -93,14 +93,14 @@ function judgeClosingQuote(source: string, at: number, place: StringContext, has
   return place.resolves && !place.isKey ? judgeQuote(source, at, { stack: place.stack, hasContentQuote }) : "end";
 }
 
-/** Of the string after a `+`, which `judgeQuote` has seen. */
+/** Finds the opening quote after a `+` that `judgeQuote` has found. */
 function findNextQuote(source: string, from: number): number {
   let at = source.indexOf("+", from);
   while (CLOSING_QUOTE[source[at] as string] === undefined) at++;
   return at;
 }
 
-/** Python's `"""…"""`, or null. */
+/** Mends Python's `"""…"""`; null for other strings. */
 function mendLongString(source: string, start: number): MendedString | null {
   if (!source.startsWith('"""', start)) return null;
   const end = source.indexOf('"""', start + 3);
@@ -116,7 +116,7 @@ function mendLongString(source: string, start: number): MendedString | null {
   return { text: `"${content.join("")}"`, end: end + 3, ...whole };
 }
 
-/** Behind `C:\Us…`, whose first backslash is no escape, the other single ones are hardly meant as escapes either. */
+/** After `C:\Us…`, whose first backslash is not an escape, later single backslashes are path separators too. */
 function isInWindowsPath(source: string, at: number): boolean {
   if (source[at + 1] === "\\" || source[at + 1] === '"') return false;
   const before = source.slice(Math.max(0, at - 260), at);
@@ -125,12 +125,12 @@ function isInWindowsPath(source: string, at: number): boolean {
 
 interface JsonText {
   readonly text: string;
-  /** Characters of the source. */
+  /** Characters consumed from the source. */
   readonly length: number;
 }
 const BACKSLASH: JsonText = { text: "\\\\", length: 1 };
 
-/** Legal escapes stay; an escaped quote that needs none loses its backslash; any other backslash is content. */
+/** Keeps legal escapes, unescapes quotes that need no escape, and doubles any other backslash. */
 function mendEscape(source: string, at: number, ends: string): JsonText {
   const next = source[at + 1] ?? "";
   if (next !== "" && '"\\/bfnrt'.includes(next)) return { text: `\\${next}`, length: 2 };

@@ -1,12 +1,9 @@
 /**
- * mend.ts -- damaged JSON rewritten as strict JSON, without guessing.
+ * mend.ts -- rewrites damaged JSON as strict JSON without guessing.
  *
- * One forward pass over one object. Only spelling is changed, never content: delimiters
- * become double quotes, control characters are escaped, backslashes that JSON does not
- * know are doubled (they are somebody's regular expression or Windows path), comments and
- * trailing commas go, Python and JavaScript literals get their JSON names. `isClear`
- * says that nothing had to be guessed; what the pass does not understand is copied as
- * it is, for a freer repair to try, and makes the result unclear.
+ * One forward pass over one object. It changes spelling only: delimiters become double quotes, control characters and
+ * unknown backslashes (regular expressions, Windows paths) are escaped, comments and trailing commas go, Python
+ * and JavaScript literals get their JSON names. Other text is copied and makes the result unclear.
  */
 import { findCommentEnd } from "./json.ts";
 import { isBlank } from "./mend-quotes.ts";
@@ -14,22 +11,22 @@ import { CLOSING_QUOTE, mendString } from "./mend-string.ts";
 
 export interface MendedObject {
   readonly text: string;
-  /** First index of the source after the object. */
+  /** Exclusive index in the source. */
   readonly end: number;
-  /** Brackets that the source still owed at its end, in closing order. */
+  /** Missing closing brackets, in closing order. */
   readonly owed: string;
-  /** The source ends inside a string, a word or a number: its last value may be half a value. */
+  /** The source ends inside a string, word or number: its last value may be incomplete. */
   readonly isCut: boolean;
   readonly isClear: boolean;
-  /** A quote could be read in two ways: "resolve" is no use here. */
+  /** A quote has two possible readings, so "resolve" cannot decide. */
   readonly hasConflict: boolean;
-  /** A quote outside the thoughts is as likely a stutter as content: nobody can tell what was meant. */
+  /** A quote outside the thoughts may be a repeated delimiter or content: the object must not be used. */
   readonly isDoubtful: boolean;
-  /** `...` stands where a value belongs. */
+  /** `...` replaces a value. */
   readonly hasEllipsis: boolean;
 }
 
-/** "resolve" tells ends from content by what follows; "plain" takes the first unescaped quote as the end. */
+/** "resolve" separates ends from content by the text that follows; "plain" ends at the first unescaped quote. */
 export type QuoteMode = "resolve" | "plain";
 
 interface MendPass {
@@ -38,12 +35,12 @@ interface MendPass {
   at: number;
   readonly out: string[];
   readonly stack: string[];
-  /** The key that each open bracket stands under, as JSON text. */
+  /** The key of each open bracket, as JSON text. */
   readonly keys: string[];
   key: string;
   /** Last significant character written: `"` for a string, `a` for a word or number. */
   last: string;
-  /** Where in `out` the last comma stands. */
+  /** Index of the last comma in `out`. */
   comma: number;
   isCut: boolean;
   isClear: boolean;
@@ -77,7 +74,7 @@ const NUMBER = /[-+.]?\d[\w.+-]*/y;
 const THOUGHTS_KEY = /^"\s*thoughts?\s*"$/i;
 const STRICT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** Mends the object that begins at `start`; text after its end is left alone. */
+/** Mends the object that begins at `start`; ignores the text after its end. */
 export function mendObject(source: string, start: number, quotes: QuoteMode): MendedObject {
   const pass: MendPass = {
     source,
@@ -123,7 +120,7 @@ function mendToken(pass: MendPass): void {
   else mendBareToken(pass, char);
 }
 
-/** Where a key or a value may begin. */
+/** True where a key or a value may begin. */
 const isTokenPosition = (pass: MendPass): boolean => pass.last === "" || "{[(,:".includes(pass.last);
 const findTokenRole = (pass: MendPass): "key" | "value" =>
   pass.stack.at(-1) === "{" && pass.last !== ":" ? "key" : "value";
@@ -154,7 +151,7 @@ function closeBracket(pass: MendPass, char: string): void {
   writeToken(pass, opened === "(" ? "]" : char, expected);
 }
 
-/** A comma too many is dropped; in a list it may stand for a value that is not there. */
+/** Drops an extra comma; in a list it may mark a missing value, so the result is unclear. */
 function writeComma(pass: MendPass): void {
   if (pass.last === "," || pass.last === "{" || pass.last === "[") {
     if (pass.stack.at(-1) !== "{") pass.isClear = false;

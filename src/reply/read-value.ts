@@ -1,8 +1,7 @@
 /**
- * read-value.ts -- a model's answer read as one JSON value of a given form, or as problems in words.
+ * read-value.ts -- reads a model's answer as one JSON value of a given schema, or as problems in words.
  *
- * For answers that are data and run nothing. The same way into the reply as for commands: reasoning left out, spelling
- * mended, nothing guessed; what was cut off is no answer.
+ * For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
  */
 import { Ajv, type ValidateFunction } from "ajv";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
@@ -11,13 +10,13 @@ import { createRepairBudget, type ParsedObject, parseObject } from "./mend-objec
 
 export type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
-  /** For the model: what was wrong. */
+  /** Sentences for the model. */
   | { readonly kind: "problem"; readonly problems: readonly string[] };
 
 const MAX_CHARS = 2_000_000;
 const MAX_PROBLEMS = 5;
 
-/** `schema`: JSON Schema of an object. The same object is compiled once. */
+/** `schema`: JSON Schema of an object, compiled once per schema object. */
 export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
   if (finishReason === "length") return describeProblem("The answer was cut off at its end: give a shorter one.");
   const reply = unwrapReply(text, MAX_CHARS);

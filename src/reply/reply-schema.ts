@@ -1,10 +1,9 @@
 /**
- * reply-schema.ts -- the form of a reply as a JSON schema that a server can hold the model to (OpenAI's strict subset).
+ * reply-schema.ts -- builds the JSON schema of a reply for servers with strict output (OpenAI's subset).
  *
- * Each command is an object of its own with the name as its only key, so that no two branches begin with the same key: that
- * is what strict servers ask for, and the reply reader takes this shape like any other. Every key is required and an
- * argument that may be left out is nullable. Only types, enums and items go in: limits and patterns are ours to check, and
- * more keywords mean more servers that refuse the whole.
+ * Each command is an object with its name as the only key: strict servers require that no two branches begin with the
+ * same key, and the reply reader accepts this shape. Every key is required; optional arguments are nullable. The schema has
+ * only types, enums and items, since each further keyword makes more servers refuse the schema.
  */
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
 

@@ -1,9 +1,13 @@
-/** thoughts.ts -- */
+/**
+ * thoughts.ts -- reads the thoughts of a finished reply, and of a reply that is still arriving.
+ *
+ * Nothing acts on thoughts, so any shape is accepted: a missing field becomes "", a list becomes lines.
+ */
 import { wellFormed } from "#core/text.ts";
 import { opensReasoning } from "./find-objects.ts";
 import { isRecord } from "./json.ts";
 
-/** Each "" when the model left it out. */
+/** A field is "" when the model omitted it. */
 export interface Thoughts {
   readonly text: string;
   readonly reasoning: string;
@@ -13,7 +17,7 @@ export interface Thoughts {
 }
 export const NO_THOUGHTS: Thoughts = { text: "", reasoning: "", plan: "", criticism: "", speak: "" };
 
-/** The thoughts of one object of the reply, or null when it holds none. */
+/** Returns the thoughts in one parsed object of the reply, or null. */
 export function findThoughts(value: unknown, layer = 0): Thoughts | null {
   if (Array.isArray(value)) return value.length > 0 ? findThoughts(value[0], layer + 1) : null;
   if (!isRecord(value) || layer > 2) return null;
@@ -59,7 +63,7 @@ export interface LiveThoughts {
 
 const NAMES: ReadonlySet<string> = new Set<ThoughtName>(["text", "reasoning", "plan", "criticism", "speak"]);
 const BEGIN = /\{\s*"thoughts"\s*:\s*\{/;
-/** Enough to hold the beginning of a reply with the white space that models put there. */
+/** Covers the opening of a reply including the blanks that models write there. */
 const TAIL_CHARS = 200;
 const ESCAPED: Readonly<Record<string, string>> = {
   '"': '"',
@@ -74,15 +78,21 @@ const ESCAPED: Readonly<Record<string, string>> = {
 
 type LivePosition = "before" | "key" | "colon" | "value" | "comma" | "over";
 
-/** `onText`: told each piece of a thought as it comes, and with `isWhole` that it has ended. */
+/**
+ * Reports thoughts while the reply arrives. It starts where an object opens with the key "thoughts" outside a reasoning
+ * block. It stops for good after that object, or at the first character that is not strict JSON.
+ *
+ * One forward pass over the pieces: the cost does not depend on their number. `onText` receives each new piece of a
+ * thought; `isWhole` marks the last one.
+ */
 export function createLiveThoughts(onText: (name: ThoughtName, piece: string, isWhole: boolean) => void): LiveThoughts {
   let place: LivePosition = "before";
   let tail = "";
-  /** Of the string that is being read; undefined outside strings. */
+  /** Unreported text of the current string; undefined outside strings. */
   let text: string | undefined;
   let escaped = "";
   let name = "";
-  /** Open brackets of a value that is no string. */
+  /** Open brackets of a value that is not a string. */
   let depth = 0;
 
   function push(piece: string): void {
@@ -159,7 +169,7 @@ export function createLiveThoughts(onText: (name: ThoughtName, piece: string, is
     if (depth === 0) place = "comma";
   }
 
-  /** Hands on what is there of the thought; half a surrogate pair waits for the other half. */
+  /** Reports the text so far; keeps half a surrogate pair until its other half arrives. */
   function emitText(isWhole: boolean): void {
     const known = text ?? "";
     const isHalf = !isWhole && /[\ud800-\udbff]$/.test(known);
