@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Advisor, Question, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
@@ -194,7 +194,7 @@ describe("browse_website", () => {
   });
 
   it("says of itself that it reads, so that a background agent is not stopped", () => {
-    const { annotations, effect } = readCommand("browse_website", "browse_website.ts", browse_website);
+    const { annotations, effect } = checkCommand("browse_website", "browse_website.ts", browse_website);
     expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
     expect(effect).toBe("idempotent");
   });

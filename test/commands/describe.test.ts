@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt, describeForReadme } from "#commands/describe.ts";
 import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 
 let all: readonly RegisteredCommand[];
 beforeAll(async () => {
   all = (await loadRegistry([join(import.meta.dirname, "../../commands")])).all;
 });
 const made = (change: object) =>
-  readCommand("mine", "mine.ts", {
+  checkCommand("mine", "mine.ts", {
     name: "mine",
     label: "Mine",
     summary: "does this | that",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 
 const shipped = join(import.meta.dirname, "../../commands");
 const facts = "{ readOnly: false, destructive: true, idempotent: true, openWorld: false }";
@@ -99,17 +99,17 @@ describe("the registry", () => {
       "wrong.js",
       "export default {\n  name: 'wrong',\n  effct: 1,\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
       'line 3: there is no field "effct"',
-      "Mend the file",
+      "Fix the file",
     ],
     [
       "worse.js",
       "export default {\n  name: 'worse',\n  summary: 's',\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
       "line 5: expected args.properties.file.type",
-      "Mend the file",
+      "Fix the file",
     ],
-    ["nothing.js", "export const command = 1;", "got undefined", "Mend the file"],
-    ["Bad-Name.js", source("Bad-Name"), "small letters", "Mend the file"],
-    ["other.js", source("another"), 'expected name: "other", as the file is called; got "another"', "Mend the file"],
+    ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
+    ["Bad-Name.js", source("Bad-Name"), "small letters", "Fix the file"],
+    ["other.js", source("another"), 'expected name: "other", the file name; got "another"', "Fix the file"],
   ])("says what is wrong with %s", async (file, text, message, hint) => {
     await put(file, text);
     await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe("the registry", () => {
   });
 
   it("refuses two files for one name, and folders without any command", async () => {
-    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("found none") });
+    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("No commands found") });
     await put("mine.js", source("mine"));
     await put("mine.ts", source("mine"));
     await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
@@ -174,19 +174,19 @@ describe("a command's definition", () => {
     ["a flag", withArgument({ type: "boolean", description: d })],
     ["probe and prepare", { effect: "reconcilable", probe: () => 1, prepare: () => 1 }],
   ])("is taken: %s", (_title, change) => {
-    expect(readCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
+    expect(checkCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
   });
 
   it("has a default for what it leaves out, and for the policy that is the worst", () => {
     const bare = { name: "post_note", summary: "Posts a note.", run: async () => "posted" };
-    expect(readCommand("post_note", "post_note.ts", bare)).toMatchObject({
+    expect(checkCommand("post_note", "post_note.ts", bare)).toMatchObject({
       label: "Post note",
       args: { type: "object", properties: {} },
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
       effect: "at-most-once",
       timeoutMs: 60_000,
     });
-    expect(readCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
+    expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
       args: { properties: { x: { type: "string" } } },
     });
   });
@@ -234,23 +234,23 @@ describe("a command's definition", () => {
     ["reconcilable without prepare", { effect: "reconcilable", probe: () => 1 }, "needs prepare"],
     ["no time", { timeoutMs: 0 }, "timeoutMs"],
     ["endless time", { timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs"],
-    ["closing what it should not", { closesTurn: true }, "task_complete alone"],
+    ["closing what it should not", { closesTurn: true }, "only for task_complete"],
   ])("is refused: %s", (_title, change, message) => {
-    expect(() => readCommand("mine", "/home/mine.ts", { ...sound, ...change })).toThrow(
+    expect(() => checkCommand("mine", "/home/mine.ts", { ...sound, ...change })).toThrow(
       expect.objectContaining({ code: "GOALD_COMMAND_INVALID", message: expect.stringContaining(message) }),
     );
   });
 
   it("is refused with everything that is wrong at once, naming the file", () => {
-    expect(() => readCommand("mine", "/home/mine.ts", { name: "mine", args: 1, annotations: 2 })).toThrow(
-      /^\/home\/mine\.ts is no command: .*summary.*run.*args.*annotations/,
+    expect(() => checkCommand("mine", "/home/mine.ts", { name: "mine", args: 1, annotations: 2 })).toThrow(
+      /^\/home\/mine\.ts is not a valid command: .*summary.*run.*args.*annotations/,
     );
-    expect(() => readCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
+    expect(() => checkCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
   });
 
   it("of task_complete must close the turn, whoever wrote it", () => {
     const own = { ...sound, name: "task_complete" };
-    expect(() => readCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
-    expect(readCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
+    expect(() => checkCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
+    expect(checkCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
   });
 });
