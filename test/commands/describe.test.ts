@@ -20,7 +20,7 @@ const made = (change: object) =>
   });
 
 describe("the command list of the prompt", () => {
-  it("has one numbered line per command, in the form that AutoGPT's had", () => {
+  it("has one numbered line per command in AutoGPT's form", () => {
     const lines = describeForPrompt(all).split("\n");
     expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
       '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
@@ -34,7 +34,7 @@ describe("the command list of the prompt", () => {
     ]);
   });
 
-  it("tells what each does where the line has room, and not where it has none", () => {
+  it("adds the summary only where the line has room", () => {
     expect(
       describeForPrompt(all)
         .split("\n")
@@ -55,7 +55,7 @@ describe("the command list of the prompt", () => {
 });
 
 describe("the command table of the README", () => {
-  it("has a row for each command, with what it risks", () => {
+  it("has a row for each command, with its risk", () => {
     const rows = describeForReadme(all).split("\n");
     expect(rows).toHaveLength(all.length + 2);
     expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| idempotent \| restorable \| {2}\|$/);

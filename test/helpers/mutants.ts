@@ -1,5 +1,5 @@
 /**
- * mutants.ts -- good replies with seeded structural damage, to measure what damage leads a reader astray.
+ * mutants.ts -- good replies with seeded structural damage, to measure which damage misleads a reader.
  *
  * One to three edits outside the strings: a character lost, added or doubled, the end cut
  * off, a fence, a sentence in front. A reader is right when it reads the original command,
@@ -59,7 +59,7 @@ export function* mutants(seed: number, count: number): Generator<Mutant> {
   }
 }
 
-/** Content keeps its place through all edits: damage never falls inside a string that was sound. */
+/** Edits never change the content of a string. */
 interface Symbol {
   readonly char: string;
   readonly place: "structure" | "content" | "end-quote";
@@ -109,7 +109,7 @@ export interface Tally {
   wrong: number;
 }
 
-/** How often a reader is right and wrong, for the mutants of commands that change things and of the others. */
+/** Counts right and wrong readings, separately for commands with side effects and read-only ones. */
 export function tally(
   source: Iterable<Mutant>,
   hasSideEffect: (name: string) => boolean,

@@ -1,4 +1,4 @@
-/** naive-reader.ts -- the usual way to read a reply: repair the whole, run what comes out. For comparison only. */
+/** naive-reader.ts -- repairs the whole reply and runs the result, as is usual; the control of the measurements. */
 import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
 import { type Catalogue, createCallValidator } from "#reply/check-call.ts";

@@ -15,7 +15,7 @@ describe("the end of a JSON string", () => {
     expect(findStringEnd(text, 0)).toBe(end);
   });
 
-  it("is where JSON.parse has it, whatever stands in the string", () => {
+  it("is where JSON.parse finds it, for any content", () => {
     for (const value of ["", '"', "\\", '\\"', '\\\\"\\', `"${"\\".repeat(99)}`, "\u0000{}[]:,'"]) {
       const text = `x${JSON.stringify(value)},"next"`;
       expect(JSON.parse(text.slice(1, findStringEnd(text, 1) + 1))).toBe(value);

@@ -44,7 +44,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see([reply]).whole).toEqual(Object.keys(THOUGHTS));
   });
 
-  it("are those of the whole reply wherever it is cut", () => {
+  it("equal those of the whole reply for any split into pieces", () => {
     const text = fc.string({ unit: "binary" });
     const thoughts = fc.record({ text, reasoning: text, plan: fc.oneof(text, fc.array(text)), speak: text });
     fc.assert(
@@ -68,7 +68,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see(byChar(reply)).thoughts).toEqual({});
   });
 
-  it("end at what is not certain", () => {
+  it("end at the first uncertain character", () => {
     expect(see(['{"thoughts": {"text": "a\\qb", "speak": "never"}}']).thoughts.speak).toBeUndefined();
     expect(see(['{"thoughts": {"text": "He said "no" to it", "speak": "never"}}']).thoughts).toEqual({
       text: "He said ",
@@ -76,7 +76,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see(byChar('{"thoughts": {"text": "a"}, "command": {"text": "b"}}')).thoughts).toEqual({ text: "a" });
   });
 
-  it("cost in proportion to their length, in however many pieces they come", async () => {
+  it("take time in proportion to their length for any number of pieces", async () => {
     const growth = await growthOverEightfold(1_000_000, (length) => {
       const reply = JSON.stringify({ thoughts: { text: "word ".repeat(length / 5) } });
       expect(see(reply.match(/.{1,4}/g) ?? []).thoughts.text).toHaveLength(length);
