@@ -25,7 +25,7 @@ import {
   PROBLEMS,
 } from "./problems.ts";
 
-export interface Catalogue {
+export interface ReplyCatalogue {
   /** Argument schema by command name. */
   readonly schemas: Readonly<Record<string, ArgsSchema>>;
   /** True when the command can change anything. */
@@ -55,7 +55,7 @@ const AJV_OPTIONS = {
 const MAX_PROBLEMS = 5;
 const MAX_WORDED_ITEMS = 1_000;
 
-export function createCallValidator({ schemas, aliases }: Catalogue): CallValidator {
+export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallValidator {
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
   const deciding = createCompiler(schemas, false);
   const wording = createCompiler(schemas, true);
@@ -83,7 +83,7 @@ export function createCallValidator({ schemas, aliases }: Catalogue): CallValida
 }
 
 /** Compiles each validator at its first use. */
-function createCompiler(schemas: Catalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
+function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
   const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
   const compiled = new Map<string, ValidateFunction>();
   return (name) => {

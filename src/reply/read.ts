@@ -14,7 +14,7 @@
  * Pure, synchronous, and linear except for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
-import { type CallValidator, type Catalogue, createCallValidator } from "./check-call.ts";
+import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
 import { findClearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
 import { findCall } from "./find-call.ts";
 import { dropReasoning, findLeadingReasoningEnd, type ReplyPiece, splitReply, unwrapReply } from "./find-objects.ts";
@@ -35,7 +35,7 @@ import {
 } from "./problems.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
 
-export type { Catalogue, Thoughts };
+export type { ReplyCatalogue, Thoughts };
 
 export type ParsedReply =
   | {
@@ -72,7 +72,7 @@ const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 
 /** Findings in one reply so far. */
 interface ReplySearch {
-  readonly catalogue: Catalogue;
+  readonly catalogue: ReplyCatalogue;
   readonly validator: CallValidator;
   readonly reply: string;
   readonly isSettled: boolean;
@@ -90,7 +90,7 @@ interface ReplySearch {
   hasBrokenCommand: boolean;
 }
 
-export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => ParsedReply {
+export function createReplyReader(catalogue: ReplyCatalogue): (text: string, finishReason: string) => ParsedReply {
   const validator = createCallValidator(catalogue);
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);

@@ -1,10 +1,10 @@
 /** naive-reader.ts -- repairs the whole reply and runs the result, as is usual; the control of the measurements. */
 import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
-import { type Catalogue, createCallValidator } from "#reply/check-call.ts";
+import { createCallValidator, type ReplyCatalogue } from "#reply/check-call.ts";
 import { findCall } from "#reply/find-call.ts";
 
-export function createNaiveReader(catalogue: Catalogue): (text: string) => CommandCall | null {
+export function createNaiveReader(catalogue: ReplyCatalogue): (text: string) => CommandCall | null {
   const validator = createCallValidator(catalogue);
   return (text) => {
     try {

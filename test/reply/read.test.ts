@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Catalogue, createReplyReader, type ParsedReply } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
 const read = createReplyReader(seedCatalogue);
@@ -214,7 +214,7 @@ describe("a reply that must not be run", () => {
       ...google("b"),
       repaired: true,
     });
-    const harmless: Catalogue = { ...seedCatalogue, hasSideEffect: () => false };
+    const harmless: ReplyCatalogue = { ...seedCatalogue, hasSideEffect: () => false };
     const text = '{"command":{"name":write_to_file,"args":{"file":"a","text":"b"}}}';
     expect(createReplyReader(harmless)(text, "stop")).toMatchObject(write("a", "b"));
   });
@@ -251,7 +251,7 @@ describe("the problem that the model reads", () => {
 
   it("lists the values that an enumeration allows", () => {
     const schema = { type: "string", description: "m", enum: ["add", "replace"] } as const;
-    const catalogue: Catalogue = {
+    const catalogue: ReplyCatalogue = {
       ...seedCatalogue,
       schemas: { edit: { type: "object", properties: { mode: schema }, required: ["mode"] } },
     };
@@ -287,7 +287,7 @@ describe("names and arguments", () => {
 
   it("prefers the exact name of a command to a rewritten one", () => {
     const schema = { type: "object", properties: {} } as const;
-    const catalogue: Catalogue = { ...seedCatalogue, schemas: { "Server.Tool-1": schema, search: schema } };
+    const catalogue: ReplyCatalogue = { ...seedCatalogue, schemas: { "Server.Tool-1": schema, search: schema } };
     const reader = createReplyReader(catalogue);
     for (const name of ["Server.Tool-1", "search"])
       expect(reader(`{"command":{"name":"${name}","args":{}}}`, "stop")).toMatchObject({ call: { name } });
