@@ -27,7 +27,7 @@ const tweet = (server: XServer, text: string, way: Way = {}) => {
 const answering = (reply?: Answer): Promise<XServer> => startXServer(() => reply);
 
 describe("send_tweet", () => {
-  it("posts the text, signed, and says its number and address", async () => {
+  it("posts the signed text, and returns its id and address", async () => {
     await using server = await answering();
     const text = 'Hello Ladies + Gentlemen, a signed OAuth request! (100%) 日本 👍 "quoted"\nnext & last=1';
     expect(await tweet(server, text)).toEqual({
@@ -40,7 +40,7 @@ describe("send_tweet", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("is refused with other secrets: the server does look at the signature", async () => {
+  it("is refused with other secrets (control: the server checks the signature)", async () => {
     await using server = await answering();
     const keys = { ...X_KEYS, accessTokenSecret: "another-secret-ABCDEF" };
     await expect(tweet(server, "a", { keys })).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe("send_tweet", () => {
     expect(server.posts).toEqual([]);
   });
 
-  it("says that a text stands there already", async () => {
+  it("reports a duplicate post", async () => {
     await using server = await answering();
     await tweet(server, "once");
     await expect(tweet(server, "once")).rejects.toMatchObject({
@@ -116,7 +116,7 @@ describe("send_tweet", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("says that nothing was posted when nobody is there", async () => {
+  it("reports that nothing was posted when the server is down", async () => {
     const server = await answering();
     await server[Symbol.asyncDispose]();
     await expect(tweet(server, "a")).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe("send_tweet", () => {
     expect(error).not.toContain(accessTokenSecret);
   });
 
-  it("sends nothing that is too long, or empty", async () => {
+  it("refuses a text that is empty or too long", async () => {
     await using server = await answering();
     await expect(tweet(server, "語".repeat(141))).rejects.toMatchObject({
       message: expect.stringMatching(/282 characters.*280.*Nothing was posted/),

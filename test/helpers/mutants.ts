@@ -59,7 +59,7 @@ export function* mutants(seed: number, count: number): Generator<Mutant> {
   }
 }
 
-/** Content keeps its mark through all edits, so that damage never falls inside a string. */
+/** Edits never change the content of a string. */
 interface Symbol {
   readonly char: string;
   readonly place: "structure" | "content" | "end-quote";
@@ -109,7 +109,7 @@ export interface Tally {
   wrong: number;
 }
 
-/** Counts a reader's right and wrong results, apart for commands with and without side effects. */
+/** Counts right and wrong readings, separately for commands with side effects and read-only ones. */
 export function tally(
   source: Iterable<Mutant>,
   hasSideEffect: (name: string) => boolean,

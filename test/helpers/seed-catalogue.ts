@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
-import type { Catalogue } from "#reply/read.ts";
+import type { ReplyCatalogue } from "#reply/read.ts";
 
 const words = (hint: string): PropertySchema => ({
   type: "string",
@@ -82,7 +82,7 @@ const SIDE_EFFECTS: ReadonlySet<string> = new Set([
   "send_tweet",
 ]);
 
-export const seedCatalogue: Catalogue = {
+export const seedCatalogue: ReplyCatalogue = {
   schemas: seedSchemas,
   hasSideEffect: (name) => SIDE_EFFECTS.has(name),
   aliases: JSON.parse(readFileSync(new URL("../../config/aliases.json", import.meta.url), "utf8")),

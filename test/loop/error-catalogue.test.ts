@@ -6,7 +6,7 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { done, type Loop, makeLoop } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
@@ -50,7 +50,7 @@ async function startScenario({
     baseUrl: baseUrl(server.baseUrl),
     apiKey: KEY,
     http: createHttp(),
-    replySchema: replySchemaOf((await loadRegistry(["commands"])).all),
+    replySchema: buildReplySchema((await loadRegistry(["commands"])).all),
     ...(temperature === undefined ? {} : { temperature }),
   };
   const patient = createOpenAIModel({ ...common, ...LONG });

@@ -1,19 +1,17 @@
 /**
- * quotes.ts -- whether a quote inside a damaged string ends it or belongs to it.
+ * mend-quotes.ts -- decides whether a quote inside a damaged string ends it or is content.
  *
- * Models forget to escape quotes: `"text": "He said "hi" to me"`. What follows a quote
- * tells: an end is followed by a comma and the next key, or by closing brackets, or by
- * nothing; anything else is content. Where both readings are possible the answer is
- * "conflict", and the caller asks the model again rather than guess. In well-formed JSON
- * every unescaped quote is an end, and is found to be one. Looking ahead is bounded.
+ * Models forget to escape quotes: `"text": "He said "hi" to me"`. An end is followed by a comma and the next key, by
+ * closing brackets, or by nothing. The verdict "conflict" makes the caller reject instead of guess. In well-formed JSON every
+ * unescaped quote is found to be an end. Lookahead is bounded.
  */
 
 export type QuoteVerdict = "end" | "content" | "conflict" | "joined";
 
 interface QuoteContext {
-  /** Brackets open around the string, outermost first. */
+  /** Open brackets, outermost first. */
   readonly stack: readonly string[];
-  /** True when a quote of this string was already taken as content. */
+  /** True when an earlier quote of this string was content. */
   readonly hasContentQuote: boolean;
 }
 
@@ -23,7 +21,7 @@ const KEY_AHEAD = /u?["'“„‘`][^"'“”„‘’`\n]{1,200}["'“”’`]\
 const BARE_KEY_AHEAD = /[A-Za-z_]\w{0,100}\s{0,50}[:=：]/y;
 const LITERAL_AHEAD = /[-+.\d{[\]"'“„‘`,]|(?:true|false|null|True|False|None)\b/y;
 
-/** `at` is the index of a quote of the kind that would end the string. */
+/** `at` is the index of a possible closing quote. */
 export function judgeQuote(source: string, at: number, context: QuoteContext): QuoteVerdict {
   const next = skipBlank(source, at + 1);
   const char = source[next];
@@ -40,7 +38,7 @@ export function judgeQuote(source: string, at: number, context: QuoteContext): Q
 const isCloser = (char: string, stack: readonly string[]): boolean =>
   "}]｝".includes(char) || (char === ")" && stack.includes("("));
 
-/** Brackets close, and then comes what may come after them. */
+/** Decides by the text after the closing brackets. */
 function judgeClosers(source: string, from: number, stack: readonly string[]): QuoteVerdict {
   let at = from;
   for (let closed = 0; at < source.length && isCloser(source[at] as string, stack); closed++) {
@@ -52,7 +50,7 @@ function judgeClosers(source: string, from: number, stack: readonly string[]): Q
   return QUOTES.includes(after) ? "conflict" : "content";
 }
 
-/** The next key or item follows; a key with its quote doubled is damage, not content. */
+/** Decides by the key or item after the comma; a key with a doubled quote is damage, not content. */
 function judgeComma(source: string, from: number, stack: readonly string[]): QuoteVerdict {
   const at = skipBlank(source, from);
   const char = source[at];
@@ -62,20 +60,20 @@ function judgeComma(source: string, from: number, stack: readonly string[]): Quo
   return QUOTES.includes(char) && isKeyAhead(source, skipBlank(source, at + 1)) ? "conflict" : "content";
 }
 
-/** White space, also what JSON does not take for it. */
+/** Includes blanks that JSON does not allow. */
 export const isBlank = (char: string): boolean =>
   char <= " " || (char > "~" && /[\s\u0085\u200b-\u200d\u2060\ufeff]/.test(char));
 
-/** Over white space and comments that end within reach. */
+/** Skips blanks, and comments that end within `LOOK_AHEAD`. */
 function skipBlank(source: string, from: number): number {
   let at = from;
   const limit = from + LOOK_AHEAD;
   while (at < limit) {
     const char = source[at];
     if (char !== undefined && isBlank(char)) at++;
-    else if (char === "/" && source[at + 1] === "*") at = endWithin(source, "*/", at, limit) ?? limit;
+    else if (char === "/" && source[at + 1] === "*") at = findEndWithin(source, "*/", at, limit) ?? limit;
     else if ((char === "/" && source[at + 1] === "/") || char === "#") {
-      const end = endWithin(source, "\n", at, limit);
+      const end = findEndWithin(source, "\n", at, limit);
       if (end === null) return at;
       at = end;
     } else return at;
@@ -83,7 +81,7 @@ function skipBlank(source: string, from: number): number {
   return at;
 }
 
-function endWithin(source: string, terminator: string, from: number, limit: number): number | null {
+function findEndWithin(source: string, terminator: string, from: number, limit: number): number | null {
   const end = source.slice(from, limit).indexOf(terminator);
   return end === -1 ? null : from + end + terminator.length;
 }
@@ -97,10 +95,9 @@ function matchesAt(sticky: RegExp, source: string, at: number): boolean {
 }
 
 /**
- * Whether the quotes taken as content look like a writer's: "intended" in pairs, as an inch
- * mark after a digit, as an apostrophe after a letter; "doubtful" where one may as well be a
- * stutter of the string's own quote; "unclear" otherwise. `content` has one element
- * per character, `positions` says which of them are the quotes.
+ * Judges the quotes that were taken as content. "intended": in pairs, an inch mark after a digit, or an apostrophe
+ * after a letter. "doubtful": one may be a repeated delimiter. "unclear": all else. `content` has one element per
+ * character; `positions` are the indexes of the quotes in it.
  */
 export function judgeContentQuotes(
   content: readonly string[],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createLiveThoughts } from "#reply/live-thoughts.ts";
-import { NO_THOUGHTS, thoughtsOf } from "#reply/thoughts.ts";
+import { createLiveThoughts, findThoughts, NO_THOUGHTS } from "#reply/thoughts.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
 
 function see(pieces: readonly string[]): {
@@ -45,7 +44,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see([reply]).whole).toEqual(Object.keys(THOUGHTS));
   });
 
-  it("are those of the whole reply wherever it is cut", () => {
+  it("equal those of the whole reply for any split into pieces", () => {
     const text = fc.string({ unit: "binary" });
     const thoughts = fc.record({ text, reasoning: text, plan: fc.oneof(text, fc.array(text)), speak: text });
     fc.assert(
@@ -53,7 +52,7 @@ describe("thoughts of a reply that is arriving", () => {
         const reply = JSON.stringify({ thoughts: given, command: {} });
         const places = [0, ...cuts.filter((cut) => cut < reply.length).sort((a, b) => a - b), reply.length];
         const pieces = places.slice(1).map((end, index) => reply.slice(places[index], end));
-        const read = { ...NO_THOUGHTS, ...thoughtsOf(JSON.parse(reply)) };
+        const read = { ...NO_THOUGHTS, ...findThoughts(JSON.parse(reply)) };
         for (const [name, shown] of Object.entries(see(pieces).thoughts)) expect(shown).toBe(read[name as "text"]);
       }),
     );
@@ -69,7 +68,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see(byChar(reply)).thoughts).toEqual({});
   });
 
-  it("end at what is not certain", () => {
+  it("end at the first uncertain character", () => {
     expect(see(['{"thoughts": {"text": "a\\qb", "speak": "never"}}']).thoughts.speak).toBeUndefined();
     expect(see(['{"thoughts": {"text": "He said "no" to it", "speak": "never"}}']).thoughts).toEqual({
       text: "He said ",
@@ -77,7 +76,7 @@ describe("thoughts of a reply that is arriving", () => {
     expect(see(byChar('{"thoughts": {"text": "a"}, "command": {"text": "b"}}')).thoughts).toEqual({ text: "a" });
   });
 
-  it("cost in proportion to their length, in however many pieces they come", async () => {
+  it("take time in proportion to their length for any number of pieces", async () => {
     const growth = await growthOverEightfold(1_000_000, (length) => {
       const reply = JSON.stringify({ thoughts: { text: "word ".repeat(length / 5) } });
       expect(see(reply.match(/.{1,4}/g) ?? []).thoughts.text).toHaveLength(length);
