@@ -1,18 +1,25 @@
 /**
- * client.ts -- what a host lets others do (daemon/control.ts), from another process.
+ * client.ts -- calls the host of another process through its socket.
  *
- * Every method throws what the host threw, or GOALD_DAEMON when there was no answer: then nobody
- * knows whether it was done, and only what carries a key may be asked again.
+ * Every method throws what the host threw, or GOALD_DAEMON when there was no answer: then it is not known whether the call
+ * took effect, and only one with a key may be repeated.
  */
 import type { MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView, Control, DaemonStatus, Done, EventPage, ForkedAgent } from "./control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import { ANSWER_MS, type Call, callHost } from "./socket.ts";
 
-export interface Client extends Omit<Control, "whenLonger" | "live"> {
+/** What a terminal asks of the host that runs its agent, in this process or in another one. */
+export interface HostClient
+  extends Pick<Control, "agents" | "agent" | "create" | "resume" | "pause" | "kill" | "say" | "answer" | "page"> {
+  /** The agent's committed events, and what arrives of replies, until the signal is aborted. */
+  follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
+}
+
+/** All that a host in another process can be asked. */
+export interface Client extends HostClient, Omit<Control, "whenLonger" | "live"> {
   /** Where the host listens. */
   readonly socket: string;
-  follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
 }
 
 /** Child processes are killed and the step is written before it answers. */
@@ -38,7 +45,7 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
     setGoals: (name, goals) => done("PUT", pathOf(name, "goals"), { goals }),
     changeSettings: (name, settings) => done("PATCH", pathOf(name, "settings"), settings),
     pause: (name, reason) => done("POST", pathOf(name, "pause"), { reason }),
-    resume: (name, settings) => done("POST", pathOf(name, "resume"), { settings }),
+    resume: (name, settings, how) => done("POST", pathOf(name, "resume"), { settings, ...how }),
     stop: (name, graceMs) => done("POST", pathOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
     kill: (name) => done("POST", pathOf(name, "kill"), {}, KILL_MS),
     answer: (name, answer) => done("POST", pathOf(name, "approval"), answer),

@@ -20,7 +20,7 @@ export interface DaemonStatus {
   readonly pid: number;
   readonly version: string;
   readonly protocol: number;
-  /** `daemon` in the background, `foreground` for a `goald run` on a terminal. */
+  /** `daemon` in the background, `foreground` in the process of a terminal. */
   readonly role: "daemon" | "foreground";
   readonly startedAt: string;
   readonly home: string;
@@ -83,9 +83,12 @@ export interface AgentView {
 }
 
 export interface NewAgent extends Pick<AgentSpec, "name" | "role" | "goals"> {
+  /** `background` is true unless given: the agent goes on when the host that creates it ends. */
   readonly settings: GivenSettings;
   /** Idempotency: the same key makes one agent. */
   readonly key?: string;
+  /** Absolute path of a new file into which all runs of the agent are recorded. */
+  readonly record?: string;
 }
 
 export interface Answer {
@@ -127,8 +130,8 @@ export interface Control {
   changeSettings(name: string, settings: Partial<AgentSettings>): Promise<Done>;
   /** The step under way is finished; resolves at once. */
   pause(name: string, reason: string): Promise<Done>;
-  /** After a pause, a stop, a limit, a crash; `settings` change first. */
-  resume(name: string, settings: Partial<AgentSettings>): Promise<Done>;
+  /** After a pause, a stop, a limit, a crash; `settings` change first. `record`: absolute path of a recording to continue. */
+  resume(name: string, settings: Partial<AgentSettings>, how?: { readonly record?: string }): Promise<Done>;
   /** Finishes the step, writes the report; what is not done after `graceMs` is cut off as by `kill`. Resolves when it stands. */
   stop(name: string, graceMs: number): Promise<Done>;
   /** At once: model calls are aborted, child processes killed. Resolves when it stands. */

@@ -96,7 +96,7 @@ export const ROUTES: readonly Route[] = [
     },
     (control, { agent, body }) => control.pause(agent, body.reason),
   ),
-  route<{ readonly settings?: Partial<AgentSettings> }>(
+  route<{ readonly settings?: Partial<AgentSettings>; readonly record?: string }>(
     {
       method: "POST",
       path: "/v1/agents/:agent/resume",
@@ -105,7 +105,7 @@ export const ROUTES: readonly Route[] = [
       body: words.Resume,
       reply: words.Done,
     },
-    (control, { agent, body }) => control.resume(agent, agentIn(body.settings)),
+    (control, { agent, body: { settings, ...how } }) => control.resume(agent, agentIn(settings), how),
   ),
   route<{ readonly graceMs?: number }>(
     {

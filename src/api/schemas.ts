@@ -46,6 +46,8 @@ const key: Schema = {
   description: "Idempotency: what comes again with the same key is done once.",
 };
 const name: Schema = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
+/** Absolute path of a recording. */
+const record: Schema = { type: "string", maxLength: 4_000, pattern: "^/[^\\p{Cc}]+$" };
 const words: Schema = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
 const goals: Schema = {
   type: "array",
@@ -86,11 +88,11 @@ const allSettings = Object.keys(settingsOf);
 export const ChangedSettings = closed(settingsOf, ...allSettings);
 const GivenSettings = closed(settingsOf, ...allSettings.filter((each) => each !== "approve" && each !== "stepLimit"));
 export const SettingsChange = { ...ChangedSettings, minProperties: 1 };
-export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key }, "key");
+export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key, record }, "key", "record");
 export const Words = closed({ from: name, text: { type: "string", minLength: 1, maxLength: 200_000 }, key }, "key");
 export const Goals = closed({ goals });
 export const Pause = closed({ reason: { ...words, minLength: 1 } });
-export const Resume = closed({ settings: ChangedSettings }, "settings");
+export const Resume = closed({ settings: ChangedSettings, record }, "settings", "record");
 export const Grace = closed({ graceMs }, "graceMs");
 export const Nothing = closed({});
 export const Answer = closed(

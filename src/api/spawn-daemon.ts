@@ -14,18 +14,23 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor } from "#util/redact.ts";
 
-/** What a daemon says once. */
+/** What a daemon sends once, when it has started. */
 export type Handshake =
   | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
   /** Another one was first. */
   | { readonly kind: "already" };
 
 export interface SpawnOptions {
-  /** How long a start may take. */
+  /** How long a start may take, in ms. */
   readonly readyMs?: number;
   /** Another program than the shipped one, for tests. */
   readonly program?: string;
+  /** Process id of a host that is about to end, and whose lock the daemon waits for. */
+  readonly predecessor?: number;
 }
+
+/** Environment variable that names the predecessor to the daemon. */
+export const PREDECESSOR = "GOALD_PREDECESSOR";
 
 /** Measured: ready in less than half a second on a machine that is not busy. */
 const READY_MS = 10_000;
@@ -45,7 +50,8 @@ export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => 
 
 /** Throws GOALD_DAEMON, with what the daemon said about it. */
 export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
-  const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
+  const { readyMs = READY_MS, program = GOALD_PROGRAM, predecessor } = options;
+  const more = predecessor === undefined ? {} : { [PREDECESSOR]: `${predecessor}` };
   await openHome(home, process.getuid?.());
   const output = openOutput(outputFileOf(home));
   const sizeBefore = fstatSync(output).size;
@@ -55,7 +61,7 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
       detached: true,
       stdio: ["ignore", output, output, "ipc"],
       cwd: "/",
-      env: process.env,
+      env: { ...process.env, ...more },
     });
   } finally {
     closeSync(output);

@@ -1,4 +1,4 @@
-/** main-memory.ts -- the composition of long-term memory: which embedder makes its vectors and what that may take, which index finds them. */
+/** memory.ts -- puts long-term memory together: the embedder that makes its vectors, and the index that finds them. */
 import { join, resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
@@ -7,15 +7,16 @@ import type { Settings } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
-import { cachedEmbedder } from "#memory/cached-embedder.ts";
-import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/changed-embedder.ts";
-import { fallbackEmbedder } from "#memory/choose-embedder.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { chooseIndex } from "#memory/index/choose-index.ts";
-import { openPinecone, type PineconeMemory } from "#memory/pinecone.ts";
-import { openPineconeClient } from "#memory/pinecone-client.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
-import { createTransformersEmbedder } from "#memory/transformers-embedder.ts";
+import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { PineconeMemory } from "#memory/remote/pinecone.ts";
+import { PineconeClient } from "#memory/remote/pinecone-client.ts";
+import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
+import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
+import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
+import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
@@ -44,7 +45,7 @@ export function openMemory(parts: MemoryParts): {
     ...settings.embeddings,
     clock: systemClock,
     file: openJsonCache(home.privateFolder, "embeddings.json"),
-    ...(tape ? { through: tape.value } : {}),
+    ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
   });
   const embedder = chooseEmbedder(parts, embeddings);
   // A replay takes no time: what depends on it is left out of a run that is recorded.
@@ -80,10 +81,10 @@ function withRemote(
     await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
   })().catch(() => undefined);
   return {
-    ...memory,
-    get remote() {
-      return true;
-    },
+    remote: true,
+    recall: (query, signal) => memory.recall(query, signal),
+    flush: () => memory.flush(),
+    release: (agent) => memory.release(agent),
     close: async () => {
       await memory.close();
       await pinecone.flush(SEND_MS);
@@ -94,7 +95,16 @@ function withRemote(
 /** What is not sent by then goes with the next start. */
 const SEND_MS = 2_000;
 
-export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+
+/** Removes the index files of an agent's memory. */
+export const removeIndexesOf = (home: Home, agent: string): Promise<void> => removeIndexes(indexRoot(home), agent);
+
+/** Removes index files of agents that are gone: a crash may have left some. */
+export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
+  const ids = (await host.store.agents()).map(({ id }) => id);
+  await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
+}
 
 /**
  * A run that is recorded must find the same when it is played, which only looking at every vector sees to. Who only looks
@@ -115,11 +125,17 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
   const { apiKey, ...where } = settings.pinecone;
   if (apiKey === null) {
-    report("Memory is searched at home: it is set to Pinecone, and PINECONE_API_KEY is not set.");
+    report("Memory is searched locally: the memory backend is Pinecone, but PINECONE_API_KEY is not set.");
     return undefined;
   }
-  const client = openPineconeClient({ apiKey, ...where }, server.http);
-  return openPinecone({ client, store: keeper, place: where.host ?? where.index ?? "", clock: systemClock, report });
+  const client = new PineconeClient({ apiKey, ...where }, server.http);
+  return new PineconeMemory({
+    client,
+    store: keeper,
+    place: where.host ?? where.index ?? "",
+    clock: systemClock,
+    report,
+  });
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

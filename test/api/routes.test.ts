@@ -28,6 +28,7 @@ const NEW_AGENT: Required<NewAgent> = {
   goals: ["Cook", "Write\tit down"],
   settings: ALL_SETTINGS,
   key: "k-1",
+  record: "/home/ünal/foo.ndjson",
 };
 const ANSWER: Required<Answer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
 

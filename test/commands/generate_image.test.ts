@@ -13,7 +13,7 @@ import {
   startMediaServer,
   webp,
 } from "../helpers/media-server.ts";
-import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -31,7 +31,7 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const contextFor = (server: MediaServer, way: Way = {}) => {
-  const { model = "gpt-image-1", apiKey = MEDIA_KEY, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { model = "gpt-image-1", apiKey = MEDIA_KEY, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const images = createOpenAIImages({ baseUrl: server.baseUrl, apiKey, model, http: createHttp(), timeoutMs });
   return { ...contextOf(desk.workspace, { images }), ...(signal ? { signal } : {}) };
 };
@@ -136,7 +136,7 @@ describe("generate_image", () => {
     ["half an answer", { fault: "cut" }, /./],
   ])("says what is wrong after %s, asks once and leaves no file", async (_title, answer, message) => {
     await using server = await answering(answer);
-    const error = await paint(server, { timeoutMs: patienceMs(answer) }).then(
+    const error = await paint(server, { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was made",
       (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
     );

@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import read_audio_from_file from "../../commands/read_audio_from_file.ts";
 import { MEDIA_KEY, type MediaServer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -20,7 +20,7 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const hear = (server: MediaServer, file = "memo.mp3", way: Way = {}) => {
-  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const { baseUrl } = server;
   const speech = createOpenAISpeech({ baseUrl, apiKey, model: "whisper-1", http: createHttp(), timeoutMs });
   const context = { ...contextOf(desk.workspace, { speech }), ...(signal ? { signal } : {}) };
@@ -82,7 +82,7 @@ describe("read_audio_from_file", () => {
     ["a broken connection", { fault: "close" }, /./],
   ])("says what is wrong after %s", async (_title, answer, message) => {
     await using server = await answering(answer);
-    const error = await hear(server, "memo.mp3", { timeoutMs: patienceMs(answer) }).then(
+    const error = await hear(server, "memo.mp3", { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was heard",
       (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
     );

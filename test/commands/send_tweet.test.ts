@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createXPosts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import send_tweet from "../../commands/send_tweet.ts";
-import { type Answer, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { problemAnswer, startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";
 
@@ -20,7 +20,7 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const tweet = (server: XServer, text: string, way: Way = {}) => {
-  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const posts = createXPosts({ baseUrl, keys, http: createHttp(), clock: systemClock, timeoutMs });
   return call(send_tweet, { text }, { ...contextOf(desk.workspace, { posts }), ...(signal ? { signal } : {}) });
 };
@@ -109,7 +109,7 @@ describe("send_tweet", () => {
     ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, /redirect/],
   ])("knows no end after %s, sends nothing again and says to look", async (_title, answer, reason) => {
     await using server = await answering(answer);
-    const observation = await tweet(server, "a", { timeoutMs: patienceMs(answer) });
+    const observation = await tweet(server, "a", { timeoutMs: timeoutMsFor(answer) });
     expect(observation).toMatchObject({ status: "unknown", code: "outcome-unknown" });
     expect(observation.text).toMatch(reason);
     expect(observation.text).toContain("before you repeat it");

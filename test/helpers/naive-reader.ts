@@ -1,4 +1,4 @@
-/** naive-reader.ts -- the usual way to read a reply: repair the whole, run what comes out. For comparison only. */
+/** naive-reader.ts -- the usual way to read a reply, for comparison only: repair the whole text and run the result. */
 import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
 import { shapeOf } from "#reply/shape.ts";

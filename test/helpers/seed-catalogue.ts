@@ -1,8 +1,8 @@
 /**
  * seed-catalogue.ts -- the argument schemas of AutoGPT 0.2.1's twenty-one commands, as test data.
  *
- * The real commands bring their own schemas; these let the reply reader be tested with the
- * whole list that models have been taught, also where no such command is built.
+ * The commands bring their own schemas; these test the reply reader with the whole list that
+ * models were trained on, also where a command is not built.
  */
 import { readFileSync } from "node:fs";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";

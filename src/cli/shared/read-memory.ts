@@ -1,6 +1,6 @@
 /** read-memory.ts -- the work of `goald memory <agent>` list, show, search and why. They need no lock and change nothing. */
 
-import { openRecall } from "#app/shared.ts";
+import { openRecall } from "#app/services.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isLive, SHARED_MEMORY } from "#core/memory.ts";

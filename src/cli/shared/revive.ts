@@ -1,5 +1,5 @@
 /** revive.ts -- the daemon of a home, started again when it died and agents of its own are not done. */
-import { hasDied } from "#api/wanted.ts";
+import { hasDaemonDied } from "#api/daemon-expected.ts";
 import type { Home } from "#config/home.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
@@ -9,7 +9,7 @@ import { readVersion } from "../../shipped.ts";
 
 /** Never rejects: who only wants to look can do so without a daemon. */
 export async function reviveDaemon(home: Home): Promise<void> {
-  if (!hasDied(home)) return;
+  if (!hasDaemonDied(home)) return;
   const { revive } = await import("#api/auto-start.ts");
   await revive(home, async () => (await unfinishedAgents(home, 1)).length > 0, { version: readVersion() });
 }

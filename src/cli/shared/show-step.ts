@@ -2,8 +2,7 @@
  * show-step.ts -- `goald show --step N`: prompt, recalls, raw reply, the command as it was checked, result and files of one step.
  */
 
-import { loadCatalogue, roomOf } from "#app/catalogue.ts";
-import { serviceStates } from "#app/services.ts";
+import { loadCatalogue, roomOf, serviceStates } from "#app/catalogue.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";

@@ -13,13 +13,19 @@ export interface Embedder {
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
 
+/** A row found by a search. Higher scores are better. */
+export interface ScoredSlot {
+  readonly slot: number;
+  readonly score: number;
+}
+
 /** Vectors by slot number. The caller maps slots to rows. */
 export interface VectorIndex {
   readonly size: number;
   add(slot: number, vector: Float32Array): Promise<void>;
   remove(slot: number): Promise<void>;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
-  search(query: Float32Array, count: number): Promise<readonly { readonly slot: number; readonly score: number }[]>;
+  search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]>;
   /** Releases all resources, and saves to disk what is expensive to rebuild. The index cannot be used afterwards. */
   close(): Promise<void>;
 }
