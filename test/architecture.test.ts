@@ -236,8 +236,6 @@ const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   "src/memory/pinecone-client.ts": "to be split",
   "src/memory/pinecone.ts": "to be split",
   "src/memory/recall.ts": "to be split",
-  "src/model/chat-stream.ts": "to be split",
-  "src/model/embedding-meter.ts": "to be split",
   "src/reply/live-thoughts.ts": "to be split",
 };
 
