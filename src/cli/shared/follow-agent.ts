@@ -14,6 +14,7 @@ import { evolve } from "#core/evolve.ts";
 import type { AgentState } from "#core/state.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
 import type { AskPerson, AskWords } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Interrupt, Interrupts } from "./interrupts.ts";
@@ -48,6 +49,8 @@ export interface FollowEnd {
 
 /** How long to wait for a host that is gone, before looking whether it must be started again. */
 const PATIENCE_MS = 2_000;
+/** How long a host usually takes at most to note a pause. */
+const SENDING_MS = 1_000;
 
 export const followAgent = (parts: FollowParts): Promise<FollowEnd> => new Follower(parts).follow();
 
@@ -60,6 +63,8 @@ class Follower {
   /** What the person has asked for, until the host has done it. */
   #halt: "none" | "pause" | "kill" = "none";
   #reason = "";
+  #sending: Promise<unknown> = Promise.resolve();
+  #hasEnded = false;
   #shown = { seq: 0, chars: 0 };
 
   constructor(parts: FollowParts) {
@@ -95,6 +100,7 @@ class Follower {
       if (this.#failure) throw this.#failure;
       return { state, left: true };
     } finally {
+      this.#hasEnded = true;
       await this.#questions.withdraw(undefined);
     }
   }
@@ -135,13 +141,19 @@ class Follower {
   }
 
   #interrupt(count: number, kind: Interrupt): void {
-    const { context, onInterrupt } = this.#parts;
-    if (onInterrupt === "leave") this.#leaving.abort();
+    if (this.#parts.onInterrupt === "leave") this.#leaving.abort();
     else if (count > 1) this.#requestHalt("kill");
     else {
-      if (kind === "signal") context.output.say("\nFinishing this step. Again to stop at once.");
       this.#pause("Stopped by the person at the terminal.");
+      if (kind === "signal") void this.#sayFinishing();
     }
+  }
+
+  /** Said when the host knows: until then the agent could begin another step. */
+  async #sayFinishing(): Promise<void> {
+    await Promise.race([this.#sending, systemClock.sleep(SENDING_MS)]);
+    if (this.#halt !== "pause" || this.#hasEnded) return;
+    this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
   }
 
   #pause(reason: string): void {
@@ -159,7 +171,7 @@ class Follower {
     const { agent, context } = this.#parts;
     if (this.#halt === "none") return;
     const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, this.#reason);
-    sent.catch((thrown) => {
+    this.#sending = sent.then(undefined, (thrown) => {
       if (!isGoaldError(thrown, "GOALD_DAEMON")) context.output.say(context.redact(clean(toError(thrown).message)));
     });
   }
