@@ -5,7 +5,9 @@
  * by id, or by name (the newest of that name). Every method throws GoaldErrors: GOALD_NOT_FOUND for an agent
  * or step that is not there, GOALD_CONFLICT for what does not fit where the agent stands.
  */
-import type { AgentSettings, GivenSettings, RecordedEvent } from "#core/event.ts";
+
+import type { AgentSettings, GivenSettings } from "#core/agent-settings.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { ForkRequest } from "#host/fork-agent.ts";

@@ -5,7 +5,7 @@
  * far as it is known, and when that changes what was sent already, no more of this reply is sent.
  */
 import type { LiveReply } from "#host/live-text.ts";
-import { wholeWordsOf } from "#util/whole-words.ts";
+import { cutToWholeWords } from "#util/whole-words.ts";
 
 export interface Piece {
   /** Number of the event that asked for the reply. */
@@ -23,7 +23,7 @@ export function createLiveReader(redact: (text: string) => string): (reply: Live
   return ({ seq, text }) => {
     if (shown.seq !== seq) shown = { ...NOTHING, seq };
     if (shown.isLost) return undefined;
-    const whole = redact(wholeWordsOf(text));
+    const whole = redact(cutToWholeWords(text));
     if (!whole.startsWith(shown.sent)) {
       shown = { ...shown, isLost: true };
       return undefined;

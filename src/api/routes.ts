@@ -4,7 +4,7 @@
  * The one table. The server, the checks and config/openapi.json come from it. A route adds nothing to
  * `Control` but HTTP; the two that answer otherwise than with what one call returned stand at the end.
  */
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { MemoryChange } from "#core/ports/memory-row.ts";
 import type { Answer, Control, NewAgent } from "./control.ts";
 import { type Route, type RouteDescription, route } from "./route.ts";

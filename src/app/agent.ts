@@ -17,9 +17,9 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import type { OpenedAgent, PauseReason } from "#host/opened-agent.ts";
 import { writeReport } from "#host/write-report.ts";
 import type { Http } from "#http/http.ts";
-import type { FamilyParts } from "#loop/family-calls.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
-import { rememberStep } from "#memory/remember.ts";
+import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
@@ -134,7 +134,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     services,
-    family: familyOf(host, row, tape !== undefined),
+    subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: tape?.clock ?? systemClock,
     signal,
@@ -160,7 +160,7 @@ function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pi
 }
 
 /** What the agent may know of other agents, and start. */
-function familyOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): FamilyParts {
+function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
   const { answerSeconds, ...rules } = settings.agents;
   const { fast, smart } = settings.models;
   // With a budget, a model whose price is not known could not be called.

@@ -7,9 +7,8 @@ import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
-import { readTextFile } from "#config/read-text-file.ts";
-import { DEFAULT_BASE_URL, type ServiceServer, type Settings, valueAt } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { readTextFile } from "#config/private-file.ts";
+import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
@@ -17,15 +16,15 @@ import type { PaidService } from "#loop/media.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
-import { createReplyReader, type Reading } from "#reply/read.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { createReplyReader, type ParsedReply } from "#reply/read.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
-export { createLiveThoughts } from "#reply/live-thoughts.ts";
+export { createLiveThoughts } from "#reply/thoughts.ts";
 
 export interface Catalogue {
   readonly registry: Registry;
@@ -34,7 +33,7 @@ export interface Catalogue {
   readonly words: Words;
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
-  readReply(text: string, finishReason: string): Reading;
+  readReply(text: string, finishReason: string): ParsedReply;
   /** A reply as a strict JSON schema, for servers that keep to one. */
   readonly replySchema: object;
 }
@@ -51,7 +50,7 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
-    replySchema: replySchemaOf(registry.all),
+    replySchema: buildReplySchema(registry.all),
   };
 }
 

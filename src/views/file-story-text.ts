@@ -1,7 +1,7 @@
 /** file-story-text.ts -- why a file is there, as a person reads it: its last version in full, the earlier ones in short. Pure. */
 import { oneLine } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import type { VersionStory } from "./file-story.ts";
 import type { Source } from "./sources.ts";
 
@@ -55,7 +55,7 @@ function bodyOf(story: FileStory["versions"][number]): readonly string[] {
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";
   return [
-    ...(command ? [`  Command: ${command.name} ${inertJson(JSON.stringify(command.args))}`] : []),
+    ...(command ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
     ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
     sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}`,

@@ -5,7 +5,8 @@
  * what the model really used of them nobody can know, and the story does not claim it.
  */
 
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { isBlobRef, type Text } from "#core/text.ts";

@@ -5,6 +5,7 @@
  * what it rests on, what failed, what it cost, and what to do next. Text that is not goald's own stands
  * escaped (markdown.ts). At most 64 KB: each part has its share, and says what it leaves out.
  */
+import { countNoun } from "#core/text.ts";
 import { dollars, sayLimit } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
 import type { ReportFacts, ReportFile } from "./report-facts.ts";
@@ -36,7 +37,7 @@ function opening({ name, id, role, standing, next, pauseReason, cost, createdAt,
     "",
     `- Where it stands: **${inline(standing, 60)}**. ${next.why}`,
     ...(pauseReason ? [`- The reason given: ${inline(pauseReason, 600)}`] : []),
-    `- ${counted(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
+    `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
 }
@@ -71,14 +72,15 @@ function goals({ goals, closing, lastThought, turns, files }: ReportFacts): stri
 function files(facts: ReportFacts): string {
   const { files, workspace, deleted } = facts;
   if (files.length === 0) return noFiles(facts);
-  const gone = deleted > 0 ? ` ${counted(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted again.` : "";
-  const head = `${counted(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
+  const gone =
+    deleted > 0 ? ` ${countNoun(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted again.` : "";
+  const head = `${countNoun(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
   return `${head}\n\n${within(files.map(fileLine), SHARE.files, "files")}`;
 }
 
 function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
   const who = by === "person" ? "changed by a person, found" : `by ${command ? code(command, 60) : "the agent"}`;
-  return `- ${code(path, 900)}: ${counted(bytes, "byte")}, ${who} in step ${step}, ${at}`;
+  return `- ${code(path, 900)}: ${countNoun(bytes, "byte")}, ${who} in step ${step}, ${at}`;
 }
 
 /** An empty folder is a finding: why nothing is there is said as far as the log knows it. */
@@ -87,11 +89,11 @@ function noFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }:
   const asked = Object.entries(commands).sort(([, a], [, b]) => b - a);
   const failed = (troubles.failed ?? 0) + (troubles.denied ?? 0) + (troubles.unknown ?? 0) + (troubles.cancelled ?? 0);
   if (deleted > 0)
-    lines.push(`${counted(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted again.`);
+    lines.push(`${countNoun(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted again.`);
   else if (cost.steps === 0) lines.push("It has not taken a step yet.");
   else if (asked.length === 0)
     lines.push(
-      `In ${counted(cost.steps, "step")} none of the model's replies could be read as a command, so nothing was tried.`,
+      `In ${countNoun(cost.steps, "step")} none of the model's replies could be read as a command, so nothing was tried.`,
     );
   else {
     const list = asked
@@ -102,7 +104,7 @@ function noFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }:
   if (failed > 0 && deleted === 0) {
     const last = lastTroubles.findLast(({ kind }) => kind === "failed" || kind === "denied" || kind === "unknown");
     const reason = last ? ` The last one: ${inline(last.reason, 300)}` : "";
-    lines.push(`${counted(failed, "command")} failed or ${failed === 1 ? "was" : "were"} not allowed.${reason}`);
+    lines.push(`${countNoun(failed, "command")} failed or ${failed === 1 ? "was" : "were"} not allowed.${reason}`);
   }
   return lines.join(" ");
 }
@@ -144,11 +146,13 @@ function cost({ cost, limits }: ReportFacts): string {
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
   const unpriced =
-    unpricedCalls > 0 ? `, without ${counted(unpricedCalls, "reply")} of models that have no known price` : "";
+    unpricedCalls > 0
+      ? `, without ${countNoun(unpricedCalls, "reply", "replies")} of models that have no known price`
+      : "";
   const money =
     unpricedCalls > 0 && usd === 0 ? "Dollars not known: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
-    `- ${counted(steps, "step")}, ${counted(modelCalls, "reply")} of the model`,
+    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "reply", "replies")} of the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
     ...(lost.tokens > 0
@@ -183,6 +187,3 @@ function within(lines: readonly string[], maxBytes: number, what: string): strin
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-
-const counted = (count: number, noun: string): string =>
-  `${count} ${count === 1 ? noun : noun.endsWith("reply") ? "replies" : `${noun}s`}`;

@@ -3,7 +3,9 @@
  *
  * A source is a call that came back with text from outside and changed nothing, or a message. Read from the events alone.
  */
-import type { CommandCall, Observation, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall, Observation } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { keepNewest } from "#util/newest.ts";
 

@@ -3,7 +3,7 @@
 import type { ModelSpending } from "#core/event.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Thoughts } from "#reply/read.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
@@ -85,7 +85,7 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
   const { asked, verdict, by, reason } = approval;
   return [
     `Command${repaired ? " (its JSON was mended)" : ""}`,
-    inertJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
+    escapeUnseenInJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
     ...(asked === null ? [] : [`A person was asked: ${asked}`]),
     ...(verdict === null
       ? []

@@ -4,7 +4,9 @@
  * Gathered from the log, event by event, up to where the next step begins. The state before the last question is
  * kept: it is what the prompt was made from. Long texts are references until `openTexts` has read them.
  */
-import type { CommandCall, EventOf, ModelSpending, Observation, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall, Observation } from "#core/call.ts";
+import type { EventOf, ModelSpending, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";

@@ -1,5 +1,7 @@
 /** troubles.ts -- what went wrong in the course of an agent's work: counts of all, and the newest. Pure. */
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import { subjectOf } from "./sources.ts";
 

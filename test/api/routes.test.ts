@@ -6,7 +6,7 @@ import { buildOpenApi } from "#api/openapi.ts";
 import { ALL_ROUTES } from "#api/routes.ts";
 import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { MemoryChange } from "#core/ports/memory-row.ts";
 import { bodyFor, expectReply, validate } from "../contracts/local-api.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { describeForPrompt, describeForReadme } from "#commands/describe.ts";
+import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
 import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 
 let all: readonly RegisteredCommand[];
 beforeAll(async () => {
   all = (await loadRegistry([join(import.meta.dirname, "../../commands")])).all;
 });
 const made = (change: object) =>
-  readCommand("mine", "mine.ts", {
+  checkCommand("mine", "mine.ts", {
     name: "mine",
     label: "Mine",
     summary: "does this | that",
@@ -20,7 +20,7 @@ const made = (change: object) =>
   });
 
 describe("the command list of the prompt", () => {
-  it("has one numbered line per command, in the form that AutoGPT's had", () => {
+  it("has one numbered line per command in AutoGPT's form", () => {
     const lines = describeForPrompt(all).split("\n");
     expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
       '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
@@ -34,7 +34,7 @@ describe("the command list of the prompt", () => {
     ]);
   });
 
-  it("tells what each does where the line has room, and not where it has none", () => {
+  it("adds the summary only where the line has room", () => {
     expect(
       describeForPrompt(all)
         .split("\n")
@@ -54,25 +54,25 @@ describe("the command list of the prompt", () => {
   });
 });
 
-describe("the command table of the README", () => {
+describe("the table of commands", () => {
   it("has a row for each command, with what it risks", () => {
-    const rows = describeForReadme(all).split("\n");
+    const rows = renderCommandTable(all).split("\n");
     expect(rows).toHaveLength(all.length + 2);
-    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| idempotent \| restorable \| {2}\|$/);
-    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| pure \| none \| {2}\|$/);
+    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| safe to repeat \| restorable \| {2}\|$/);
+    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| safe to repeat \| none \| {2}\|$/);
   });
 
   it.each([
     [{}, "asks first"],
     [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
     [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
-    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "adds only"],
+    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
   ])("names the risk of %j", (change, risk) => {
     const row =
-      describeForReadme([made(change)])
+      renderCommandTable([made(change)])
         .split("\n")
         .at(-1) ?? "";
-    expect(row).toContain(`| at-most-once | ${risk} |`);
+    expect(row).toContain(`| never repeated | ${risk} |`);
     expect(row).toContain("does this \\| that");
   });
 });

@@ -1,7 +1,7 @@
 /**
- * local-api.ts -- what every host's local API holds to, whatever stands behind `Control`.
+ * local-api.ts -- the contract of every host's local API, whatever implements `Control`.
  *
- * `make` gives a Control with no agents, and a way to make one with a log that a test can lengthen.
+ * `make` returns a Control without agents, and functions that add an agent and lengthen its log.
  */
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
@@ -22,7 +22,7 @@ export interface ControlUnderTest extends AsyncDisposable {
 
 export function describeLocalApi(name: string, make: () => Promise<ControlUnderTest>): void {
   describe(`the local API over ${name}`, () => {
-    it("answers what is only read in the words of its schemas", async () => {
+    it("returns replies that match their schemas", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       const id = await host.makeAgent("reader");
@@ -36,7 +36,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
         expectReply(await api.ask("GET", path), "GET", path);
     });
 
-    it("says of an agent that is not there that it is not there, whatever is asked of it", async () => {
+    it("returns GOALD_NOT_FOUND for an unknown agent on every route", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       for (const { method, path } of ALL_ROUTES.filter((route) => route.path.includes(":agent"))) {
@@ -46,7 +46,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       }
     });
 
-    it("changes an agent's memory, and the one that all share", async () => {
+    it("changes an agent's memory and the shared memory", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       const id = await host.makeAgent("minded");
@@ -69,7 +69,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect([byId.id, byName.id]).toEqual([id, id]);
     });
 
-    it("gives pages that together are the log", async () => {
+    it("returns the log in pages, without gaps", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       const id = await host.makeAgent("paged");
@@ -85,7 +85,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect(numbers).toEqual(upTo(numbers.length));
     });
 
-    it("streams every event once and in order, from wherever a reader comes back, while the log grows", async () => {
+    it("streams every event once and in order, also to a reader that reconnects while the log grows", async () => {
       await using host = await make();
       await using api = await serve(host.control, { limits: { pageEvents: 3 } });
       let made = 0;
@@ -110,7 +110,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       );
     });
 
-    it("CVE-2025-53944: a reader of one agent never sees an event of another", async () => {
+    it("CVE-2025-53944: never shows a reader of one agent an event of another", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       const [mine, other] = [await host.makeAgent("mine"), await host.makeAgent("other")];
@@ -127,7 +127,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect(status).toBe(404);
     });
 
-    it("says bye when the agent is removed, and when the host goes down", async () => {
+    it("ends a stream with a bye event when the agent is removed or the host closes", async () => {
       await using host = await make();
       await using api = await serve(host.control);
       const [gone, stays] = [await host.makeAgent("gone"), await host.makeAgent("stays")];
@@ -146,7 +146,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 const codeOf = ({ body }: Reply): unknown => (body as { error?: { code?: unknown } } | undefined)?.error?.code;
 
-/** A body that the schemas of the route let through. */
+/** Returns a body that the schemas of the route accept. */
 export function bodyFor(path: string): { readonly body?: unknown } {
   const end = path.split("/").at(-1) ?? "";
   const bodies: Readonly<Record<string, unknown>> = {
@@ -164,7 +164,7 @@ export function bodyFor(path: string): { readonly body?: unknown } {
   return end in bodies ? { body: bodies[end] } : {};
 }
 
-/** Fails when the reply is not what the table of routes says, member by member. */
+/** Fails when the reply does not match the table of routes, member by member. */
 export function expectReply(reply: Reply, method: string, path: string): void {
   const plain = path.split("?")[0] ?? "";
   const found = ALL_ROUTES.find(
@@ -180,7 +180,7 @@ export function expectReply(reply: Reply, method: string, path: string): void {
   ).toEqual([]);
 }
 
-/** What is wrong with a value, in words. */
+/** Returns the validation errors of a value. */
 export function validate(schema: Schema, value: unknown): readonly string[] {
   const ajv = new Ajv({
     allErrors: true,
@@ -193,7 +193,7 @@ export function validate(schema: Schema, value: unknown): readonly string[] {
   );
 }
 
-/** The same without room for members that it does not name. */
+/** Returns the schema without room for members that it does not name. */
 function strict(schema: Schema): Schema {
   const inner = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
     if (keyword === "properties")

@@ -1,5 +1,5 @@
 /** answering-person.ts -- a person in front of the main loop alone: what they do reaches the agent through its inbox. */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";

@@ -1,22 +1,24 @@
 /**
- * loop.ts -- the real main loop on fakes: store, workspace, model and clock in memory, everything else as it ships.
+ * loop.ts -- the real main loop on fakes: store, workspace, model and clock are in memory.
  *
- * The world outlives the process: `store` and `files` stay, `run` may be called again after a crash.
+ * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
 import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
-import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import type { FamilyParts } from "#loop/family-calls.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
-import { rememberStep } from "#memory/remember.ts";
+import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
@@ -31,7 +33,7 @@ import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model
 export interface LoopOptions {
   readonly script: Script;
   readonly settings?: Partial<AgentSettings>;
-  /** Added to the shipped catalogue, or in place of a command of that name. */
+  /** Added to the shipped catalogue; replaces a command of the same name. */
   readonly commands?: readonly Command[];
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
@@ -39,26 +41,26 @@ export interface LoopOptions {
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
   readonly servicePriceOf?: PerformParts["servicePriceOf"];
-  /** In the place of the scripted one, which then hears nothing. */
+  /** Replaces the scripted model, which then gets no requests. */
   readonly model?: LanguageModel;
   readonly fallbackModel?: string;
   readonly maxModelFailures?: number;
-  /** What the shipped commands find set up; nothing by default. */
+  /** Services that the shipped commands find set up; none by default. */
   readonly services?: ServiceStates;
-  /** What they then ask; nothing by default. */
+  /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
   readonly aliases?: Aliases;
-  /** Agents that agents start: in place of two deep, five at a time, a quarter each. */
-  readonly family?: Partial<FamilyParts["rules"]>;
+  /** Limits of sub-agents; by default two deep, five at a time, a quarter of the rest each. */
+  readonly subagents?: Partial<SubagentParts["rules"]>;
 }
 export interface RunChange {
-  /** Around the store that the loop sees: where crashes happen. */
+  /** Wraps the store that the loop uses, to simulate crashes. */
   readonly store?: (store: MemoryStore) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "deliver">;
   readonly prepare?: (prepare: Prepare) => Prepare;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
   readonly scrub?: (text: string) => string;
-  /** Another agent of the store, in place of the first; its files are its own. */
+  /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
 }
 export interface Loop {
@@ -67,13 +69,13 @@ export interface Loop {
   readonly model: ScriptedModel;
   readonly clock: FakeClock;
   readonly row: AgentRow;
-  /** What was shown, over all runs. */
+  /** All events shown, over all runs. */
   readonly shown: RecordedEvent[];
-  /** One process's life: claims the agent and runs it. */
+  /** Claims the agent and runs it, as one process does. */
   run(change?: RunChange): Promise<AgentState>;
   events(): Promise<readonly RecordedEvent[]>;
   text(path: string): string | undefined;
-  /** All agents in turn, each for as long as it has something to do. */
+  /** Runs all agents that are due, until none is. */
   runAll(change?: RunChange): Promise<void>;
 }
 
@@ -117,7 +119,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const lastVersion = (path: string) => store.lastFileVersion(agent, path);
     const prepare = createPrepare({
       agentId: agent,
-      family: familyIn(store, agent, options.family),
+      subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
@@ -192,8 +194,12 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
   };
 }
 
-/** What the agent `self` may start, in a world without settings. */
-export const familyIn = (store: MemoryStore, self: string, rules: Partial<FamilyParts["rules"]> = {}): FamilyParts => ({
+/** Returns the sub-agent parts for the agent `self`, without settings. */
+export const subagentPartsIn = (
+  store: MemoryStore,
+  self: string,
+  rules: Partial<SubagentParts["rules"]> = {},
+): SubagentParts => ({
   rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...rules },
   answerMs: 60_000,
   refusal: null,
@@ -204,7 +210,7 @@ export const familyIn = (store: MemoryStore, self: string, rules: Partial<Family
   stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
 });
 
-/** A reply as a good model writes it. */
+/** Returns a complete and valid reply. */
 export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}, speak = `I use ${name}.`): string =>
   JSON.stringify({
     thoughts: { text: "I think.", reasoning: "Because.", plan: "- go on", criticism: "none", speak },

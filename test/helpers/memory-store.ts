@@ -1,9 +1,9 @@
 /**
- * memory-store.ts -- a Store in memory, for tests of what stands on one.
+ * memory-store.ts -- a Store in memory, for tests of code that uses one.
  *
- * Held to the same contract as the real one. It keeps JSON text, not objects, so that nothing is shared
- * with the caller and nothing comes back that JSON would not bring back. `failNextCommit` is
- * the power cut: before the commit nothing was kept, after it everything was, and nobody was told.
+ * It passes the same contract as the real store. It keeps JSON text instead of objects, so that nothing is shared
+ * with the caller and values come back as JSON. `failNextCommit` simulates a power cut: nothing is stored
+ * before the commit, everything after it, and the caller gets an error.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
@@ -13,8 +13,8 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Loaded, Store, VerifyReport } from "#core/ports/store.ts";
-import { missing } from "#store/failure.ts";
-import { noMemory } from "#store/memory-rows.ts";
+import { throwNoAgent } from "#store/failure.ts";
+import { throwNoMemory } from "#store/memory-rows.ts";
 import { isoTime, toEvent } from "#store/rows.ts";
 import { curateOne } from "./memory-store-rows.ts";
 import {
@@ -34,7 +34,7 @@ import {
 type Vectors = Parameters<Store["saveVectors"]>[2];
 
 export class MemoryStore implements Store {
-  /** Every commit that was kept, oldest first. */
+  /** All stored commits, oldest first. */
   readonly commits: Commit[] = [];
   #state: State = {
     highestNo: 0,
@@ -44,13 +44,13 @@ export class MemoryStore implements Store {
     created: new Map(),
     blobs: new Map(),
   };
-  /** By namespace and embedder, then by id. */
+  /** Vectors by namespace and embedder, then by id. */
   readonly #next = new Map<string, Map<string, Float32Array>>();
-  /** By index and namespace, then by id. */
+  /** Rows by index and namespace, then by id. */
   readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
 
-  /** The next commit rejects with `error`: before anything was kept, or after everything was. */
+  /** Makes the next commit reject with `error`: before anything is stored, or after everything is. */
   failNextCommit(error: Error, when: "before" | "after" = "before"): void {
     this.#failure = { error, when };
   }
@@ -147,7 +147,7 @@ export class MemoryStore implements Store {
       const { memories } = touchSpace(draft, namespace);
       for (const { id, vector } of vectors) {
         const place = memories.findIndex((each) => each.id === id);
-        const memory = memories[place] ?? noMemory(id);
+        const memory = memories[place] ?? throwNoMemory(id);
         if (memory.forgotten === null) memories[place] = { ...memory, embedder, vector: new Float32Array(vector) };
       }
     });
@@ -255,10 +255,10 @@ export class MemoryStore implements Store {
   }
 
   #held(agent: string): Held {
-    return this.#state.agents.get(agent) ?? missing(agent);
+    return this.#state.agents.get(agent) ?? throwNoAgent(agent);
   }
 
-  /** What throws leaves the state as it was. */
+  /** Changes the state only when `work` returns. */
   #unit<T>(work: (draft: Draft) => T): T {
     const { agents, created, blobs } = this.#state;
     const copies = { agents: new Map(agents), created: new Map(created), blobs: new Map(blobs) };

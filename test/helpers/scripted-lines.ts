@@ -1,14 +1,16 @@
 /**
- * scripted-lines.ts -- a person whose lines are known beforehand, and who leaves when they are used up.
+ * scripted-lines.ts -- the input of a person who types given lines and then leaves.
  */
-import type { LineInput } from "#cli/terminal/ask.ts";
+
+import type { LineInput } from "#cli/terminal/line-input.ts";
 
 export interface ScriptedLines extends LineInput {
-  /** What was asked, oldest first; questions for secrets begin with "(secret) ". */
+  /** All questions, oldest first; questions for secrets begin with "(secret) ". */
   readonly asked: readonly string[];
 }
 
-export function scriptedLines(lines: readonly string[]): ScriptedLines {
+/** `typedAhead` are the lines that `takeTypedAhead` returns. */
+export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []): ScriptedLines {
   const left = [...lines];
   const asked: string[] = [];
   const answer = (question: string): Promise<string | undefined> => {
@@ -20,6 +22,8 @@ export function scriptedLines(lines: readonly string[]): ScriptedLines {
     interrupted: false,
     askLine: answer,
     askSecret: (question) => answer(`(secret) ${question}`),
+    wasBegunEarly: false,
+    takeTypedAhead: () => Promise.resolve(typedAhead),
     dropTypedAhead: () => {},
     close: () => {},
   };

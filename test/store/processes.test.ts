@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, stamped } from "../contracts/store-builders.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
 import { rounds } from "../helpers/rounds.ts";
-import { listenTo, type Telling } from "../helpers/told-lines.ts";
 
 const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
 
-const startWriter = (path: string, ...mode: string[]): Telling =>
-  listenTo(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
+const startWriter = (path: string, ...mode: string[]): ProcessLines =>
+  readProcessLines(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
 
 describe("the embedded store, with real processes", () => {
   let folder: string;
@@ -29,13 +29,13 @@ describe("the embedded store, with real processes", () => {
       let known = 0;
       for (let kill = 0; kill < rounds(4); kill++) {
         const writer = startWriter(path);
-        await writer.told(1);
+        await writer.reach(1);
         await sleep(Math.random() * 40);
         writer.child.kill("SIGKILL");
         await writer.ended;
         const acknowledged = Number(writer.lines.at(-1));
         expect(acknowledged).toBeGreaterThan(known);
-        // Reading needs no recovery by a writer first, and finds the same.
+        // A reader needs no recovery by a writer first, and finds the same.
         const reader = await openSqliteReader(path);
         const { head, events, snapshot } = await reader.load("foo", 1);
         expect(head).toBeGreaterThanOrEqual(acknowledged);
@@ -50,7 +50,7 @@ describe("the embedded store, with real processes", () => {
     },
   );
 
-  it("would notice a commit that was acknowledged before it was made", async () => {
+  it("detects a commit that was acknowledged before it was made", async () => {
     const path = join(folder, "boast", "goald.db");
     const writer = startWriter(path, "boast");
     await writer.ended;
@@ -59,10 +59,10 @@ describe("the embedded store, with real processes", () => {
     await reader.close();
   });
 
-  it("lets another process read while one writes, and keeps everything in private files", async () => {
+  it("lets another process read during writes, and keeps its files private", async () => {
     const path = join(folder, "read", "goald.db");
     const writer = startWriter(path);
-    await writer.told(1);
+    await writer.reach(1);
     const reader = await openSqliteReader(path);
     let after = 0;
     while (after < 60) {
@@ -80,16 +80,16 @@ describe("the embedded store, with real processes", () => {
     await reader.close();
   });
 
-  it("says that the disk is full, keeps what was there, and goes on as soon as there is room", async () => {
+  it("reports a full disk, keeps earlier commits, and works again when there is space", async () => {
     const path = join(folder, "full", "goald.db");
-    // Files may grow to 1 or 2 MB, by the shell's unit; node ignores the signal and gets EFBIG.
+    // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
     const script = 'ulimit -f 2048; exec "$@"';
     const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
-    const writer = listenTo(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
+    const writer = readProcessLines(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
     await writer.ended;
     const [first, ...rest] = writer.lines;
     const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
-    // The blob does not fit; smaller commits of the same store do, until they do not either.
+    // The blob does not fit. Smaller commits of the same store fit until the file cannot grow any more.
     expect(first).toMatch(failure);
     const heads = rest.slice(0, -2).map(Number);
     expect(heads.length).toBeGreaterThan(5);

@@ -1,5 +1,8 @@
-/** ask-person.ts -- asks the person at the terminal whether the command that was just shown may run. */
-import { parseAnswer } from "#cli/terminal/approve.ts";
+/**
+ * ask-person.ts -- asks the person at the terminal whether the command that was just shown may run.
+ */
+
+import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
 
@@ -26,20 +29,19 @@ export type AskWords = (question: string, withdraw: AbortSignal) => Promise<stri
 export function createAskPerson(context: CliContext): AskPerson | undefined {
   const { output, settings } = context;
   if (!output.interactive) return undefined;
-  const { yes, no } = settings.keys;
-  const question = `Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `;
+  const question = approvalQuestion(settings.keys);
   return async (withdraw) => {
     for (;;) {
       const line = await askLine(context, question, withdraw);
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
-      const answer = parseAnswer(line, settings.keys);
+      const answer = readApproval(line, settings.keys);
       switch (answer.kind) {
         case "approved":
         case "feedback":
           return answer;
-        case "denied-exit":
+        case "refused":
           return { kind: "no" };
-        case "again":
+        case "unclear":
           output.say(answer.why);
       }
     }

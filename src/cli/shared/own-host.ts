@@ -8,7 +8,7 @@ import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon
 import { LocalClient } from "#api/local-client.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
-import { socketPathOf } from "#config/socket-path.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
@@ -35,7 +35,7 @@ type OwnHostParts = Pick<HostParts, "services" | "throughHttp">;
 export async function openOwnHost(context: CliContext, parts: OwnHostParts = {}): Promise<OwnHost> {
   const { home, settings, redact, scrub } = context;
   const log = await openHostLog(context);
-  const socket = await socketPathOf(home, process.getuid?.()).catch(toError);
+  const socket = await chooseSocketPath(home, process.getuid?.()).catch(toError);
   const own: { host?: OwnHost } = {};
   const host = await openHost({
     ...parts,

@@ -28,7 +28,10 @@ export async function reading(
   }
 }
 
-export async function readStore<T>({ home }: CliContext, look: (reader: StoreReader) => Promise<T>): Promise<T> {
+export async function readStore<T>(
+  { home }: Pick<CliContext, "home">,
+  look: (reader: StoreReader) => Promise<T>,
+): Promise<T> {
   const reader = await openSqliteReader(home.database);
   try {
     return await look(reader);

@@ -5,9 +5,9 @@
  * known of a thought is cleaned and redacted anew, and only what that adds to the shown text is written. When it adds to
  * another text than the one that stands there, no more of the thought is shown; the whole follows with its event.
  */
-import type { LiveThoughts, ThoughtName } from "#reply/live-thoughts.ts";
+import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
-import { wholeWordsOf } from "#util/whole-words.ts";
+import { cutToWholeWords } from "#util/whole-words.ts";
 
 export interface ShowLiveParts {
   write(text: string): void;
@@ -54,7 +54,7 @@ export function createShowLive({ write, redact, label, createScanner }: ShowLive
 
   function showMore(shown: Shown, isWhole: boolean): void {
     const { name, known } = shown;
-    const certain = isWhole ? known : wholeWordsOf(known);
+    const certain = isWhole ? known : cutToWholeWords(known);
     const text = redact(clean(certain).trim()).replaceAll("\n", "\n  ");
     if (!text.startsWith(shown.written)) {
       shown.isCertain = false;

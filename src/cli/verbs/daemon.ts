@@ -9,14 +9,23 @@ import { PREDECESSOR } from "#api/spawn-daemon.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, openHost } from "#app/host.ts";
 import { loadSettings } from "#config/load.ts";
-import { openHome } from "#config/open-home.ts";
-import { socketPathOf } from "#config/socket-path.ts";
+import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
+import { HOST_CODES } from "../exit-codes.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
 import { openHostLog } from "../shared/own-host.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "daemon",
+  summary: "run the daemon in this process; started by other verbs",
+  examples: ["goald daemon"],
+  exitCodes: HOST_CODES,
+  run: (_args, options) => daemonVerb({ ...options, revives: false }),
+});
 
 export interface DaemonOptions extends GlobalOptions {
   /** Started by a person or a service manager, who watches it. */
@@ -64,7 +73,7 @@ interface Daemon {
 /** Takes calls when it resolves. Throws as `openHost` does. */
 async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: number) => void): Promise<Daemon> {
   const { home, settings, redact, scrub } = context;
-  const socket = await socketPathOf(home, process.getuid?.());
+  const socket = await chooseSocketPath(home, process.getuid?.());
   const secrets = new Set<string>();
   const host = await openHost({
     ...{ home, settings, redact, scrub, log, socket, onShutdown, role: "daemon" },

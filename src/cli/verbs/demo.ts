@@ -13,10 +13,24 @@ import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
+import { RUN_CODES } from "../exit-codes.ts";
+import { text } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { runOnScreen } from "../shared/run-agent.ts";
 import { openScreen } from "../shared/screen.ts";
 import { inThisProcess } from "../shared/session.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "demo",
+  group: "Set agents going",
+  summary: "run a recorded agent: no key, no network",
+  description: "run a recorded agent through the real loop: no key and no network needed",
+  examples: ["goald demo", "goald demo --json", "goald demo --record demo.ndjson"],
+  options: { record: text("--record <file>", "record all input from outside into this file, for goald replay") },
+  exitCodes: RUN_CODES,
+  run: (_args, options) => demoVerb(options),
+});
 
 export interface DemoOptions extends GlobalOptions {
   /** File to record the run into. */

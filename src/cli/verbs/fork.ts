@@ -10,16 +10,40 @@ import { makeFolders } from "#config/make-folders.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { forkAgent } from "#host/fork-agent.ts";
-import { holdHostLock, isHostHeld } from "#store/host-lock.ts";
+import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { readVersion } from "../../shipped.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { AGENT, step, text, texts } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { holdLock } from "../shared/hold-lock.ts";
 import { reachHost } from "../shared/reach.ts";
 import { folderOf, readStore } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "fork",
+  group: "Set agents going",
+  summary: "create an agent from a past step of another",
+  description:
+    "create an agent that begins where another one was after a step, with its log, memories and files; it is paused",
+  examples: [
+    "goald fork foo --step 7",
+    'goald fork foo --step 7 --name "Foo in French" --goal "Write it in French"',
+    'goald resume "$(goald fork foo --step 7)" --continuous',
+  ],
+  arguments: [AGENT],
+  options: {
+    step: { ...step("--step <number>", "begin after this step; 0 is before the first", 0), isRequired: true },
+    goal: texts("-g, --goal <goal>", "replace its goals; repeat it for up to five"),
+    name: text("--name <name>", "name the new agent (default: the same name)"),
+  },
+  exitCodes: { notFound: "no such agent or step", ...HOST_CODES },
+  run: ([agent = ""], { step = 0, ...options }) => forkVerb(agent, step, options),
+});
 
 export interface ForkOptions extends GlobalOptions {
   readonly goal?: readonly string[];
@@ -55,8 +79,7 @@ async function forkThere({ id }: AgentRow, step: number, options: ForkOptions, c
 
 async function forkHere(row: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
   const { home } = context;
-  const startedAt = systemClock.now().toISOString();
-  using _lock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
+  using _lock = holdLock(context);
   const store = await openSqliteStore(home.database);
   try {
     const { row: fork, files } = await forkAgent(row, requestOf(step, options, context), {

@@ -11,8 +11,7 @@ import { join, resolve } from "node:path";
 import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
 import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import type { Settings } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { SETTINGS, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import {
@@ -25,6 +24,18 @@ import {
 } from "../shared/context.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
 import { type Played, playSession } from "../shared/play-session.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "replay",
+  group: "Set agents going",
+  summary: "replay a recorded run, offline",
+  description: "replay a recorded run offline, through the real loop, and check that it ends in the same state",
+  examples: ["goald replay foo.ndjson", "goald replay foo.ndjson --home ./played", "goald replay foo.ndjson --json"],
+  arguments: [{ name: "<file>", about: "file that goald run --record has written" }],
+  exitCodes: { ok: "the replay ended in the same state", error: "the replay differs", notFound: "no such file" },
+  run: ([file = ""], options) => replayVerb(file, options),
+});
 
 export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
   const cassette = readCassette(resolve(file));

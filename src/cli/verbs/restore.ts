@@ -18,20 +18,45 @@ import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { sha256 } from "#store/chain.ts";
-import { holdHostLock, isHostHeld } from "#store/host-lock.ts";
+import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { requireTaken } from "#views/require-taken.ts";
-import { type PlannedFile, planRestore } from "#views/restore-plan.ts";
+import { describeRestored, type PlannedFile, planRestore } from "#views/restore-plan.ts";
 import { byPath, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { readVersion } from "../../shipped.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { AGENT, flag, step } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findFile } from "../shared/find-file.ts";
+import { holdLock } from "../shared/hold-lock.ts";
 import { folderOf, readStore, viewAgents } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
 import { requireKnown } from "./diff.ts";
+
+export const verb = defineVerb({
+  name: "restore",
+  group: "Files of agents",
+  summary: "restore files as they were after a step",
+  description: "restore an agent's files as they were after a step; the present ones stay in the history",
+  examples: [
+    "goald restore foo --step 3 --dry-run",
+    "goald restore foo --step 3",
+    "goald restore foo --step 3 notes.md",
+  ],
+  arguments: [AGENT, { name: "[paths...]", about: "only these files, or files below these folders" }],
+  options: {
+    step: {
+      ...step("--step <number>", "restore the files after this step; 0 is before the first", 0),
+      isRequired: true,
+    },
+    dryRun: flag("-n, --dry-run", "print what would change, and change nothing"),
+  },
+  exitCodes: { notFound: "no such agent, step or file", ...HOST_CODES },
+  run: ([agent = "", ...paths], { step = 0, ...options }) => restore(agent, paths, step, options),
+});
 
 export interface RestoreOptions extends GlobalOptions {
   readonly dryRun?: boolean;
@@ -104,14 +129,6 @@ function requireAtRest({ id, state }: AgentView, isHosted: boolean): void {
   if (!isHosted || !(state === "running" || state.startsWith("waiting"))) return;
   throw new GoaldError("GOALD_CONFLICT", `${id} is at work (${state}): its files are not put back under its hands.`, {
     hint: `Pause it first: goald pause ${id}. Only to see what would be done: --dry-run`,
-  });
-}
-
-function holdLock({ home }: CliContext) {
-  return holdHostLock(home.lock, {
-    pid: process.pid,
-    version: readVersion(),
-    startedAt: systemClock.now().toISOString(),
   });
 }
 
@@ -191,21 +208,13 @@ async function touch(work: readonly PlannedFile[], workspace: Workspace, { row, 
     }
 }
 
-const MAX_NAMED = 50;
-
-/** The agent must know: what it remembers of its files is not so any more. */
+/** Tells the agent, whose memories of its files are out of date now. */
 function messageOf(
   { step }: Chosen,
   work: readonly PlannedFile[],
   stamp: { readonly seq: number; readonly at: string },
 ): RecordedEvent {
-  const named = (action: PlannedFile["action"], word: string): string => {
-    const paths = work.filter((file) => file.action === action).map(({ path }) => path);
-    if (paths.length === 0) return "";
-    const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-    return ` ${word}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}.`;
-  };
-  const text = `I put files in your folder back as they were after step ${step}.${named("write", "Rewritten")}${named("remove", "Removed")}`;
+  const text = describeRestored(step, work);
   return { v: EVENT_VERSION, frame: 0, ...stamp, type: "message-received", from: "person", text };
 }
 
