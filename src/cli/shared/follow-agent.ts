@@ -101,7 +101,7 @@ class Follower {
       return { state, left: true };
     } finally {
       this.#hasEnded = true;
-      await this.#questions.withdraw(undefined);
+      await this.#questions.end();
     }
   }
 
