@@ -13,6 +13,7 @@ export class LocalClient implements HostClient {
   readonly #control: Control;
   readonly #redact: (text: string) => string;
   readonly #failures = new Map<string, Error>();
+  readonly #ended = new Set<string>();
   /** Wakes the followers of an agent. */
   readonly #followers = new Map<string, Set<() => void>>();
 
@@ -24,6 +25,12 @@ export class LocalClient implements HostClient {
   /** Ends all following of the agent with this error. */
   fail(agent: string, error: Error): void {
     this.#failures.set(agent, error);
+    for (const wake of this.#followers.get(agent) ?? []) wake();
+  }
+
+  /** Ends all following of the agent, when its events so far were seen. */
+  end(agent: string): void {
+    this.#ended.add(agent);
     for (const wake of this.#followers.get(agent) ?? []) wake();
   }
 
@@ -52,6 +59,7 @@ export class LocalClient implements HostClient {
       if (events.length > 0) continue;
       const failure = this.#failures.get(id);
       if (failure) throw failure;
+      if (this.#ended.has(id)) return;
       const reply = this.#control.live.of(id);
       const piece = reply && nextPiece?.(reply);
       if (piece) yield { kind: "delta", ...piece };

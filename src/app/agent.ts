@@ -14,7 +14,7 @@ import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import type { OpenedAgent, PauseReason } from "#host/opened-agent.ts";
+import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
 import { writeReport } from "#host/write-report.ts";
 import type { Http } from "#http/http.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
@@ -47,8 +47,7 @@ export interface AgentHost extends LoadedSettings {
   readonly recordings: Recordings;
   /** Replays an agent, instead of running it. */
   readonly player: Tape | undefined;
-  /** Runs sleep through waits up to this length. */
-  readonly longestWaitMs: number | undefined;
+  readonly longestWaitMs: LongestWait | undefined;
   /** What all agents of the host use together, made at the first call. */
   shared(): Shared;
   throughHttp(http: Http): Http;
@@ -78,7 +77,8 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   const lease = await store.claim(id);
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
   if (recorder) await beginRecording(recorder, host, { row, lease, folder, pause: options.pause });
-  const longestWaitMs = recorder ? Number.POSITIVE_INFINITY : host.longestWaitMs;
+  // With fewer and longer runs a recording repeats the files of the folder less often.
+  const longestWaitMs = host.longestWaitMs ?? (recorder ? () => Number.POSITIVE_INFINITY : undefined);
   return {
     lease,
     parts: {

@@ -16,11 +16,13 @@ import { openHome } from "#config/open-home.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
+import type { AgentState } from "#core/state.ts";
 import { HostControl } from "#host/host-control.ts";
 import { describeHost } from "#host/host-status.ts";
 import { createLiveText } from "#host/live-text.ts";
 import { createLoopMeter } from "#host/loop-meter.ts";
 import { Observer, type ObserverParts } from "#host/observer.ts";
+import type { LongestWait } from "#host/opened-agent.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
 import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
 import type { Http } from "#http/http.ts";
@@ -47,11 +49,11 @@ export interface HostParts
   readonly socket?: string | Error;
   /** Process id of a host that is about to end, and whose lock is waited for. */
   readonly predecessor?: number | undefined;
-  readonly longestWaitMs?: number;
+  readonly longestWaitMs?: LongestWait;
   /** Reads the settings again. Its redactors also know the secrets of all earlier readings. Absent: `reload` is refused. */
   load?(): Promise<LoadedSettings>;
   /** Called after each run of an agent. */
-  onStopped?(): void;
+  onStopped?(agent: string, state: AgentState): void;
   /** Called when a client asks the host to go down. Absent: that is refused. */
   onShutdown?(graceMs: number): void;
   /** Reports what works less well than it should for agents, as a sentence. */
@@ -91,7 +93,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly home: Home;
   readonly store: Store;
   readonly player: Tape | undefined;
-  readonly longestWaitMs: number | undefined;
+  readonly longestWaitMs: LongestWait | undefined;
   readonly recordings: Recordings;
   readonly supervisor: Supervisor;
   readonly control: HostControl;
@@ -153,9 +155,9 @@ export class Host implements AgentHost, AsyncDisposable {
   async serve(limits: NonNullable<LocalServerOptions["limits"]> = {}): Promise<void> {
     const { socket } = this.#parts;
     if (typeof socket !== "string") throw socket;
-    // Imported now: agents run without any of it.
-    const { startServer } = await import("#api/server.ts");
     this.#meter.start();
+    // Agents run without any of it.
+    const { startServer } = await import("#api/server.ts");
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
     this.#server = await startServer({ control: this.control, socket, redact: this.redact, onProblem, limits });
   }
@@ -199,9 +201,9 @@ export class Host implements AgentHost, AsyncDisposable {
       open: (id, signal, pause) =>
         openAgent(this, id, { signal, pause, onText: (piece) => this.#live.tell(id, piece) }),
       onCommitted: (id, events, state) => observer.committed(id, events, state),
-      onStopped: async (id) => {
+      onStopped: async (id, state) => {
         this.#problems.forget(id);
-        this.#parts.onStopped?.();
+        this.#parts.onStopped?.(id, state);
       },
       report: this.#problems.tell,
       onIdle: (id) => {
@@ -236,11 +238,10 @@ export class Host implements AgentHost, AsyncDisposable {
     const price = priceOf(models.embedding, openai.baseUrl, this.catalogue.prices);
     return describeHost({
       ...{ version: readVersion(), role: this.#parts.role, startedAt: this.#opened.startedAt, home: this.home.root },
-      ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0 },
+      ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
       embeddings: { model: models.embedding, taken: embeddings.read(), pricePerMillion: price?.input },
       delay: this.#meter.read(),
-      problems: this.#problems.all,
     });
   }
 }

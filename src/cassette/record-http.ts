@@ -1,5 +1,5 @@
 /**
- * record-http.ts -- the seam with a listener: each exchange is written down when its end has come.
+ * record-http.ts -- the HTTP seam while a run is recorded: each exchange is written down when its answer has ended.
  *
  * The answer is handed on as it arrives, piece by piece; what is written is a redacted copy.
  */
@@ -8,36 +8,44 @@ import { encodeBody, encodeError, encodeHeaders, encodeUrl } from "./body.ts";
 import type { ExchangeKey, ExchangeLine, ExchangeResponse } from "./format.ts";
 import { describeRequest } from "./request.ts";
 
-/** Of an answer that is shown for people and never asked for again. */
+/** Of an answer that is kept for people, and that no replay asks for. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
-type Redact = (text: string) => string;
-
 export interface RecordHttpParts {
-  readonly redact: Redact;
-  /** Where the next request belongs. */
+  redact(text: string): string;
+  /** Names the next exchange. */
   nextKey(): ExchangeKey & { readonly agent: string };
   write(line: ExchangeLine): void;
 }
 
-export interface RecordingHttp extends Http {
-  /** Writes down what nobody has read to its end. */
-  flush(): void;
-}
+export class RecordingHttp implements Http {
+  readonly #real: Http;
+  readonly #parts: RecordHttpParts;
+  /** Writes down the answers that have not ended. */
+  readonly #open = new Set<() => void>();
 
-export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpParts): RecordingHttp {
-  const open = new Set<() => void>();
-  return {
-    to: (origin, limits) => listening(real.to(origin, limits)),
-    public: (limits) => listening(real.public(limits)),
-    flush: () => {
-      for (const write of open) write();
-    },
-  };
+  constructor(real: Http, parts: RecordHttpParts) {
+    this.#real = real;
+    this.#parts = parts;
+  }
 
-  function listening<I extends string | URL | Request, O extends RequestInit | PublicInit>(
+  to(...given: Parameters<Http["to"]>): ReturnType<Http["to"]> {
+    return this.#recording(this.#real.to(...given));
+  }
+
+  public(...given: Parameters<Http["public"]>): ReturnType<Http["public"]> {
+    return this.#recording(this.#real.public(...given));
+  }
+
+  /** Writes down answers that nobody has read to their end. */
+  flush(): void {
+    for (const write of this.#open) write();
+  }
+
+  #recording<I extends string | URL | Request, O extends RequestInit | PublicInit>(
     send: (input: I, init?: O) => Promise<Response>,
   ): (input: I, init?: O) => Promise<Response> {
+    const { redact, nextKey, write } = this.#parts;
     return async (input, init) => {
       const key = nextKey();
       const request = await describeRequest(input, init, redact);
@@ -46,9 +54,8 @@ export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpPar
         const response = await send(input, init);
         const url = response.url === "" ? request.url : encodeUrl(response.url, redact);
         const from = url === request.url ? {} : { url };
-        return heard(response, key.within === undefined ? Number.POSITIVE_INFINITY : MAX_SHOWN_BYTES, (answer) =>
-          end({ ...answer, ...from }),
-        );
+        const maxBytes = key.within === undefined ? Number.POSITIVE_INFINITY : MAX_SHOWN_BYTES;
+        return this.#copied(response, maxBytes, (answer) => end({ ...answer, ...from }));
       } catch (error) {
         end({ error: encodeError(error, redact) });
         throw error;
@@ -56,45 +63,57 @@ export function recordHttp(real: Http, { redact, nextKey, write }: RecordHttpPar
     };
   }
 
-  function heard(response: Response, maxBytes: number, end: (response: ExchangeResponse) => void): Response {
+  /** `end` is called once, when the body has ended, broken off or was left. */
+  #copied(response: Response, maxBytes: number, end: (response: ExchangeResponse) => void): Response {
+    const { redact } = this.#parts;
     const { status, statusText, headers, body } = response;
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     const finish = (error?: unknown): void => {
-      if (!open.delete(finish)) return;
+      if (!this.#open.delete(finish)) return;
       const cut = error === undefined ? {} : { error: encodeError(error, redact) };
       const leftOut = bytes > maxBytes ? { leftOut: bytes } : {};
       const whole = encodeBody(Buffer.concat(bytes > maxBytes ? [] : pieces), redact);
       end({ status, headers: encodeHeaders(headers, redact), body: whole, ...leftOut, ...cut });
     };
-    open.add(finish);
+    this.#open.add(finish);
     if (!body) {
       finish();
       return response;
     }
-    const reader = body.getReader();
-    const copy = new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          try {
-            const { done, value } = await reader.read();
-            bytes += value?.byteLength ?? 0;
-            if (value && bytes <= maxBytes) pieces.push(value);
-            if (!done) return controller.enqueue(value);
-            finish();
-            controller.close();
-          } catch (error) {
-            finish(error);
-            throw error;
-          }
-        },
-        async cancel(reason) {
-          finish();
-          await reader.cancel(reason);
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    const take = (piece: Uint8Array): void => {
+      bytes += piece.byteLength;
+      if (bytes <= maxBytes) pieces.push(piece);
+    };
+    const copy = watched(body, take, finish);
     return Object.defineProperty(new Response(copy, { status, statusText, headers }), "url", { value: response.url });
   }
+}
+
+/** The same body; `take` sees each piece, `finish` the end. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  take: (piece: Uint8Array) => void,
+  finish: (error?: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
+      try {
+        const { done, value } = await reader.read();
+        if (value) take(value);
+        if (!done) return controller.enqueue(value);
+        finish();
+        controller.close();
+      } catch (error) {
+        finish(error);
+        throw error;
+      }
+    },
+    async cancel(reason: unknown) {
+      finish();
+      await reader.cancel(reason);
+    },
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }

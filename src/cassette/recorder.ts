@@ -19,7 +19,7 @@ import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
 import { type ExchangeKey, type FileLine, type Line, type SessionLine, stateHash } from "./format.ts";
 import { createOrdinals, isOutside, placeOf } from "./place.ts";
-import { type RecordingHttp, recordHttp } from "./record-http.ts";
+import { RecordingHttp } from "./record-http.ts";
 import type { Tape } from "./tape.ts";
 
 export interface RecorderParts {
@@ -69,7 +69,7 @@ export class Recorder implements Tape {
   http(open: () => Http): Http {
     const { redact } = this.#parts;
     const write = (line: Line): void => this.#write(line);
-    this.#http = recordHttp(open(), { redact, nextKey: () => this.#nextKey(), write });
+    this.#http = new RecordingHttp(open(), { redact, nextKey: () => this.#nextKey(), write });
     return this.#http;
   }
 

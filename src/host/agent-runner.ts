@@ -169,7 +169,7 @@ export class AgentRunner {
         onCommitted(this.#id, events, state);
       },
       onSent: (agents) => onSent?.(agents),
-      wait: ({ until }) => this.#wait(until, opened.longestWaitMs ?? LONGEST_WAIT_MS),
+      wait: ({ waitFor, until }) => this.#wait(until, opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS),
     };
     return opened.through?.(parts) ?? parts;
   }

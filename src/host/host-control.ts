@@ -83,14 +83,14 @@ export class HostControl implements Control {
     return this.#views.view(await findAgent(this.#parts.store, name));
   }
 
-  async create({ settings, record, key, ...agent }: NewAgent): Promise<AgentView> {
+  async create({ settings: given, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.#parts;
-    const background = settings.background ?? true;
+    const { background = true, ...settings } = given;
     const { name, role, goals } = this.#parts.checkAgent(agent);
     // The texts of a recorded agent are kept as the recording has them.
     const texts = record === undefined ? { role, goals } : { role: redact(role), goals: goals.map(redact) };
     const recording = record === undefined ? undefined : recordings.create(record);
-    const spec = { name, ...texts, ...settings, background };
+    const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
     const row = await created.catch((thrown) => {
       recording?.discard();
@@ -144,9 +144,10 @@ export class HostControl implements Control {
     if (record !== undefined) this.#resumeRecording(record, row, background);
     const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
     const key = randomUUID();
-    const isMoved = background !== state.settings.background;
-    if (isMoved || Object.keys(settings).length > 0)
-      await this.#deliver(row.id, { type: "settings", ...settings, background }, `${key}/settings`);
+    const moved = background || state.settings.background ? { background } : {};
+    const message = { ...settings, ...moved };
+    if (Object.keys(message).length > 0)
+      await this.#deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
     await this.#deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id, background);
     await supervisor.startSubAgents(row.id);

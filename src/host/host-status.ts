@@ -21,10 +21,9 @@ export interface HostFacts extends Pick<DaemonStatus, Known> {
 export function describeHost({ delay, modelServer, embeddings, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
   const { model, taken, pricePerMillion } = embeddings;
+  const { version, role, startedAt, home, agents, problems, stopping, followers } = known;
   return {
-    ...known,
-    pid: process.pid,
-    protocol: PROTOCOL_VERSION,
+    ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, role, startedAt, home, agents },
     eventLoopDelayMs: delay,
     rssBytes: process.memoryUsage.rss(),
     modelServers: [
@@ -40,5 +39,6 @@ export function describeHost({ delay, modelServer, embeddings, ...known }: HostF
       ...taken,
       usd: pricePerMillion === undefined ? null : (taken.tokens * pricePerMillion) / 1_000_000,
     },
+    ...{ problems, stopping, followers },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * log-step.ts -- what goald's own log says of an agent: one line a step, and one for each turn of its life.
+ * log-step.ts -- goald's own log of an agent: one line for each step, and one for each change of its course.
  *
  * A step's line comes with its end: the command and how it ended, the model, how long both took, and what it cost.
  * The events themselves are in the store; with the level `debug` each has a line of its own.
@@ -22,66 +22,82 @@ interface StepSoFar {
 /** For the committed events of one agent, in order. */
 export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
   let soFar: StepSoFar = {};
-
-  function endStep({ seq, step }: { readonly seq: number; readonly step: number }, end: object): void {
-    log.info({ agent, seq, step, ...soFar, ...end }, "step");
-    soFar = {};
-  }
-
   return (event) => {
-    const { seq, type } = event;
-    switch (event.type) {
-      case "model-asked":
-        if (event.attempt === 1) soFar = {};
-        soFar.model = event.model;
-        soFar.attempts = event.attempt;
-        break;
-      case "model-replied": {
-        const { inputTokens, outputTokens, cachedTokens } = event.usage;
-        Object.assign(soFar, { modelMs: event.durationMs, inputTokens, outputTokens, cachedTokens });
-        if (event.costUsd !== undefined) soFar.costUsd = event.costUsd;
-        break;
-      }
-      case "command-requested":
-        soFar.command = event.call.name;
-        break;
-      case "command-finished":
-        endStep(event, { status: event.observation.status, code: event.observation.code, commandMs: event.durationMs });
-        return;
-      case "command-denied":
-        endStep(event, { status: "denied", by: event.by });
-        return;
-      case "reply-rejected":
-        endStep(event, { status: "bad-reply" });
-        return;
-      case "model-failed":
-        log.warn({ agent, seq, step: event.step, code: event.code, retryAt: event.retryAt }, event.message);
-        return;
-      case "agent-paused":
-        log.warn({ agent, seq, code: event.code }, event.reason);
-        return;
-      case "agent-started":
-      case "agent-told":
-      case "agent-ended":
-        log.info({ agent, seq, other: event.agent }, type);
-        return;
-      case "agent-reported":
-        log.info({ agent, seq, other: event.agent, standing: event.standing }, type);
-        return;
-      case "approval-asked":
-      case "agent-created":
-      case "agent-resumed":
-      case "message-received":
-      case "task-received":
-      case "turn-started":
-      case "turn-finished":
-        log.info({ agent, seq }, type);
-        return;
-      case "call-interrupted":
-      case "repetition-noticed":
-        log.warn({ agent, seq, step: event.step }, type);
-        return;
+    soFar = addTo(soFar, event);
+    const end = endOf(event);
+    if (!end) {
+      logEvent(log, agent, event);
+      return;
     }
-    log.debug({ agent, seq }, type);
+    const { seq, step, ...more } = end;
+    log.info({ agent, seq, step, ...soFar, ...more }, "step");
+    soFar = {};
   };
+}
+
+function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
+  switch (event.type) {
+    case "model-asked":
+      return { ...(event.attempt === 1 ? {} : soFar), model: event.model, attempts: event.attempt };
+    case "model-replied": {
+      const { inputTokens, outputTokens, cachedTokens } = event.usage;
+      const cost = event.costUsd === undefined ? {} : { costUsd: event.costUsd };
+      return { ...soFar, modelMs: event.durationMs, inputTokens, outputTokens, cachedTokens, ...cost };
+    }
+    case "command-requested":
+      return { ...soFar, command: event.call.name };
+    default:
+      return soFar;
+  }
+}
+
+/** How the step ended; undefined when the event does not end one. */
+function endOf(event: RecordedEvent) {
+  switch (event.type) {
+    case "command-finished": {
+      const { seq, step, observation, durationMs } = event;
+      return { seq, step, status: observation.status, code: observation.code, commandMs: durationMs };
+    }
+    case "command-denied":
+      return { seq: event.seq, step: event.step, status: "denied", by: event.by };
+    case "reply-rejected":
+      return { seq: event.seq, step: event.step, status: "bad-reply" };
+    default:
+      return undefined;
+  }
+}
+
+function logEvent(log: Log, agent: string, event: RecordedEvent): void {
+  const { seq, type } = event;
+  switch (event.type) {
+    case "model-failed":
+      log.warn({ agent, seq, step: event.step, code: event.code, retryAt: event.retryAt }, event.message);
+      return;
+    case "agent-paused":
+      log.warn({ agent, seq, code: event.code }, event.reason);
+      return;
+    case "agent-started":
+    case "agent-told":
+    case "agent-ended":
+      log.info({ agent, seq, other: event.agent }, type);
+      return;
+    case "agent-reported":
+      log.info({ agent, seq, other: event.agent, standing: event.standing }, type);
+      return;
+    case "approval-asked":
+    case "agent-created":
+    case "agent-resumed":
+    case "message-received":
+    case "task-received":
+    case "turn-started":
+    case "turn-finished":
+      log.info({ agent, seq }, type);
+      return;
+    case "call-interrupted":
+    case "repetition-noticed":
+      log.warn({ agent, seq, step: event.step }, type);
+      return;
+    default:
+      log.debug({ agent, seq }, type);
+  }
 }

@@ -1,4 +1,5 @@
 /** opened-agent.ts -- one agent's parts for the main loop, claimed for one run. */
+import type { WaitFor } from "#core/call.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
@@ -9,6 +10,9 @@ export interface PauseReason {
   readonly reason: string;
 }
 
+/** A run sleeps through waits up to this many ms; for a longer one it ends. Default: 10 s. */
+export type LongestWait = (waitFor: WaitFor) => number;
+
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
   readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
@@ -16,6 +20,5 @@ export interface OpenedAgent extends AsyncDisposable {
   through?(parts: RunParts): RunParts;
   /** Called with the last state, when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
-  /** The run sleeps through waits up to this length; for a longer one it ends. Default: 10 s. */
-  readonly longestWaitMs?: number;
+  readonly longestWaitMs?: LongestWait;
 }

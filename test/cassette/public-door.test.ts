@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExchangeLine } from "#cassette/format.ts";
 import { playHttp } from "#cassette/play-http.ts";
-import { recordHttp } from "#cassette/record-http.ts";
+import { RecordingHttp } from "#cassette/record-http.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
 
@@ -29,7 +29,11 @@ async function record(act: (http: Http) => Promise<unknown>, within?: string) {
   const lines: ExchangeLine[] = [];
   let ordinal = 0;
   const nextKey = () => ({ agent: "t", ...at, ordinal: ++ordinal, ...(within ? { within } : {}) });
-  const http = recordHttp(createHttp({}, { allow: [origin] }), { redact, nextKey, write: (line) => lines.push(line) });
+  const http = new RecordingHttp(createHttp({}, { allow: [origin] }), {
+    redact,
+    nextKey,
+    write: (line) => lines.push(line),
+  });
   const came = await act(http);
   http.flush();
   const fail = (what: string): never => {

@@ -46,7 +46,7 @@ describe("a run on a terminal", () => {
     await terminal.see("Not that line");
     await terminal.answer("Run it? ", "y");
     const { stdout } = endedWith(0, await terminal.ended);
-    expect(stripVTControlCharacters(stdout)).toMatch(/to do instead: \r\nIt was approved elsewhere\.\r\nResult/);
+    expect(stripVTControlCharacters(stdout)).toMatch(/to do instead\]: \r\nIt was approved elsewhere\.\r\nResult/);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);

@@ -153,8 +153,6 @@ describe("a recording", () => {
     await transcript.ask(`
       run 'Keep the ledger' --name Clerk --continuous --max-steps 2 --record clerk.ndjson
       run 'Keep the ledger' --name Clerk --continuous --record clerk.ndjson
-      run -d 'Keep the ledger' --record new.ndjson
-      run --wait 'Keep the ledger' --record new.ndjson
       resume clerk --max-steps none --record clerk.ndjson
       resume clerk --record clerk.ndjson
     `);

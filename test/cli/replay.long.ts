@@ -156,12 +156,9 @@ describe("a run that is recorded, with secrets all around", () => {
     expect(ended.stderr).toContain("The commands or words are not those of the recording.");
   });
 
-  it.each([
-    ["a file that is there", [...RUN, "--record", "t.ndjson"], "There is a file "],
-    ["the background", [...RUN, "-d", "--record", "new.ndjson"], "cannot be recorded yet"],
-  ])("refuses to record into or for %s (exit 2)", async (_title, args, message) => {
-    const ended = endedWith(2, await goald.run(args));
-    expect(ended.stderr + ended.stdout).toContain(message);
+  it("refuses to record into a file that is there (exit 2)", async () => {
+    const ended = endedWith(2, await goald.run([...RUN, "--record", "t.ndjson"]));
+    expect(ended.stderr + ended.stdout).toContain("There is a file ");
   });
 });
 

@@ -98,7 +98,7 @@ class Follower {
         this.#questions.lookAt(state);
       }
       if (this.#failure) throw this.#failure;
-      return { state, left: true };
+      return { state, left: this.#leaving.signal.aborted };
     } finally {
       this.#hasEnded = true;
       await this.#questions.end();
@@ -142,7 +142,8 @@ class Follower {
 
   #interrupt(count: number, kind: Interrupt): void {
     if (this.#parts.onInterrupt === "leave") this.#leaving.abort();
-    else if (count > 1) this.#requestHalt("kill");
+    else if (count === 2) this.#requestHalt("kill");
+    else if (count > 2) this.#sayLeft();
     else {
       this.#pause("Stopped by the person at the terminal.");
       if (kind === "signal") void this.#sayFinishing();
@@ -154,6 +155,12 @@ class Follower {
     await Promise.race([this.#sending, systemClock.sleep(SENDING_MS)]);
     if (this.#halt !== "pause" || this.#hasEnded) return;
     this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
+  }
+
+  /** The process ends now, and the host may not have heard of it. */
+  #sayLeft(): void {
+    const { agent, context } = this.#parts;
+    context.output.say(`\nLeft at once. See whether ${agent} goes on: ${formatCall(context.home, "ps")}`);
   }
 
   #pause(reason: string): void {

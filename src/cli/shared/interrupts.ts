@@ -51,8 +51,8 @@ export class Interrupts implements Disposable {
 
   #note(kind: Interrupt): void {
     this.#count += 1;
-    if (this.#count > MOST) process.exit(EXIT.interrupted);
     this.#onInterrupt?.(this.#count, kind);
+    if (this.#count > MOST) process.exit(EXIT.interrupted);
   }
 }
 

@@ -18,6 +18,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { type CliContext, counted, formatCall } from "./context.ts";
+import { isAwaitingPerson } from "./result.ts";
 
 /** By then the first request is on its way. */
 const SERVE_AFTER_COMMIT_MS = 400;
@@ -37,11 +38,15 @@ export async function openOwnHost(context: CliContext, parts: OwnHostParts = {})
   const log = await openHostLog(context);
   const socket = await chooseSocketPath(home, process.getuid?.()).catch(toError);
   const own: { host?: OwnHost } = {};
+  // Runs wait with everything open for a person at the terminal, and end at a question when there is none.
+  const isAttended = context.output.interactive;
   const host = await openHost({
     ...parts,
     ...{ home, settings, redact, scrub, log, socket, role: "foreground" },
-    // The person at the terminal is there: runs wait for them with everything open.
-    longestWaitMs: Number.POSITIVE_INFINITY,
+    longestWaitMs: (waitFor) => (isAttended || !isPerson(waitFor) ? Number.POSITIVE_INFINITY : 0),
+    onStopped: (agent, state) => {
+      if (!isAttended && isAwaitingPerson(state)) own.host?.client.end(agent);
+    },
     onProblem: (problem) => context.output.say(redact(clean(problem))),
     onQuestion: (agent, state) => sayQuestion(agent, state, context),
     onBackground: (agent) => own.host?.addBackground(agent),
@@ -51,6 +56,8 @@ export async function openOwnHost(context: CliContext, parts: OwnHostParts = {})
   own.host = new OwnHost(host, log, context);
   return own.host;
 }
+
+const isPerson = (waitFor: string): boolean => waitFor === "person" || waitFor === "approval";
 
 export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
   openLog({ folder: home.logFolder, redact, level: settings.logLevel });

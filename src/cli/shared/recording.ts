@@ -1,6 +1,6 @@
 /** recording.ts -- says at the end of a run what its recording holds. */
 import { ofType } from "#cassette/format.ts";
-import { readCassette } from "#cassette/read-cassette.ts";
+import { readSessions } from "#cassette/read-cassette.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type CliContext, counted } from "./context.ts";
@@ -8,16 +8,25 @@ import { type CliContext, counted } from "./context.ts";
 const LOOKS = 40;
 const LOOK_AGAIN_MS = 50;
 
-/** The host writes the end of a run some moments after the last event. */
-export async function sayRecorded(path: string, { output }: CliContext): Promise<void> {
+/** How many sessions a recording has; 0 when it cannot be read. */
+export function countSessions(path: string): number {
+  try {
+    return readSessions(path).sessions.length;
+  } catch {
+    return 0;
+  }
+}
+
+/** `before`: sessions that were there before this run. The host writes the end of a run some moments after the last event. */
+export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {
   for (let look = 1; ; look++) {
-    const { sessions } = readCassette(path);
+    const { sessions } = readSessions(path);
     const end = sessions.at(-1)?.end;
     if (!end && look < LOOKS) {
       await systemClock.sleep(LOOK_AGAIN_MS);
       continue;
     }
-    const requests = sessions.reduce((sum, session) => sum + ofType(session, "exchange").length, 0);
+    const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "exchange").length, 0);
     output.say(clean(`Recorded in ${path}: ${counted(requests, "request")}.`));
     output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
     return;

@@ -4,14 +4,14 @@ import type { AgentView } from "#api/control.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
-import { type AgentState, activeFrame, isOver } from "#core/state.ts";
+import { activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";
 import { followAgent } from "./follow-agent.ts";
 import { showLastStep } from "./past.ts";
-import { sayRecorded } from "./recording.ts";
+import { countSessions, sayRecorded } from "./recording.ts";
 import { exitCodeOf, isAwaitingPerson, outcomeOf, type Shown, sayEnd } from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
 import { type KnownOf, openScreen, type Screen, sayGoesOn } from "./screen.ts";
@@ -51,6 +51,7 @@ export async function createAgent(
     ...recordIn(options),
   });
   if (options.detach && !options.wait) return sayStarted(view, context, "");
+  if (!options.wait) session.own(view.id);
   const { events } = await client.page(view.id, 0, 1);
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, session, known);
@@ -68,38 +69,38 @@ export async function resumeAgent({ row, state, head }: Found, visited: CliConte
   if (opened.kind === "done") return opened.exitCode;
   await using session = opened.session;
   const { context, client, isDaemon } = session;
+  const sessions = options.record === undefined ? 0 : countSessions(resolve(options.record));
   const { agent, note } = await client.resume(row.id, { ...changes, background: isDaemon }, recordIn(options));
   if (options.detach) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  session.own(agent.id);
   context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
   const screen = await openScreen(context, state.open, session.catalogue);
   // The person may have come back days later: the step under way is shown from its beginning.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
   if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
-  return await runOnScreen(agent, session, { after: head, state }, screen, options);
+  return await runOnScreen(agent, session, { after: head, state }, screen, { ...options, sessions });
 }
 
 /** A daemon may work in another folder. */
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>
   record === undefined ? {} : { record: resolve(record) };
 
-/** Shows an agent that was started here to its end; an interrupt pauses it. Resolves to the exit code. */
+/** Shows an agent that was started here to its end; an interrupt pauses it. `sessions`: how many were recorded before. */
 export async function runOnScreen(
   agent: Shown,
   session: Session,
   known: KnownOf,
   screen: Screen,
-  options: Pick<RunAgentOptions, "record"> = {},
+  { record, sessions = 0 }: Pick<RunAgentOptions, "record"> & { readonly sessions?: number } = {},
 ): Promise<number> {
-  const { context, client, interrupts, isDaemon } = session;
-  session.own(agent.id);
-  // In a daemon somebody else may answer; a host in this process ends with it.
-  const isEnd = (state: AgentState): boolean => isOver(state) || (!isDaemon && !screen.ask && isAwaitingPerson(state));
-  const following = { context, client, agent: agent.id, ...known, ...screen, interrupts, isEnd };
-  const { state } = await followAgent({ ...following, onInterrupt: "pause" });
+  const { context, client, interrupts } = session;
+  const following = { context, client, agent: agent.id, ...known, ...screen, interrupts };
+  const { state } = await followAgent({ ...following, onInterrupt: "pause", isEnd: isOver });
+  session.end();
   const exitCode = exitCodeOf(state, interrupts.isInterrupted || context.output.interrupted);
   sayEnd(agent, state, exitCode, context);
   await session.close();
-  if (options.record !== undefined) await sayRecorded(resolve(options.record), context);
+  if (record !== undefined) await sayRecorded(resolve(record), sessions, context);
   // Whoever closed the pipe has read enough: that is not a failure.
   return interrupts.isUnread ? EXIT.ok : exitCode;
 }

@@ -17,9 +17,11 @@ export interface Session extends AsyncDisposable {
   readonly isDaemon: boolean;
   /** As the host in this process has read it. */
   readonly catalogue?: Pick<Catalogue, "readReply">;
-  /** The agent was started on this terminal: its end ends the host in this process. */
+  /** The agent was started on this terminal. */
   own(agent: string): void;
-  /** Ends the host in this process. Says how many other agents go on. */
+  /** That agent has come to its end. */
+  end(): void;
+  /** Ends the host in this process. Says which agents go on without this terminal. */
   close(): Promise<void>;
 }
 
@@ -53,15 +55,19 @@ export async function openSession(visited: CliContext, options: SessionOptions):
 function throughDaemon(context: CliContext, client: HostClient): Session {
   const interrupts = new Interrupts();
   let owned: string | undefined;
+  let hasEnded = false;
   const close = async (): Promise<void> => {
     interrupts[Symbol.dispose]();
-    if (owned !== undefined) await sayGoing(client, owned, context);
+    if (owned !== undefined) await sayGoing(client, { agent: owned, hasEnded }, context);
     owned = undefined;
   };
   const own = (agent: string): void => {
     owned = agent;
   };
-  return { context, client, interrupts, isDaemon: true, own, close, [Symbol.asyncDispose]: close };
+  const end = (): void => {
+    hasEnded = true;
+  };
+  return { context, client, interrupts, isDaemon: true, own, end, close, [Symbol.asyncDispose]: close };
 }
 
 export interface OwnSession extends Session {
@@ -84,17 +90,25 @@ export async function inThisProcess(
     return closing;
   };
   const own = (agent: string): void => void owned.push(agent);
-  const { catalogue } = host;
-  return { context, client, interrupts, isDaemon: false, catalogue, host, own, close, [Symbol.asyncDispose]: close };
+  const session = { context, client, interrupts, isDaemon: false, catalogue: host.catalogue, host };
+  return { ...session, own, end: () => undefined, close, [Symbol.asyncDispose]: close };
 }
 
-/** Who cannot be asked has said why before. */
-async function sayGoing(client: HostClient, agent: string, { home }: CliContext): Promise<void> {
-  const views = await client.agents().catch(() => []);
-  const going = views.filter((view) => view.id !== agent && isGoing(view));
-  if (going.length === 0) return;
-  const agents = `${counted(going.length, "other agent")} ${going.length === 1 ? "goes" : "go"} on in the background`;
-  console.error(`${agents}: ${formatCall(home, "ps")}`);
+interface OwnAgent {
+  readonly agent: string;
+  readonly hasEnded: boolean;
+}
+
+/** Also after an error, which ends this process and not the agent. A daemon that does not answer is left alone. */
+async function sayGoing(client: HostClient, { agent, hasEnded }: OwnAgent, { home }: CliContext): Promise<void> {
+  const going = (await client.agents().catch(() => [])).filter(isGoing).map(({ id }) => id);
+  const others = going.filter((id) => id !== agent).length;
+  if (!hasEnded && going.includes(agent))
+    console.error(`${agent} goes on in the background: ${formatCall(home, "ps")}`);
+  if (others > 0)
+    console.error(
+      `${counted(others, "other agent")} ${others === 1 ? "goes" : "go"} on in the background: ${formatCall(home, "ps")}`,
+    );
 }
 
 /** At work, or waiting for something else than a person. */

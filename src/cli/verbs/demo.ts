@@ -70,6 +70,7 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     const screen = await openScreen(context, [], host.catalogue);
     const { events } = await client.page(row.id, 0, 1);
     for (const event of events) screen.show(event);
+    session.own(row.id);
     host.supervisor.wake(row.id, false);
     const known = { after: events.length, state: replay(events) };
     const exitCode = await runOnScreen({ id: row.id, workspace }, session, known, screen, options);
