@@ -63,7 +63,7 @@ export class Questions {
     const { output, redact } = this.#parts.context;
     const text = joinWords(await output.takeTypedAhead());
     if (text !== "") {
-      output.say(redact(`Kept for the next step: ${text}`));
+      output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
       this.#typedWords.push(text);
     }
     await this.#send(callId, await ask(withdrawn));
