@@ -128,34 +128,23 @@ const ROOMS: readonly Room[] = [
     "src/host/*.ts",
     CORE,
     UTIL,
-    "#api/control\\.ts",
+    "#api/(control|live-text)\\.ts",
     "#loop/.+",
     "#views/.+",
     "node:crypto",
     "node:perf_hooks",
     "node:timers/promises",
   ),
-  // What a person or a program reads about agents: rows, states and events in, views out. Pure.
-  room(
-    "src/views/*.ts",
-    CORE,
-    UTIL,
-    "#api/control\\.ts",
-    "#prompt/.+",
-    "#reply/.+",
-    "node:crypto",
-    "node:path",
-    "diff",
-  ),
-  // What others may ask of a host: the local API around one `Control`, the socket's client, and the daemon started when
-  // there is none. It reaches no network.
+  // What a person or a program reads about agents: loaded from a store reader, or computed from rows, states and events.
+  room("src/views/*.ts", CORE, UTIL, "#prompt/.+", "#reply/.+", "node:crypto", "node:path", "diff"),
+  // What others may ask of a host: `Control` and `Reading`, the local API around them, the socket's client, and the daemon
+  // started when there is none. It reaches no network.
   room(
     "src/api/*.ts",
     CORE,
     UTIL,
     FILES,
     "#config/.+",
-    "#host/(live-text|fork-agent)\\.ts",
     "#store/host-lock\\.ts",
     "#views/.+",
     "ajv",
@@ -165,7 +154,7 @@ const ROOMS: readonly Room[] = [
   ),
   // The composition root knows every part.
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES),
-  // Verbs speak with the person; the composition root gives them the machinery.
+  // Verbs call `Control` and `Reading`, which the composition root opens. They read no store.
   room(
     "src/cli/{verbs,shared}/*.ts",
     CORE,
@@ -178,9 +167,9 @@ const ROOMS: readonly Room[] = [
     "#cassette/.+",
     "#config/.+",
     "#commands/(list|validate)\\.ts",
-    "#host/(attended|foreground|fork-agent|live-text|log-step)\\.ts",
+    "#host/(attended|foreground|fork-agent|live-text|log-step|restore-files)\\.ts",
     "#views/.+",
-    "#store/.+",
+    "node:crypto",
     "#workspace/local-workspace\\.ts",
   ),
   room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./(verbs|shared)/[\\w-]+\\.ts", "commander"),

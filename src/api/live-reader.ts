@@ -4,8 +4,8 @@
  * Pieces are ends of words, at most twenty times a second, and only what is certain: secrets are taken out of the text as
  * far as it is known, and when that changes what was sent already, no more of this reply is sent.
  */
-import type { LiveReply } from "#host/live-text.ts";
 import { wholeWordsOf } from "#util/whole-words.ts";
+import type { LiveReply } from "./live-text.ts";
 
 export interface Piece {
   /** Number of the event that asked for the reply. */

@@ -13,7 +13,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
-import { createReplyReader, type Reading } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { replySchemaOf } from "#reply/reply-schema.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
@@ -26,7 +26,7 @@ export interface Catalogue {
   readonly words: Words;
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
-  readReply(text: string, finishReason: string): Reading;
+  readReply(text: string, finishReason: string): ParsedReply;
   /** A reply as a strict JSON schema, for servers that keep to one. */
   readonly replySchema: object;
 }

@@ -30,6 +30,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { type ComposeOptions, composeAgent, type Host } from "./main.ts";
 import { indexRoot } from "./memory.ts";
+import { createHostReading } from "./reading.ts";
 
 /** What keeps secrets out of what is shown, and out of what is kept. */
 export type Redactors = Pick<ComposeOptions, "redact" | "scrub">;
@@ -95,6 +96,12 @@ export async function serveHost(parts: ServeParts): Promise<Serving> {
     if (typeof socket !== "string") throw socket;
     server = await startServer({
       control,
+      reading: createHostReading({
+        host,
+        views: control,
+        isRunning: (agent) => supervisor.lives.has(agent),
+        report: (problem) => problems.tell("", problem),
+      }),
       socket,
       redact: (text) => parts.redact(text),
       onProblem: (problem) => problems.tell("", problem),

@@ -5,20 +5,21 @@
  * between the asking and the doing loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import type { AgentView, Answer, Control, DaemonStatus, Done, NewAgent } from "#api/control.ts";
+import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";
+import type { LiveText } from "#api/live-text.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
 import { heardNote } from "#loop/heard-note.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import { type ForkParts, forkAgent } from "./fork-agent.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./host-family.ts";
 import { createHostViews, type Found, type HostViewParts } from "./host-views.ts";
-import type { LiveText } from "./live-text.ts";
 
 export interface HostControlParts extends HostViewParts {
   readonly live: LiveText;
@@ -42,7 +43,7 @@ export function createHostControl(parts: HostControlParts): Control {
     await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
   }
 
-  async function done({ id }: AgentRow, note: string): Promise<Done> {
+  async function done({ id }: AgentRow, note: string): Promise<ControlResult> {
     return { agent: await view(await findAgent(store, id)), note };
   }
 
@@ -66,13 +67,13 @@ export function createHostControl(parts: HostControlParts): Control {
     return view(row);
   }
 
-  async function say(name: string, words: Parameters<Control["say"]>[1]): Promise<Done> {
+  async function say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
     const found = await find(name);
     await tell(found, { type: "say", from: words.from, text: words.text }, words.key);
     return done(found.row, heardNote(found.row, found.state, runsHere(found)));
   }
 
-  async function setGoals(name: string, goals: readonly string[]): Promise<Done> {
+  async function setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
     const found = await find(name);
     const checked = parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
     await tell(found, { type: "goals", goals: checked.goals });
@@ -82,7 +83,7 @@ export function createHostControl(parts: HostControlParts): Control {
   /** One that is about to go on, or still writes its report, stands as soon as that is over. */
   const stands = ({ id }: AgentRow, state: AgentState): boolean => isOver(state) && !supervisor.lives.get(id)?.running;
 
-  async function pause(name: string, reason: string): Promise<Done> {
+  async function pause(name: string, reason: string): Promise<ControlResult> {
     const { row, state } = await find(name);
     if (stands(row, state)) return done(row, "It stands already.");
     const isRunning = supervisor.lives.get(row.id)?.running;
@@ -92,7 +93,7 @@ export function createHostControl(parts: HostControlParts): Control {
     return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
   }
 
-  async function stop(name: string, graceMs: number): Promise<Done> {
+  async function stop(name: string, graceMs: number): Promise<ControlResult> {
     const { row, state } = await find(name);
     if (stands(row, state)) return done(row, "It stands already.");
     const life = supervisor.lives.get(row.id);
@@ -112,14 +113,14 @@ export function createHostControl(parts: HostControlParts): Control {
     return done(row, await withOthers(row, "stop", store));
   }
 
-  async function kill(name: string): Promise<Done> {
+  async function kill(name: string): Promise<ControlResult> {
     const { row, state } = await find(name);
     if (stands(row, state)) return done(row, "It stands already.");
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
     return done(row, await withOthers(row, "stop", store));
   }
 
-  async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<Done> {
+  async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<ControlResult> {
     const { row, state } = await find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
     const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
@@ -130,7 +131,7 @@ export function createHostControl(parts: HostControlParts): Control {
     return done(row, note);
   }
 
-  async function answer(name: string, given: Answer): Promise<Done> {
+  async function answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
     const found = await find(name);
     const { row, state } = found;
     const { phase } = activeFrame(state);

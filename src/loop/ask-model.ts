@@ -17,7 +17,7 @@ import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import type { Reading } from "#reply/read.ts";
+import type { ParsedReply } from "#reply/read.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { Journal } from "./journal.ts";
@@ -49,7 +49,7 @@ export interface AskParts extends Room {
   readonly words: Words;
   /** The room of the model that the agent's own settings name; without it every model has that of `modelName`. */
   readonly roomOf?: (model: string) => Room;
-  readReply(text: string, finishReason: string): Reading;
+  readReply(text: string, finishReason: string): ParsedReply;
   readonly clock: Clock;
   /** Aborted when the host goes down at once. */
   readonly signal: AbortSignal;

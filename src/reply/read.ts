@@ -29,7 +29,7 @@ import { type Catalogue, createValidator, type Validator } from "./validate.ts";
 
 export type { Catalogue, Thoughts };
 
-export type Reading =
+export type ParsedReply =
   | {
       readonly kind: "command";
       readonly call: CommandCall;
@@ -80,7 +80,7 @@ interface Search {
   hasBrokenCommand: boolean;
 }
 
-export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => Reading {
+export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => ParsedReply {
   const validator = createValidator(catalogue);
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
@@ -110,7 +110,7 @@ interface Reader {
 }
 
 /** Reads all objects from `from` on; a problem is returned only when it ends the search. */
-function searchFrom(search: Search, from: number, reader: Reader): Reading | null {
+function searchFrom(search: Search, from: number, reader: Reader): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
     const { pieces, fault } = splitReply(search.reply, start);
@@ -128,7 +128,7 @@ function searchFrom(search: Search, from: number, reader: Reader): Reading | nul
 }
 
 /** Braces in prose may have swallowed the reply: once more, from where a reply of the right form begins. */
-function searchAgain(search: Search, reader: Reader): Reading | null {
+function searchAgain(search: Search, reader: Reader): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
   const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
@@ -220,7 +220,7 @@ function vouch(search: Search, source: string, call: CommandCall, hasSideEffect:
   else search.found.push({ call, repaired: true, hasSideEffect });
 }
 
-function conclude(search: Search): Reading {
+function conclude(search: Search): ParsedReply {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
   const all = [...others.map(({ call }) => call), ...search.doubts];
@@ -241,7 +241,7 @@ function conclude(search: Search): Reading {
   return refuse(thoughts, thoughts || search.reply.includes("{") ? problem.noCommand() : problem.noObject());
 }
 
-const refuse = (thoughts: Thoughts | null, ...problems: readonly string[]): Reading => ({
+const refuse = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
   kind: "problem",
   problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
   thoughts,

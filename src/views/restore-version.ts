@@ -1,18 +1,18 @@
 /**
- * restore-version.ts -- what lay at a path after a change, made from the history alone (see `FileChange` in ports/file-version.ts).
+ * restore-version.ts -- rebuilds a file's content after a change from the history (see `FileChange` in ports/file-version.ts).
  *
- * Only the pieces since the last whole version are read, each once.
+ * Reads only the pieces since the last whole version, each once.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 
-/** `found`, `write` and a first append are the whole file; a later append hangs on what was there before. */
+/** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
 export type Piece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
 
 /**
- * `versions`: of one path, oldest first, up to the wanted one. Null for no file.
- * Throws GOALD_STORE_DAMAGED when the history does not hold it.
+ * `versions`: those of one path, oldest first, up to the requested one. Null for no file.
+ * Throws GOALD_STORE_DAMAGED when pieces are missing.
  */
 export async function restoreVersion(
   versions: readonly Piece[],
@@ -49,7 +49,7 @@ const damaged = ({ path, bytes }: Piece, what: string): GoaldError =>
     { hint: "See what else is missing: goald verify" },
   );
 
-/** The changes of each path in the order they were made; goald's own folder left out. */
+/** Groups changes by path, oldest first. Leaves out goald's own folder. */
 export function byPath<T extends Pick<FileVersion, "path">>(versions: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const paths = new Map<string, T[]>();
   for (const version of versions) {
@@ -62,8 +62,8 @@ export function byPath<T extends Pick<FileVersion, "path">>(versions: readonly T
 }
 
 /**
- * Those up to the end of a step, as the agent left it: what a person put back after that step and before the next is not
- * part of it, so that going back to the step that stands undoes a restoration.
+ * The versions up to the end of a step as the agent left it. Excludes files that a person restored after that step, so that
+ * restoring the latest step undoes a restoration.
  */
 export const upToStep = <T extends Pick<FileVersion, "step" | "operation" | "callId">>(
   versions: readonly T[],
@@ -73,13 +73,13 @@ export const upToStep = <T extends Pick<FileVersion, "step" | "operation" | "cal
 const isPutBack = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   operation !== "found" && callId.startsWith(RESTORE_CALL);
 
-/** Whether a path is one of those that were named, or lies below one; naming none means all. */
+/** Whether a path is one of `chosen` or below one; an empty list means all paths. */
 export const isChosen = (path: string, chosen: readonly string[]): boolean =>
   chosen.length === 0 || chosen.some((name) => path === name || path.startsWith(`${name}/`));
 
-/** A person did it: edited the file, or put an earlier version back. */
+/** Whether a person edited the file or restored an earlier version. */
 export const isByPerson = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   operation === "found" || callId.startsWith(RESTORE_CALL);
 
-/** Begins the call id of what `goald restore` changes; the time follows. */
+/** Prefix of the call ids of `goald restore`; the time follows. */
 export const RESTORE_CALL = "restore/";

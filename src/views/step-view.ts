@@ -1,74 +1,125 @@
 /**
- * step-view.ts -- everything about one step: what was asked, what came back, what was run, what came of it.
+ * step-view.ts -- one step in full: the request, the reply, the command and its result.
  *
- * Gathered from the log, event by event, up to where the next step begins. The state before the last question is
- * kept: it is what the prompt was made from. Long texts are references until `openTexts` has read them.
+ * Folds the log up to the next step. Keeps the state before the last request, from which the prompt was built. Long texts
+ * are references until `openTexts` has read them.
  */
-import type { CommandCall, EventOf, ModelSpending, Observation, RecordedEvent } from "#core/event.ts";
+import type { Annotations, Effect } from "#core/command.ts";
+import type { EventOf, Observation, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
+import {
+  amount,
+  count,
+  described,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  open,
+  ordinal,
+  type Static,
+  text,
+  time,
+  typed,
+} from "#util/schema.ts";
+import { Call, FileVersionView, usageMembers } from "./parts.ts";
 
-type At = Pick<RecordedEvent, "at" | "seq">;
-type Without<T, K extends PropertyKey> = Omit<T, K | "type" | "step" | "callId" | "v" | "frame">;
+const stamp = { at: time, seq: ordinal };
 
-export interface Attempt extends Without<EventOf<"model-asked">, "recallIds" | "epoch">, At {
-  readonly failure: Without<EventOf<"model-failed">, never> | null;
-}
+const Attempt = open({
+  ...stamp,
+  attempt: ordinal,
+  model: text,
+  mode: oneOf("json_schema", "json_object", "plain"),
+  requestHash: text,
+  reservedTokens: count,
+  reservedUsd: nullable(amount),
+  failure: nullable(open({ code: text, message: text, retryAt: nullable(time) })),
+});
+export type Attempt = Static<typeof Attempt>;
 
-export interface StepView {
-  readonly step: number;
-  readonly turn: number;
-  readonly startedAt: string;
-  /** Of the last event that belongs to it. */
-  readonly endedAt: string;
-  readonly goals: readonly string[];
-  readonly attempts: readonly Attempt[];
-  readonly recallIds: readonly string[];
-  readonly reply: (Without<EventOf<"model-replied">, "costUsd"> & At & { readonly costUsd: number | null }) | null;
-  /** Why the reply could not be used; empty when it could. */
-  readonly problems: readonly string[];
-  /** As it was read and checked. */
-  readonly command: CommandCall | null;
-  readonly thought: string;
-  /** The JSON had to be mended before it could be read. */
-  readonly repaired: boolean;
-  readonly approval: {
-    /** Why a person was asked; null when nobody was. */
-    readonly asked: string | null;
-    readonly verdict: "approved" | "denied" | null;
-    readonly by: string | null;
-    /** With a denial. */
-    readonly reason: string | null;
-  };
-  readonly starts: readonly (Pick<EventOf<"command-started">, "attempt" | "effect" | "annotations"> & At)[];
-  readonly interruptions: number;
-  readonly result:
-    | (Pick<Observation, "status" | "source" | "artifacts" | "text"> &
-        At & { readonly code: string | null; readonly durationMs: number; readonly reconciled: boolean })
-    | null;
-  /** By the command, on models of any kind; null for nothing. */
-  readonly spent: ModelSpending | null;
-  readonly files: readonly FileVersion[];
-}
+/** A text of the log: a reference until `openTexts` has read it. */
+const LongText = described(typed<Text>({}), "Text; an object only when the text is missing from the store.");
 
-/** What a view is gathered in. */
+const Reply = open({
+  ...stamp,
+  text: LongText,
+  finishReason: text,
+  durationMs: count,
+  usage: open(usageMembers),
+  costUsd: nullable(amount),
+});
+
+const Approval = open({
+  asked: described(nullable(text), "Why a person was asked; null when nobody was."),
+  verdict: nullable(oneOf("approved", "denied")),
+  by: nullable(text),
+  reason: described(nullable(text), "With a denial."),
+});
+
+const Start = open({
+  ...stamp,
+  attempt: ordinal,
+  effect: typed<Effect>(text),
+  annotations: typed<Annotations>({ type: "object" }),
+});
+
+const Result = open({
+  ...stamp,
+  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
+  code: nullable(text),
+  source: typed<Observation["source"]>(text),
+  artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
+  text: LongText,
+  durationMs: count,
+  reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
+});
+
+const Spent = open({ usage: open(usageMembers), costUsd: nullable(amount), modelCalls: ordinal });
+
+export const stepMembers = {
+  step: ordinal,
+  turn: ordinal,
+  startedAt: time,
+  endedAt: described(time, "Time of the last event of the step."),
+  goals: listOf(text),
+  attempts: listOf(Attempt),
+  recallIds: listOf(text),
+  reply: nullable(Reply),
+  problems: described(listOf(text), "Why the reply could not be used; empty when it could."),
+  command: described(nullable(Call), "As parsed and validated."),
+  thought: text,
+  repaired: described(flag, "The JSON had to be repaired."),
+  approval: Approval,
+  starts: listOf(Start),
+  interruptions: count,
+  result: nullable(Result),
+  spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
+  files: listOf(FileVersionView),
+};
+const StepView = open(stepMembers);
+export type StepView = Static<typeof StepView>;
+
+type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
+
 interface Gathered {
-  asked: (EventOf<"model-asked"> & At) | undefined;
+  asked: AskedEvent | undefined;
   before: AgentState;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
 export interface FoundStep {
   readonly view: StepView;
-  /** The last question, with the state that it was made from. */
-  readonly asked: EventOf<"model-asked"> & At;
+  /** The last request of the step, and the state before it. */
+  readonly asked: AskedEvent;
   readonly before: AgentState;
 }
 
-/** `events`: the log from its beginning. Undefined when there is no such step. */
+/** `events`: the log from its beginning. Undefined when the log has no such step. */
 export async function findStep(
   events: AsyncIterable<RecordedEvent>,
   step: number,
@@ -168,12 +219,12 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
   }
 }
 
-function attemptOf(event: EventOf<"model-asked"> & At): Attempt {
+function attemptOf(event: AskedEvent): Attempt {
   const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
   return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
 
-/** Every long text in a value, read in full. One that is not in the store stays a reference. */
+/** Replaces each reference to a long text by the text. A text that is missing from the store stays a reference. */
 export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
   if (isBlobRef(value)) {
     const bytes = await store.blob(value.blob);
@@ -185,6 +236,6 @@ export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** For people: a reference that could not be opened says so. */
+/** For people: names a text that is missing from the store. */
 export const wholeText = (text: Text): string =>
-  typeof text === "string" ? text : `${text.head}\n[… of ${text.bytes} bytes; the rest is not in the store]`;
+  typeof text === "string" ? text : `${text.head}\n[… of ${text.bytes} bytes; the rest is missing from the store]`;

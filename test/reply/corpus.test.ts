@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { createReplyReader, type Reading } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
 interface Repeated {
@@ -36,7 +36,7 @@ function expectedCall({ expect: expected }: Case): object | null {
   return { name: expected.command.name, args: generated ? { ...args, text: repeat(generated as Repeated) } : args };
 }
 
-const readings: readonly (readonly [Case, Reading])[] = cases.map((one) => [
+const readings: readonly (readonly [Case, ParsedReply])[] = cases.map((one) => [
   one,
   read(textOf(one), one.finish_reason ?? "stop"),
 ]);

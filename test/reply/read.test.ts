@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Catalogue, createReplyReader, type Reading } from "#reply/read.ts";
+import { type Catalogue, createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
 const read = createReplyReader(seedCatalogue);
@@ -8,7 +8,7 @@ const write = (file: string, text: string): object => ({
   kind: "command",
   call: { name: "write_to_file", args: { file, text } },
 });
-const problemsOf = (reading: Reading): string =>
+const problemsOf = (reading: ParsedReply): string =>
   reading.kind === "problem" ? reading.problems.join(" ") : `command ${JSON.stringify(reading.call)}`;
 
 describe("a reply that can be read", () => {
@@ -300,7 +300,7 @@ describe("names and arguments", () => {
       share: { type: "number", description: "s" },
     } as const;
     const reader = createReplyReader({ ...seedCatalogue, schemas: { look: { type: "object", properties } } });
-    const look = (args: object): Reading => reader(JSON.stringify({ command: { name: "look", args } }), "stop");
+    const look = (args: object): ParsedReply => reader(JSON.stringify({ command: { name: "look", args } }), "stop");
     expect(look({ deep: true, share: 0.5 })).toMatchObject({ call: { args: { deep: true, share: 0.5 } } });
     expect(look({})).toMatchObject({ call: { args: {} } });
     expect(problemsOf(look({ deep: "true", share: "0.5" }))).toMatch(

@@ -2,13 +2,13 @@
  * background.ts -- agents that a daemon runs: created and resumed there, then followed, waited for, or left to themselves.
  */
 import type { Client } from "#api/client.ts";
-import type { AgentView } from "#api/control.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { connected } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";

@@ -4,6 +4,8 @@
  * A value is checked before anything is written, and what stands above it or has not heard of it yet is
  * said: a variable that wins over the file, a daemon that goes on with what it read.
  */
+
+import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { type Found, findAll, type Origin } from "#config/find-settings.ts";
 import type { Home } from "#config/home.ts";
 import { judge } from "#config/judge-settings.ts";
@@ -13,7 +15,6 @@ import { isPlaceholder, parseText } from "#config/setting-text.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
 import { type NamedRow, SETTINGS } from "#config/settings-table.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { originInWords, reportOn } from "./config-report.ts";
 import { type CliContext, formatCall } from "./context.ts";

@@ -8,12 +8,12 @@
 import { findHost } from "#api/auto-start.ts";
 import type { Client } from "#api/client.ts";
 import type { Followed } from "#api/follow.ts";
+import { isHostHeld } from "#api/host-lock.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { type AgentState, activeFrame, questionOf } from "#core/state.ts";
 import type { ForegroundParts } from "#host/foreground.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import type { AskPerson, PersonSaid } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";

@@ -4,6 +4,7 @@
  * Secrets are taken out before anything is written, and the run itself keeps its texts with the same net: what is in the
  * recording is what the run has seen.
  */
+import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import type { ComposedAgent, Host } from "#app/main.ts";
 import { openRecorder, type Recorder } from "#cassette/recorder.ts";
@@ -13,7 +14,6 @@ import { SETTINGS } from "#config/settings-table.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
-import { sha256 } from "#store/chain.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -79,7 +79,7 @@ export async function endRecording(recorder: Recorder, state: AgentState, { outp
 /** Of the commands and the words: with others, the same run asks something else. */
 export function catalogueHash({ catalogue: { commandList, words } }: Pick<Host, "catalogue">): string {
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
-  return sha256(JSON.stringify([commandList, texts.sort()]));
+  return hash("sha256", JSON.stringify([commandList, texts.sort()]), "hex");
 }
 
 /** Those that say how a run looks, or where and whether it runs, have no say in what happens in it. */

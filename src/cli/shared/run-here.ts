@@ -6,6 +6,7 @@
  * background that are not done then go on in a daemon.
  */
 
+import { readHostInfo } from "#api/host-lock.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import type { ForegroundServer } from "#app/foreground.ts";
 import { type Host, openHost } from "#app/main.ts";
@@ -17,7 +18,6 @@ import { type AgentState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { type Attended, createAttended } from "#host/attended.ts";
 import { createLiveText, type LiveTextWriter } from "#host/live-text.ts";
-import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { askInForeground, createAskWords } from "./ask-person.ts";

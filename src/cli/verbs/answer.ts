@@ -4,7 +4,7 @@
  * What is answered is the command that is shown, and no other: the answer names its call.
  */
 
-import type { Answer } from "#api/control.ts";
+import type { ApprovalAnswer } from "#api/control.ts";
 import { describeCall } from "#cli/terminal/show-run.ts";
 import { GoaldError } from "#core/errors.ts";
 import { activeFrame, openCommand } from "#core/state.ts";
@@ -33,7 +33,7 @@ export async function denyVerb(
 
 const MAX_CHARS = 10_000;
 
-async function answer(name: string, options: GlobalOptions, given: Omit<Answer, "callId">): Promise<number> {
+async function answer(name: string, options: GlobalOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const { phase } = activeFrame(state);
     const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);

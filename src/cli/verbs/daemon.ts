@@ -6,11 +6,11 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readHostInfo } from "#api/host-lock.ts";
 import { type Daemon, type LoadedSettings, openDaemon } from "#app/daemon.ts";
 import { loadSettings } from "#config/load.ts";
 import { openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
-import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";

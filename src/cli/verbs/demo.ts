@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isHostHeld } from "#api/host-lock.ts";
 import { openHost } from "#app/main.ts";
 import { readRecording } from "#cassette/demo-recording.ts";
 import { startReplayServer } from "#cassette/demo-server.ts";
@@ -11,7 +12,6 @@ import { throughRecording } from "#cassette/demo-web.ts";
 import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { activeFrame } from "#core/state.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { hostAgent, openHostLog } from "../shared/host-agent.ts";

@@ -4,14 +4,14 @@
  * Only the lock says that it is gone. It is asked, and given time; killed it is only for a person who says so.
  */
 import { takesNoCalls } from "#api/auto-start.ts";
+import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { meetHost } from "#api/meet-host.ts";
 import { forgetWanted } from "#api/wanted.ts";
+import { unfinishedAgents } from "#app/reading.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { unfinishedAgents } from "../shared/revive.ts";
 
 export interface StopOptions extends GlobalOptions {
   /** Seconds for the steps under way. */
@@ -90,7 +90,7 @@ export async function stopDaemon(
     console.error(
       `goald: The daemon (pid ${pid}) has not gone down within ${waitMs / 1000} s.\n  Wait for it, or end it at once; its agents go on where they stand: ${formatCall(home, "down", "--kill")}`,
     );
-  const unfinished = isGone ? (await unfinishedAgents(home, Number.POSITIVE_INFINITY)).map(({ id }) => id) : [];
+  const unfinished = isGone ? await unfinishedAgents(home, Number.POSITIVE_INFINITY) : [];
   return { pid, isGone, wasKilled, unfinished };
 }
 

@@ -6,13 +6,10 @@
 
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { stateOf } from "#views/load-agent.ts";
 import { type CliContext, callsHere, counted, type GlobalOptions } from "../shared/context.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 
 export interface GoalsOptions extends GlobalOptions {
@@ -23,7 +20,7 @@ export interface GoalsOptions extends GlobalOptions {
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
-    const told = await readStore(context, (reader) => toldLast(reader, row));
+    const told = await withReading(context, (reading) => reading.goals(row.id));
     const goals = changed(row.id, told.goals, options);
     if (goals === undefined) {
       show(row.id, told.goals, context);
@@ -38,16 +35,6 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
     if (!context.output.json) show(row.id, checked, context);
     return tellDone({ agent: view, note: callsHere(context.home, note) }, context, { goals: checked });
   });
-}
-
-/** The inbox first: what is taken out of it meanwhile is in the log then. */
-async function toldLast(
-  reader: Pick<StoreReader, "inbox" | "load">,
-  row: AgentRow,
-): Promise<{ readonly goals: readonly string[]; readonly isRead: boolean }> {
-  const waiting = (await reader.inbox(row.id)).findLast(({ message }) => message.type === "goals")?.message;
-  if (waiting?.type === "goals") return { goals: waiting.goals, isRead: false };
-  return { goals: (await stateOf(reader, row)).goals, isRead: true };
 }
 
 /** undefined when they stay as they are. Throws GOALD_USAGE for flags that cannot be meant together. */

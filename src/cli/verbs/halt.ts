@@ -3,12 +3,13 @@
  */
 
 import type { Client } from "#api/client.ts";
-import type { AgentView, Done } from "#api/control.ts";
+import type { ControlResult } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { reachHost } from "../shared/reach.ts";
-import { readStore, viewAgents } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewNow } from "../shared/steering.ts";
 import { isGoing } from "./ps.ts";
 
@@ -53,11 +54,11 @@ async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
 }
 
 async function goingOn(context: CliContext): Promise<readonly AgentView[]> {
-  const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+  const views = await withReading(context, (reading) => reading.agents());
   return views.filter((view) => isGoing(view) || (view.state === "interrupted" && view.background));
 }
 
-function halted(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<Done> {
+function halted(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<ControlResult> {
   switch (halt) {
     case "pause":
       return client.pause(agent, "Paused by a person.");
@@ -71,4 +72,4 @@ function halted(halt: Halt, agent: string, client: Client, { timeout = 30 }: Hal
 const STANDS_ALREADY = "It stands already.";
 const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
 
-const withNote = (halt: Halt, { agent, note }: Done): Done => ({ agent, note: note || DONE[halt] });
+const withNote = (halt: Halt, { agent, note }: ControlResult): ControlResult => ({ agent, note: note || DONE[halt] });

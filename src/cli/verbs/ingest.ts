@@ -7,14 +7,14 @@
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/shared.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
 import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
+import type { MemoryView } from "#views/memory-view.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, counted, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 
 const MAX_SHOWN = 10;
 
@@ -36,7 +36,7 @@ interface Held extends KnownSource {
 export async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
   const context = await openContext(options);
   try {
-    const space = await readStore(context, (reader) => findSpace(reader, name, options));
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
     await using changer = await openChanger(context);
     const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
     const work: Ingestion = { context, space, changer, known: await knownIn(space, context), skipped: [], sums };
@@ -47,10 +47,10 @@ export async function ingest(name: string, sources: readonly string[], options: 
   }
 }
 
-const knownIn = ({ namespace }: Space, context: CliContext): Promise<Map<string, Held>> =>
-  readStore(context, async (reader) => {
-    const rows: MemoryRow[] = [];
-    for await (const row of allMemories(reader, namespace)) rows.push(row);
+const knownIn = ({ place }: Space, context: CliContext): Promise<Map<string, Held>> =>
+  withReading(context, async (reading) => {
+    const rows: MemoryView[] = [];
+    for await (const row of allMemories(reading, place)) rows.push(row);
     const byPerson = new Set(rows.filter(({ trust }) => trust === "person").map(({ id }) => id));
     const known = new Map<string, Held>();
     for (const { id, key, text, source, kind, forgotten, supersededBy } of rows) {

@@ -8,11 +8,10 @@ import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { describeLogLine, isWanted, type LevelName, type LogFilter, readLogLine } from "#views/log-line.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { openLogReader } from "../shared/log-files.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
 
 export interface LogsOptions extends GlobalOptions {
@@ -48,7 +47,7 @@ async function filterOf(
   since: number | undefined,
   context: CliContext,
 ): Promise<LogFilter> {
-  const id = agent === undefined ? undefined : (await readStore(context, (reader) => findAgent(reader, agent))).id;
+  const id = agent === undefined ? undefined : (await withReading(context, (reading) => reading.agent(agent))).id;
   return {
     ...(id === undefined ? {} : { agent: id }),
     ...(step === undefined ? {} : { step }),

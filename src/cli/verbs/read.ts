@@ -1,28 +1,21 @@
-/**
- * read.ts -- verbs that only look at one agent: events, files, verify. They need no host lock and change nothing.
- */
-
+/** read.ts -- `goald events`, `goald files` and `goald verify`. They need no lock and change nothing. */
 import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
-import type { FileVersion } from "#core/ports/file-version.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { inertJson } from "#util/inert-json.ts";
-import { findAgent } from "#views/load-agent.ts";
-import { isByPerson } from "#views/restore-version.ts";
 import { counted, type GlobalOptions } from "../shared/context.ts";
-import { allEvents, folderOf, reading } from "../shared/reading.ts";
+import { allEvents, reading } from "../shared/reading.ts";
 
 export async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
-  return reading(options, async (reader, { output, redact }) => {
-    const row = await findAgent(reader, name);
+  return reading(options, async (reading, { output, redact }) => {
     const toLine = createEventLines();
-    for await (const event of allEvents(reader, row.id)) {
+    for await (const event of allEvents(reading, name)) {
       const line = toLine(event);
       if (event.seq <= (options.after ?? 0)) continue;
       if (output.json) output.data(redact(JSON.stringify(line)));
-      // Before it is cut: half a key is known by nobody.
+      // Redact before cutting: half a key is not recognized.
       else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
     }
     return EXIT.ok;
@@ -30,14 +23,11 @@ export async function events(name: string, options: GlobalOptions & { readonly a
 }
 
 export async function files(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, context) => {
-    const row = await findAgent(reader, name);
-    const versions = await reader.files(row.id);
-    const folder = folderOf(context, row);
-    if (context.output.json)
-      context.output.data(JSON.stringify({ workspace: folder, files: latestFiles(versions), versions }));
+  return reading(options, async (reading, { output }) => {
+    const list = await reading.files(name);
+    if (output.json) output.data(JSON.stringify(list));
     else {
-      const lines = latestFiles(versions).map(({ path, operation, by, step, bytes, changes, at }) => [
+      const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
         clean(path),
         by === "person" ? `${operation} by a person` : operation,
         `${step}`,
@@ -45,18 +35,17 @@ export async function files(name: string, options: GlobalOptions): Promise<numbe
         `${changes}`,
         at,
       ]);
-      context.output.say(`Workspace: ${folder}`);
-      if (lines.length === 0) context.output.say("No file was written yet.");
-      else context.output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
+      output.say(`Workspace: ${list.workspace}`);
+      if (lines.length === 0) output.say("No file was written yet.");
+      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
     }
     return EXIT.ok;
   });
 }
 
 export async function verify(name: string | undefined, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, { output }) => {
-    const agent = name === undefined ? undefined : (await findAgent(reader, name)).id;
-    const report = await reader.verify(agent);
+  return reading(options, async (reading, { output }) => {
+    const report = await reading.verify(name ?? null);
     if (output.json) output.data(JSON.stringify(report));
     else {
       for (const problem of report.problems) output.data(clean(problem));
@@ -67,27 +56,7 @@ export async function verify(name: string | undefined, options: GlobalOptions): 
   });
 }
 
-type LatestFile = Pick<FileVersion, "path" | "operation" | "step" | "bytes" | "at"> & {
-  /** Who changed it last. */
-  readonly by: "agent" | "person";
-  /** How often it was changed. */
-  readonly changes: number;
-};
-
-/** The last change of each file, in the order of their paths; goald's own spilled outputs and deleted files left out. */
-export function latestFiles(versions: readonly FileVersion[]): readonly LatestFile[] {
-  const latest = new Map<string, LatestFile>();
-  for (const version of versions) {
-    const { path, operation, step, bytes, at } = version;
-    const changes = (latest.get(path)?.changes ?? 0) + 1;
-    latest.set(path, { path, operation, step, bytes, at, by: isByPerson(version) ? "person" : "agent", changes });
-  }
-  return [...latest.values()]
-    .filter(({ path, operation }) => operation !== "delete" && !path.startsWith("_goald/"))
-    .sort((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-/** What is particular to an event, for a person's eye. */
+/** The members that other events do not have. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
   return inertJson(JSON.stringify(rest));
 }
