@@ -1,4 +1,4 @@
-/** openapi.ts -- writes config/openapi.json from the table of routes. test/server/openapi.test.ts goes red when it is out of date. */
+/** openapi.ts -- writes config/openapi.json from the table of routes; test/api/routes.test.ts checks that it is current. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { buildOpenApi } from "#api/openapi.ts";

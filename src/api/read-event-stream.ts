@@ -1,21 +1,20 @@
 /**
- * event-stream.ts -- reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * read-event-stream.ts -- parses server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * Bytes in, events out, wherever the borders of the chunks lie: inside a character, between CR and
- * LF, in the middle of a name. Reads what the standard says, with a limit to what one event may hold.
+ * Chunks may end anywhere: inside a character, between CR and LF, inside a field name. Limits the size of one event.
  */
 import { GoaldError } from "#core/errors.ts";
 
 export interface ServerSentEvent {
-  /** `message` when the stream does not name it. */
+  /** `message` when the stream names no event. */
   readonly event: string;
   readonly data: string;
-  /** What stood in this event, not what an earlier one left. */
+  /** The id of this event, not of an earlier one. */
   readonly id: string | undefined;
 }
 
 export interface EventStreamParser {
-  /** The events that are complete with these bytes. Throws GOALD_HTTP_TOO_LARGE for one that is too big. */
+  /** Returns the events that these bytes complete. Throws GOALD_HTTP_TOO_LARGE for an event above the limit. */
   push(bytes: Uint8Array): readonly ServerSentEvent[];
 }
 

@@ -1,8 +1,8 @@
 /**
- * spawn-daemon.ts -- starts the daemon's process, and waits for the one thing that it says about its start.
+ * spawn-daemon.ts -- starts the daemon's process, and waits for its handshake.
  *
- * It outlives this process and its terminal: a group of its own, no input, output to daemon.out. Until it is
- * ready it holds a channel to this process; of what it inherits, the environment is all that stays.
+ * The daemon outlives this process and its terminal: own process group, no input, output to daemon.out. It keeps a channel
+ * to this process until it is ready, and inherits only the environment.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
@@ -14,28 +14,28 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor } from "#util/redact.ts";
 
-/** What a daemon says once. */
+/** Sent once by a daemon that starts. */
 export type Handshake =
   | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
-  /** Another one was first. */
+  /** Another daemon holds the lock. */
   | { readonly kind: "already" };
 
 export interface SpawnOptions {
-  /** How long a start may take. */
+  /** Longest time for the start. */
   readonly readyMs?: number;
-  /** Another program than the shipped one, for tests. */
+  /** Replaces the shipped program in tests. */
   readonly program?: string;
 }
 
-/** Measured: ready in less than half a second on a machine that is not busy. */
+/** Measured: ready in less than half a second on an idle machine. */
 const READY_MS = 10_000;
-/** Of the 32 MB that young objects could take, as many as many agents at once use well (util/young-space.ts). */
+/** Enough for many agents at once, of at most 32 MB (util/young-space.ts). */
 const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;
 
-/** `goald.js`, the program itself: two steps up from `src/client` of a checkout, or beside `dist` in the package. */
+/** `goald.js`: in `src` of a checkout, or beside `dist` in the package. */
 export const GOALD_PROGRAM: string =
   ["../goald.js", "../../../src/goald.js"]
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -43,7 +43,7 @@ export const GOALD_PROGRAM: string =
 
 export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
 
-/** Throws GOALD_DAEMON, with what the daemon said about it. */
+/** Throws GOALD_DAEMON with the daemon's own message. */
 export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
   const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
   await openHome(home, process.getuid?.());
@@ -74,7 +74,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
       () =>
         fail(
           `did not become ready within ${readyMs / 1000} s (pid ${child.pid})`,
-          "It may still come: goald status\nWhat it does stands in its log: goald doctor",
+          "It may still become ready: goald status\nSee its log: goald doctor",
         ),
       readyMs,
     );
@@ -94,12 +94,12 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
     // `close` comes after the last message, `exit` may come before it.
     child.once("close", (code, signal) => {
       const end = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-      fail(`${end} before it was ready`, readTail() || "It said nothing. See: goald doctor");
+      fail(`${end} before it was ready`, readTail() || "It printed nothing. See: goald doctor");
     });
   });
 }
 
-/** Throws what kept the daemon from starting. */
+/** Throws the error that kept the daemon from starting. */
 function readHandshake(message: unknown): Handshake {
   const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
   const { ready, failed } = said as {
@@ -112,14 +112,14 @@ function readHandshake(message: unknown): Handshake {
     throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
   throw new GoaldError(
     "GOALD_DAEMON",
-    `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,
+    `The daemon sent an unexpected message: ${clean(JSON.stringify(message) ?? "")}`,
     {
-      hint: "Is another version of goald installed? See: goald doctor",
+      hint: "Another version of goald may be installed. See: goald doctor",
     },
   );
 }
 
-/** Throws for a link: it could lead the output into any file of this user. */
+/** Throws for a link, which could redirect the output to any file of this user. */
 function openOutput(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   const open = (): number => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
@@ -133,7 +133,7 @@ function openOutput(path: string): number {
   return file;
 }
 
-/** The last lines that were added to the file. */
+/** The last lines added to the file since byte `from`. */
 function tailOf(path: string, from: number): string {
   try {
     const file = openSync(path, constants.O_RDONLY);

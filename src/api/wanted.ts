@@ -1,6 +1,4 @@
-/**
- * wanted.ts -- whether a home's daemon should be there: it wrote an empty file when it was ready, and only `goald down` removes it.
- */
+/** wanted.ts -- whether a home's daemon should be running: it creates an empty file at its start, which only `goald down` removes. */
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
@@ -12,10 +10,10 @@ const fileOf = ({ privateFolder }: HomePaths): string => join(privateFolder, "wa
 
 export const isWanted = (home: HomePaths): boolean => statSync(fileOf(home), { throwIfNoEntry: false }) !== undefined;
 
-/** It was not asked to go down, and nobody runs the agents. One look at a file when none was ever there. */
+/** The daemon should be running, and no process holds the lock. */
 export const hasDied = (home: HomePaths): boolean => isWanted(home) && !isHostHeld(home.lock);
 
-/** From now on nobody revives it. */
+/** From now on the daemon is not revived. */
 export function forgetWanted(home: HomePaths): void {
   if (isWanted(home)) rmSync(fileOf(home), { force: true });
 }

@@ -2,9 +2,10 @@
 import type { ModelSpending } from "#core/event.ts";
 import { inertJson } from "#util/inert-json.ts";
 import { dollars } from "./limits-left.ts";
+import { wholeText } from "./long-text.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
-import { type Attempt, wholeText } from "./step-view.ts";
+import type { Attempt } from "./step-view.ts";
 import type { WholeStep } from "./whole-step.ts";
 
 export function describeStep(step: WholeStep): string {

@@ -8,9 +8,8 @@ import type { Annotations, Effect } from "#core/command.ts";
 import type { EventOf, Observation, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import { isBlobRef, type Text } from "#core/text.ts";
+import type { Text } from "#core/text.ts";
 import {
   amount,
   count,
@@ -155,34 +154,42 @@ type OfStep = Extract<RecordedEvent, { readonly step: number }>;
 
 /** `before`: the state without the event. */
 function gather(found: Gathered, event: OfStep, before: AgentState): void {
+  found.view.endedAt = event.at;
+  if (event.type === "model-asked") gatherRequest(found, event, before);
+  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
+    gatherReply(found.view, event);
+  else gatherCommand(found.view, event);
+}
+
+function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): void {
   const { view } = found;
+  found.asked = event;
+  found.before = before;
+  if (view.startedAt === "") view.startedAt = event.at;
+  view.turn = before.turn;
+  view.goals = before.goals;
+  view.recallIds = event.recallIds;
+  view.attempts = [...view.attempts, attemptOf(event)];
+}
+
+type ReplyEvent = Extract<OfStep, { readonly type: "model-failed" | "model-replied" | "reply-rejected" }>;
+
+function gatherReply(view: Gathered["view"], event: ReplyEvent): void {
+  if (event.type === "reply-rejected") {
+    view.problems = event.problems;
+  } else if (event.type === "model-replied") {
+    const { at, seq, text, finishReason, usage, costUsd = null, durationMs } = event;
+    view.reply = { at, seq, text, finishReason, usage, costUsd, durationMs };
+  } else {
+    const { code, message, retryAt } = event;
+    const last = view.attempts.at(-1);
+    if (last) view.attempts = [...view.attempts.slice(0, -1), { ...last, failure: { code, message, retryAt } }];
+  }
+}
+
+function gatherCommand(view: Gathered["view"], event: OfStep): void {
   const { at, seq } = event;
-  view.endedAt = at;
   switch (event.type) {
-    case "model-asked":
-      found.asked = event;
-      found.before = before;
-      if (view.startedAt === "") view.startedAt = at;
-      view.turn = before.turn;
-      view.goals = before.goals;
-      view.recallIds = event.recallIds;
-      view.attempts = [...view.attempts, attemptOf(event)];
-      break;
-    case "model-failed":
-      view.attempts = view.attempts.map((attempt, index) =>
-        index === view.attempts.length - 1
-          ? { ...attempt, failure: { code: event.code, message: event.message, retryAt: event.retryAt } }
-          : attempt,
-      );
-      break;
-    case "model-replied": {
-      const { text, finishReason, usage, costUsd = null, durationMs } = event;
-      view.reply = { at, seq, text, finishReason, usage, costUsd, durationMs };
-      break;
-    }
-    case "reply-rejected":
-      view.problems = event.problems;
-      break;
     case "command-requested":
       view.command = event.call;
       view.thought = event.thought;
@@ -223,19 +230,3 @@ function attemptOf(event: AskedEvent): Attempt {
   const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
   return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
-
-/** Replaces each reference to a long text by the text. A text that is missing from the store stays a reference. */
-export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
-  if (isBlobRef(value)) {
-    const bytes = await store.blob(value.blob);
-    return bytes ? Buffer.from(bytes).toString("utf8") : value;
-  }
-  if (Array.isArray(value)) return Promise.all(value.map((item) => openTexts(item, store)));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(async ([name, inner]) => [name, await openTexts(inner, store)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** For people: names a text that is missing from the store. */
-export const wholeText = (text: Text): string =>
-  typeof text === "string" ? text : `${text.head}\n[… of ${text.bytes} bytes; the rest is missing from the store]`;

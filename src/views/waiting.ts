@@ -4,9 +4,9 @@ import type { StoreReader } from "#core/ports/store.ts";
 import { activeFrame, openCommand, questionOf } from "#core/state.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { stateOf } from "./load-agent.ts";
+import { openTexts } from "./long-text.ts";
 import { Call } from "./parts.ts";
 import { eventsBackward } from "./read-log.ts";
-import { openTexts } from "./step-view.ts";
 
 export const WaitingView = open({
   agent: described(text, "Id of the agent."),

@@ -7,11 +7,12 @@ import type { Thoughts } from "#reply/read.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { findMemory } from "./find-memory.ts";
 import { stateOf } from "./load-agent.ts";
+import { openTexts } from "./long-text.ts";
 import { MEMORY_KINDS, TRUSTS } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
 import { allEvents } from "./read-log.ts";
 import { type RebuildParts, RebuiltPrompt, rebuildPrompt } from "./rebuild-prompt.ts";
-import { findStep, openTexts, type StepView, stepMembers } from "./step-view.ts";
+import { findStep, type StepView, stepMembers } from "./step-view.ts";
 
 const PromptRecall = open({
   id: text,

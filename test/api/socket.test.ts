@@ -103,7 +103,7 @@ describe("the socket", () => {
     await (await start(fits)).close("The test is over.");
     await expect(start(`${fits}s`)).rejects.toMatchObject({
       code: "GOALD_DAEMON",
-      message: expect.stringMatching(/107 bytes, this one has 108/),
+      message: expect.stringMatching(/107 bytes, got 108/),
     });
     await expect(start("s.sock")).rejects.toMatchObject({ code: "GOALD_DAEMON" });
   });

@@ -1,7 +1,7 @@
 /**
  * fake-control.ts -- a host without agents that do anything: logs in memory that a test writes, and every call written down.
  *
- * It keeps to the contract of daemon/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
+ * It keeps to the contract of api/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
  * that end when the log is longer, the agent is gone, or nobody wants to know any more.
  */
 
