@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from "fastify";
 import { type CreateCheck, loadChecks } from "./check.ts";
 import { refusalOf } from "./errors.ts";
-import { type Refusal, usage } from "./guard.ts";
+import { type Refusal, usageRefusal } from "./guard.ts";
 
 export interface AppLimits {
   /** A client above this number gets a refusal. */
@@ -53,7 +53,7 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
     },
     clientErrorHandler: (error, connection) => {
       if (error.code === "ECONNRESET" || !connection.writable) return;
-      connection.end(rawReply(unreadable(error.code), write));
+      connection.end(rawReply(unreadableRefusal(error.code), write));
       connection.destroySoon();
     },
   });
@@ -74,10 +74,10 @@ function compilers(createCheck: CreateCheck) {
   >;
 }
 
-function unreadable(code: string): Refusal {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usage(408, "The request took too long to arrive.");
-  if (code === "HPE_HEADER_OVERFLOW") return usage(431, "The headers of the request are too long.");
-  return usage(400, "The request is not valid HTTP.");
+function unreadableRefusal(code: string): Refusal {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usageRefusal(408, "The request took too long to arrive.");
+  if (code === "HPE_HEADER_OVERFLOW") return usageRefusal(431, "The headers of the request are too long.");
+  return usageRefusal(400, "The request is not valid HTTP.");
 }
 
 const REASONS: Readonly<Record<number, string>> = {

@@ -9,8 +9,8 @@ import { GoaldError } from "#core/errors.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
 
 /** The coerced value, or an error that fastify passes to the error handler. */
-export type Check = (data: unknown) => { readonly value: unknown } | { readonly error: Error };
-export type CreateCheck = (route: { readonly schema: unknown; readonly httpPart?: string }) => Check;
+export type RequestCheck = (data: unknown) => { readonly value: unknown } | { readonly error: Error };
+export type CreateCheck = (route: { readonly schema: unknown; readonly httpPart?: string }) => RequestCheck;
 
 export async function loadChecks(): Promise<CreateCheck> {
   const { Ajv } = await import("ajv");
@@ -51,20 +51,20 @@ const MAX_PROBLEMS = 5;
 
 /** Names members and never quotes values, which may be secrets. */
 function problemIn(errors: readonly ErrorObject[], part: string): GoaldError {
-  const problems = errors.slice(0, MAX_PROBLEMS).map((error) => `${placeOf(error, part)} ${wordsOf(error)}`);
+  const problems = errors.slice(0, MAX_PROBLEMS).map((error) => `${placeOf(error, part)} ${describeProblem(error)}`);
   return new GoaldError("GOALD_USAGE", `${[...new Set(problems)].join("; ")}.`, { hint: "See GET /v1/openapi.json." });
 }
 
 const placeOf = ({ instancePath }: ErrorObject, part: string): string =>
   `${part}${instancePath.replaceAll("/", ".").replace(/\.(\d+)/g, "[$1]")}`;
 
-function wordsOf({ keyword, params, message }: ErrorObject): string {
+function describeProblem({ keyword, params, message }: ErrorObject): string {
   if (keyword === "additionalProperties") return `has an unknown member ${nameOf(params.additionalProperty)}`;
   if (keyword === "required") return `has no ${params.missingProperty}`;
   if (keyword === "enum") return `must be one of ${params.allowedValues.join(", ")}`;
   if (keyword === "pattern") return "must be text without control characters, and not blank";
   if (keyword === "format") return "must be a time in UTC, such as 2026-01-31T12:00:00Z";
-  if (keyword === "type") return `must be ${[params.type].flat().map(inWords).join(" or ")}`;
+  if (keyword === "type") return `must be ${[params.type].flat().map(typeInWords).join(" or ")}`;
   return message ?? "is not as it should be";
 }
 
@@ -75,6 +75,6 @@ const WORDS: Readonly<Record<string, string>> = {
   object: "an object",
   null: "null",
 };
-const inWords = (type: string): string => WORDS[type] ?? `a ${type}`;
+const typeInWords = (type: string): string => WORDS[type] ?? `a ${type}`;
 
 const nameOf = (name: unknown): string => JSON.stringify(String(name).slice(0, 40).toWellFormed());

@@ -1,9 +1,14 @@
 /** client-reading.ts -- `Reading` of a host, over its socket. */
 import type { MemoryPlace } from "#views/load-memory.ts";
 import type { Reading } from "./reading.ts";
-import type { Call } from "./socket.ts";
+import type { HostCall } from "./socket.ts";
 
-export type CallHost = (method: Call["method"], path: string, body?: unknown, answerMs?: number) => Promise<unknown>;
+export type CallHost = (
+  method: HostCall["method"],
+  path: string,
+  body?: unknown,
+  answerMs?: number,
+) => Promise<unknown>;
 
 /** For methods that read a whole log or search: they take time with the length of the log. */
 const LONG_MS = 120_000;

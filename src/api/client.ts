@@ -10,7 +10,7 @@ import { addressOf, type CallHost, createReadingClient } from "./client-reading.
 import type { Control, ControlResult, DaemonStatus, ForkedAgent } from "./control.ts";
 import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import type { Reading } from "./reading.ts";
-import { ANSWER_MS, type Call, callHost } from "./socket.ts";
+import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
 export interface Client extends Omit<Control, "whenLonger" | "live">, Reading {
   /** Where the host listens. */
@@ -36,7 +36,7 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
 type ControlClient = Omit<Control, "whenLonger" | "live" | "agents" | "agent" | "page">;
 
 function createControlClient(call: CallHost): ControlClient {
-  const change = (method: Call["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>
+  const change = (method: HostCall["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>
     call(method, path, body, answerMs) as Promise<ControlResult>;
   return {
     status: () => call("GET", "/v1/status") as Promise<DaemonStatus>,

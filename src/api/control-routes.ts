@@ -1,13 +1,13 @@
 /** control-routes.ts -- the routes of `Control`: each adds nothing but HTTP. */
 import { AgentView } from "#views/agent-view.ts";
-import { type Route, route } from "./route.ts";
+import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
 
 /** As long as `docker stop` and systemd leave a service. */
 const DEFAULT_GRACE_MS = 30_000;
 
 const HOST_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/status",
@@ -17,7 +17,7 @@ const HOST_ROUTES: readonly Route[] = [
     },
     ({ control }) => control.status(),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/reload",
@@ -28,7 +28,7 @@ const HOST_ROUTES: readonly Route[] = [
     },
     async ({ control }) => ({ changes: await control.reload() }),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/shutdown",
@@ -46,7 +46,7 @@ const HOST_ROUTES: readonly Route[] = [
 ];
 
 const LIFE_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents",
@@ -58,7 +58,7 @@ const LIFE_ROUTES: readonly Route[] = [
     },
     ({ control }, { body }) => control.create(body),
   ),
-  route(
+  defineRoute(
     {
       method: "DELETE",
       path: "/v1/agents/:agent",
@@ -70,7 +70,7 @@ const LIFE_ROUTES: readonly Route[] = [
     ({ control }, { params, query }) =>
       control.remove(params.agent, { force: query.force ?? false, files: query.files ?? false }),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/fork",
@@ -82,7 +82,7 @@ const LIFE_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.fork(params.agent, body),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/pause",
@@ -93,7 +93,7 @@ const LIFE_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.pause(params.agent, body.reason),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/resume",
@@ -104,7 +104,7 @@ const LIFE_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.resume(params.agent, body.settings ?? {}),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/stop",
@@ -115,7 +115,7 @@ const LIFE_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.stop(params.agent, body.graceMs ?? DEFAULT_GRACE_MS),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/kill",
@@ -129,7 +129,7 @@ const LIFE_ROUTES: readonly Route[] = [
 ];
 
 const STEERING_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/messages",
@@ -140,7 +140,7 @@ const STEERING_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.say(params.agent, body),
   ),
-  route(
+  defineRoute(
     {
       method: "PUT",
       path: "/v1/agents/:agent/goals",
@@ -151,7 +151,7 @@ const STEERING_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.setGoals(params.agent, body.goals),
   ),
-  route(
+  defineRoute(
     {
       method: "PATCH",
       path: "/v1/agents/:agent/settings",
@@ -162,7 +162,7 @@ const STEERING_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.changeSettings(params.agent, body),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/approval",
@@ -173,7 +173,7 @@ const STEERING_ROUTES: readonly Route[] = [
     },
     ({ control }, { params, body }) => control.answer(params.agent, body),
   ),
-  route(
+  defineRoute(
     {
       method: "POST",
       path: "/v1/agents/:agent/memory",

@@ -1,7 +1,7 @@
 /** errors.ts -- turns thrown errors into refusals: a status and a body with a hint. */
 import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
-import { type Refusal, usage } from "./guard.ts";
+import { type Refusal, usageRefusal } from "./guard.ts";
 
 const STATUS_OF: Partial<Readonly<Record<ErrorCode, number>>> = {
   GOALD_USAGE: 400,
@@ -25,7 +25,7 @@ export function refusalOf(thrown: unknown): Refusal {
     return { status: STATUS_OF[code] ?? 500, code, message: clip(message, MAX_MESSAGE_CHARS), hint };
   }
   const status = frameworkStatus(thrown);
-  if (status !== undefined) return usage(status, wordsFor(status));
+  if (status !== undefined) return usageRefusal(status, wordsFor(status));
   return {
     status: 500,
     code: "GOALD_INTERNAL",
@@ -58,10 +58,10 @@ export const bodyOf = ({ code, message, hint }: Refusal) => ({ error: { code, me
 export const noRoute = (method: string, known: readonly string[]): Refusal =>
   known.length > 0
     ? {
-        ...usage(405, `This address supports ${known.join(", ")}, not ${method}.`),
+        ...usageRefusal(405, `This address supports ${known.join(", ")}, not ${method}.`),
         headers: { allow: known.join(", ") },
       }
-    : usage(
+    : usageRefusal(
         404,
         "Unknown address.",
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",

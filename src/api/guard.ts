@@ -22,7 +22,7 @@ type RawRequest = FastifyRequest["raw"];
 export const HOST = "goald";
 const JSON_TYPE = /^application\/json(?:\s{0,8};\s{0,8}charset="?utf-8"?)?$/i;
 
-export function refuse(request: RawRequest): Refusal | undefined {
+export function refuseRequest(request: RawRequest): Refusal | undefined {
   const { method = "", headers, url = "" } = request;
   if (!url.startsWith("/") || url.startsWith("//"))
     return foreign(421, "The request must name a path of this server, such as /v1/status.");
@@ -32,13 +32,13 @@ export function refuse(request: RawRequest): Refusal | undefined {
     return foreign(403, "Requests of a web page are refused.");
   if (!(METHODS as readonly string[]).includes(method))
     return {
-      ...usage(405, "This server supports GET, POST, PUT, PATCH and DELETE."),
+      ...usageRefusal(405, "This server supports GET, POST, PUT, PATCH and DELETE."),
       headers: { allow: METHODS.join(", ") },
     };
   if (!hasBody(request)) return undefined;
-  if (method === "GET" || method === "DELETE") return usage(400, `A ${method} request must not have a body.`);
+  if (method === "GET" || method === "DELETE") return usageRefusal(400, `A ${method} request must not have a body.`);
   if (headers["content-encoding"] !== undefined || !JSON_TYPE.test(headers["content-type"] ?? ""))
-    return usage(415, "The body must be uncompressed JSON in UTF-8, with `content-type: application/json`.");
+    return usageRefusal(415, "The body must be uncompressed JSON in UTF-8, with `content-type: application/json`.");
   return undefined;
 }
 
@@ -56,14 +56,14 @@ const foreign = (status: number, message: string): Refusal => ({
   hint: "The socket serves programs of this user, such as: curl --unix-socket … http://goald/v1/status",
 });
 
-export const usage = (status: number, message: string, hint = "See GET /v1/openapi.json."): Refusal => ({
+export const usageRefusal = (status: number, message: string, hint = "See GET /v1/openapi.json."): Refusal => ({
   status,
   code: "GOALD_USAGE",
   message,
   hint,
 });
 
-export const unavailable = (message: string, hint: string): Refusal => ({
+export const unavailableRefusal = (message: string, hint: string): Refusal => ({
   status: 503,
   code: "GOALD_DAEMON",
   message,

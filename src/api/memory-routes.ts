@@ -2,7 +2,7 @@
 import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
 import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
 import { MEMORY_KINDS, MemoryStory, MemoryView } from "#views/memory-view.ts";
-import { DEFAULT_PAGE, type Route, route } from "./route.ts";
+import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
 import { eventNumber, pageSize } from "./schemas.ts";
 
 const DEFAULT_MEMORIES = 50;
@@ -11,7 +11,7 @@ const memoryQuery = { shared: flag, all: flag, kind: oneOf(...MEMORY_KINDS), lim
 const searchText: Schema<string> = { ...text, minLength: 1, maxLength: 10_000 };
 
 export const MEMORY_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/memory",
@@ -24,7 +24,7 @@ export const MEMORY_ROUTES: readonly Route[] = [
     ({ reading }, { params, query: { shared = false, limit = DEFAULT_MEMORIES, ...filter } }) =>
       reading.memories({ name: params.agent, shared }, { ...filter, limit }),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/memory/changes",
@@ -36,7 +36,7 @@ export const MEMORY_ROUTES: readonly Route[] = [
     ({ reading }, { params, query: { shared = false, after = 0, limit = DEFAULT_PAGE } }) =>
       reading.memoryPage({ name: params.agent, shared }, { after, limit }),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/memory/search",
@@ -48,7 +48,7 @@ export const MEMORY_ROUTES: readonly Route[] = [
     ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
       reading.searchMemory({ name: params.agent, shared }, query, limit),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/memory/:memory",
@@ -60,7 +60,7 @@ export const MEMORY_ROUTES: readonly Route[] = [
     ({ reading }, { params, query: { shared = false } }) =>
       reading.memory({ name: params.agent, shared }, params.memory),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/memory/:memory/story",

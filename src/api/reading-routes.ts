@@ -14,7 +14,7 @@ import { VerifyView } from "#views/verify-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
 import { MEMORY_ROUTES } from "./memory-routes.ts";
-import { DEFAULT_PAGE, type Route, route } from "./route.ts";
+import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
 import { AgentList, eventNumber, PARAMS, pageSize } from "./schemas.ts";
 
 const PageQuery = closed({ after: eventNumber, limit: pageSize }, "after", "limit");
@@ -22,15 +22,15 @@ const paths = listOf<string>(PARAMS.path, { maxItems: 100 });
 const WaitingList = open({ waiting: listOf(WaitingView) });
 
 const AGENT_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     { method: "GET", path: "/v1/agents", operation: "agents", summary: "All agents.", reply: AgentList },
     async ({ reading }) => ({ agents: await reading.agents() }),
   ),
-  route(
+  defineRoute(
     { method: "GET", path: "/v1/agents/:agent", operation: "agent", summary: "One agent.", reply: AgentView },
     ({ reading }, { params }) => reading.agent(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/details",
@@ -40,7 +40,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.details(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/state",
@@ -50,7 +50,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.state(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/goals",
@@ -60,7 +60,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.goals(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/report",
@@ -70,7 +70,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.report(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/verify",
@@ -80,7 +80,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.verify(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/verify",
@@ -90,7 +90,7 @@ const AGENT_ROUTES: readonly Route[] = [
     },
     ({ reading }) => reading.verify(null),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/waiting",
@@ -103,7 +103,7 @@ const AGENT_ROUTES: readonly Route[] = [
 ];
 
 const STEP_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/steps",
@@ -115,7 +115,7 @@ const STEP_ROUTES: readonly Route[] = [
     ({ reading }, { params, query }) =>
       reading.steps(params.agent, { after: query.after ?? 0, limit: query.limit ?? DEFAULT_PAGE }),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/steps/:step",
@@ -128,7 +128,7 @@ const STEP_ROUTES: readonly Route[] = [
 ];
 
 const FILE_ROUTES: readonly Route[] = [
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/files",
@@ -138,7 +138,7 @@ const FILE_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.files(params.agent),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/files/:path",
@@ -149,7 +149,7 @@ const FILE_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params, query }) => reading.file(params.agent, params.path, query.step ?? null),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/files/:path/story",
@@ -159,7 +159,7 @@ const FILE_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params }) => reading.fileStory(params.agent, params.path),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/diff",
@@ -170,7 +170,7 @@ const FILE_ROUTES: readonly Route[] = [
     },
     ({ reading }, { params, query: { path, ...range } }) => reading.diff(params.agent, { ...range, paths: path ?? [] }),
   ),
-  route(
+  defineRoute(
     {
       method: "GET",
       path: "/v1/agents/:agent/restore-plan",

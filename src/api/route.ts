@@ -49,7 +49,7 @@ type ParamsIn<Path extends string> = {
 };
 
 /** The types of `act` come from the path and the schemas. */
-export function route<const Path extends string, Reply, Query = unknown, Body = unknown>(
+export function defineRoute<const Path extends string, Reply, Query = unknown, Body = unknown>(
   description: Omit<RouteDescription, "status" | "path" | "query" | "body" | "reply"> & {
     readonly path: Path;
     readonly status?: number;

@@ -11,7 +11,7 @@ import { bodyOf, cannotListen, noRoute, refusalOf } from "./errors.ts";
 import type { StreamLimits } from "./event-stream.ts";
 import { createEventStreams, type EventStreams } from "./event-streams.ts";
 import { answerWithEvents, type EventsRequest } from "./events-route.ts";
-import { type Refusal, refuse, unavailable } from "./guard.ts";
+import { type Refusal, refuseRequest, unavailableRefusal } from "./guard.ts";
 import { createJsonWriter, type ToJson } from "./json.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
@@ -123,7 +123,7 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
     withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
   app.addHook("onRequest", async (request, reply) => {
-    const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuse(request.raw);
+    const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuseRequest(request.raw);
     // Closes the connection with the reply: the rest of a refused body is not read.
     return refusal && send(reply.header("connection", "close"), refusal);
   });
@@ -141,8 +141,8 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
   });
 }
 
-const GOING_DOWN = unavailable("The host is shutting down.", "Retry in a moment: goald starts a new one.");
-const TOO_MANY = unavailable("Too many clients are connected.", "Close some that follow an agent and retry.");
+const GOING_DOWN = unavailableRefusal("The host is shutting down.", "Retry in a moment: goald starts a new one.");
+const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some that follow an agent and retry.");
 
 const addressOf = ({ method, path, query, body }: RouteDescription) => ({
   method,

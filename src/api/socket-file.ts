@@ -22,8 +22,8 @@ export function clearSocketPlace(path: string): void {
       "Use a home with a shorter path: --home",
     );
   const folder = dirname(path);
-  checkFolder(folder, look(folder));
-  const found = look(path);
+  checkFolder(folder, statOrNone(folder));
+  const found = statOrNone(path);
   if (!found) return;
   if (!found.isSocket() || !isOurs(found))
     throw cannotListen(`Another file is at the path of the socket: ${path}`, `Move it away: ls -l ${path}`);
@@ -55,6 +55,6 @@ function checkFolder(folder: string, found: Stats | undefined): void {
 /** True on systems without user ids, which have no file modes either. */
 const isOurs = ({ uid }: Stats): boolean => process.getuid === undefined || uid === process.getuid();
 
-function look(path: string): Stats | undefined {
+function statOrNone(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }

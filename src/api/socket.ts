@@ -7,7 +7,7 @@
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 
-export interface Call {
+export interface HostCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
@@ -24,8 +24,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves to the parsed reply; undefined for an empty one. */
-export async function callHost(socket: string, call: Call): Promise<unknown> {
-  const sent = await send(socket, call, "application/json");
+export async function callHost(socket: string, call: HostCall): Promise<unknown> {
+  const sent = await sendRequest(socket, call, "application/json");
   try {
     const text = await readAnswer(sent.response);
     if (isSuccess(sent.response)) return parseAnswer(text, socket);
@@ -46,9 +46,9 @@ export interface OpenStream {
 /** Server-sent events. The host must send comments more often than each `idleMs`. */
 export async function openStream(
   socket: string,
-  call: Call & { readonly lastEventId: number; readonly idleMs: number },
+  call: HostCall & { readonly lastEventId: number; readonly idleMs: number },
 ): Promise<OpenStream> {
-  const sent = await send(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
+  const sent = await sendRequest(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
   const { response } = sent;
   if (!isSuccess(response)) {
     try {
@@ -64,7 +64,7 @@ export async function openStream(
   return { chunks: response, close: sent.close };
 }
 
-interface Sent {
+interface SentRequest {
   readonly response: IncomingMessage;
   /** Ends the time limit of the reply. */
   answered(): void;
@@ -73,7 +73,12 @@ interface Sent {
   close(): void;
 }
 
-function send(socket: string, call: Call, accept: string, more: Readonly<Record<string, string>> = {}): Promise<Sent> {
+function sendRequest(
+  socket: string,
+  call: HostCall,
+  accept: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<SentRequest> {
   const { method, path, body, signal, answerMs = ANSWER_MS } = call;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = {

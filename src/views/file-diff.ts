@@ -41,7 +41,7 @@ export async function diffFiles(
     if (isSame(old, now)) continue;
     const edits = after.filter((version) => !before.includes(version) && version.operation === "found");
     const editedByPerson = [...new Set(edits.map(({ step }) => step))];
-    diffs.push({ path, ...compare(path, old, now, labels(from, to)), editedByPerson });
+    diffs.push({ path, ...compareContents(path, old, now, stepLabels(from, to)), editedByPerson });
   }
   return diffs.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -53,7 +53,7 @@ export function lastChangingStep(versions: readonly FileVersion[], paths: readon
   return steps.length === 0 ? undefined : steps.reduce((last, step) => Math.max(last, step));
 }
 
-const labels = (from: number, to: number): readonly [string, string] => [
+const stepLabels = (from: number, to: number): readonly [string, string] => [
   `step ${from}`,
   Number.isFinite(to) ? `step ${to}` : "now",
 ];
@@ -66,7 +66,7 @@ const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 const MAX_COMPARE_MS = 5_000;
 const BINARY_BYTES = 8_000;
 
-function compare(
+function compareContents(
   path: string,
   old: Uint8Array | null,
   now: Uint8Array | null,

@@ -60,7 +60,7 @@ interface StepStory {
 }
 
 /** `versions`: those of one path, oldest first. `events`: the log from its beginning. */
-export async function tellFile(
+export async function traceVersions(
   agent: string,
   versions: readonly FileVersion[],
   events: AsyncIterable<RecordedEvent>,
@@ -80,7 +80,7 @@ export async function tellFile(
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
     const story = steps.get(step);
-    if (story) addTo(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
+    if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
     const before = versions[index - 1]?.step ?? 0;
@@ -104,7 +104,7 @@ function stepOfRecall(id: string, agent: string, stepOfSeq: readonly number[]): 
   return seq === undefined || namespaceOf(id) !== agent ? 0 : (stepOfSeq[Number(seq)] ?? 0);
 }
 
-function addTo(
+function addToStory(
   story: StepStory,
   event: RecordedEvent,
   goals: readonly string[],
@@ -122,7 +122,7 @@ function addTo(
       story.finishReason = event.finishReason;
       break;
     case "command-requested":
-      story.command = brief(event.call);
+      story.command = shortenArguments(event.call);
       story.thought = event.thought;
       break;
     default:
@@ -150,7 +150,7 @@ function storyOf(version: FileVersion, number: number, story: StepStory, since: 
 }
 
 /** Cuts long arguments: the file itself holds what was written. */
-function brief({ name, args }: CommandCall): CommandCall {
+function shortenArguments({ name, args }: CommandCall): CommandCall {
   const short = (value: unknown): unknown => {
     if (isBlobRef(value)) return `${value.head.slice(0, ARGUMENT_CHARS).toWellFormed()}…`;
     if (typeof value !== "string" || value.length <= ARGUMENT_CHARS) return value;

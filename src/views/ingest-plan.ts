@@ -11,7 +11,7 @@ import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { clean } from "#util/clean.ts";
 
-export interface Source {
+export interface IngestSource {
   /** Absolute path or address. The same text from another source is another piece. */
   readonly name: string;
   readonly text: string;
@@ -29,7 +29,7 @@ export interface KnownSource {
   readonly settled: ReadonlySet<string>;
 }
 
-export interface Plan {
+export interface IngestPlan {
   readonly changes: readonly MemoryChange[];
   readonly added: number;
   readonly changed: number;
@@ -48,7 +48,7 @@ const ALIKE = 0.3;
 const MAX_COMPARISONS = 250_000;
 const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
 
-export function planSource(source: Source, { pieces, settled }: KnownSource): Plan {
+export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
   const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
   const here = new Set([...pieces.map(({ key }) => key), ...settled]);
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
@@ -80,7 +80,7 @@ const keyOf = (source: string, text: string): string =>
     .digest("hex");
 
 /** Each piece begins with its file's name and headings, so that it is found by them and readable alone. */
-export function piecesOf({ name, text, format }: Pick<Source, "name" | "text" | "format">): readonly string[] {
+export function piecesOf({ name, text, format }: Pick<IngestSource, "name" | "text" | "format">): readonly string[] {
   const whole = clean(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
   const title = /^https?:\/\//.test(name) ? name.replace(/^https?:\/\//, "") : basename(name);
   return chunkText(whole, { maxChars: TEXT_CHARS, overlapChars: OVERLAP_CHARS, format })

@@ -34,7 +34,7 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   ];
 }
 
-export function sayLimit({ limit, allowed, used, left }: LimitLeft): string {
+export function describeLimit({ limit, allowed, used, left }: LimitLeft): string {
   switch (limit) {
     case "steps":
     case "tokens":

@@ -2,7 +2,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
-import { type FileStory, tellFile } from "./file-story.ts";
+import { type FileStory, traceVersions } from "./file-story.ts";
 import { allEvents } from "./read-log.ts";
 import type { StepParts } from "./whole-step.ts";
 
@@ -16,7 +16,7 @@ export async function loadFileStory(
   const { path, workspace } = file;
   const versions = (await reader.files(row.id)).filter((version) => version.path === path);
   if (versions.length === 0) throw neverWritten(row.id, path);
-  const told = await tellFile(row.id, versions, allEvents(reader, row.id));
+  const told = await traceVersions(row.id, versions, allEvents(reader, row.id));
   const withThoughts: FileStory["versions"][number][] = [];
   for (const { reply, finishReason, ...version } of told) {
     const bytes = typeof reply === "object" && reply !== null ? await reader.blob(reply.blob) : undefined;

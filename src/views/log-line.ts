@@ -35,7 +35,7 @@ export function readLogLine(text: string): LogLine {
 }
 
 /** A line that is not JSON passes only an empty filter. */
-export function isWanted({ record }: LogLine, filter: LogFilter): boolean {
+export function matchesFilter({ record }: LogLine, filter: LogFilter): boolean {
   const { agent, withoutAgent = false, step, level, since } = filter;
   if (record === null) return agent === undefined && step === undefined && level === undefined && since === undefined;
   if (agent !== undefined && record.agent !== agent) return false;
@@ -56,7 +56,7 @@ export function describeLogLine({ text, record }: LogLine): string {
     ...(typeof agent === "string" ? [agent] : []),
     ...(typeof step === "number" ? [`step ${step}`] : []),
     ...(msg === undefined || (msg === "step" && typeof step === "number") ? [] : [String(msg)]),
-    rest.map(([name, value]) => `${name}=${brief(value)}`).join(" "),
+    rest.map(([name, value]) => `${name}=${shorten(value)}`).join(" "),
   ];
   return parts
     .filter((part) => part !== "")
@@ -67,7 +67,7 @@ export function describeLogLine({ text, record }: LogLine): string {
 const nameOf = (level: unknown): string =>
   Object.entries(LEVELS).find(([, number]) => number === level)?.[0] ?? String(level ?? "");
 
-function brief(value: unknown): string {
+function shorten(value: unknown): string {
   if (typeof value === "string") return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
   const isError = typeof value === "object" && value !== null && "message" in value;
   return JSON.stringify(isError ? value.message : value);

@@ -1,7 +1,7 @@
 /** named-files.ts -- finds the files that a text mentions. Pure. */
 
 /** The paths whose file name appears in the text as a whole word. Bounded in files looked at and returned. */
-export function namedIn(text: string, paths: readonly string[]): readonly string[] {
+export function findNamedFiles(text: string, paths: readonly string[]): readonly string[] {
   const lower = text.toLowerCase();
   const stands = (name: string): boolean => {
     for (let at = lower.indexOf(name); at >= 0; at = lower.indexOf(name, at + 1))

@@ -24,7 +24,7 @@ import {
 } from "#util/schema.ts";
 import { standingOf } from "./agent-view.ts";
 import { LimitLeft, limitsLeft } from "./limits-left.ts";
-import { namedIn } from "./named-files.ts";
+import { findNamedFiles } from "./named-files.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
 import { byPath, isByPerson } from "./restore-version.ts";
@@ -129,7 +129,7 @@ export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent
     const cost = costOf(state, spent);
     const limits = limitsLeft(state, new Date(lastEventAt));
     return {
-      ...standing(of, state, files),
+      ...standingFacts(of, state, files),
       lastThought,
       turns,
       files,
@@ -146,16 +146,16 @@ export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent
   return { add, facts };
 }
 
-type Standing = Pick<
+type StandingFacts = Pick<
   ReportFacts,
   "id" | "name" | "role" | "workspace" | "standing" | "next" | "pauseReason" | "goals" | "closing" | "createdAt"
 >;
 
-function standing(
+function standingFacts(
   { row, workspace, hosted }: ReportFactsOf,
   state: AgentState,
   files: readonly ReportFile[],
-): Standing {
+): StandingFacts {
   const names = files.map(({ path }) => path);
   const { phase } = activeFrame(state);
   const words = standingOf(state, hosted);
@@ -167,8 +167,8 @@ function standing(
     standing: words,
     next: nextStepOf(row.id, state, words),
     pauseReason: state.paused?.reason ?? null,
-    goals: state.goals.map((goal) => ({ goal, named: namedIn(goal, names) })),
-    closing: phase.kind === "resting" ? { text: phase.reason, named: namedIn(phase.reason, names) } : null,
+    goals: state.goals.map((goal) => ({ goal, named: findNamedFiles(goal, names) })),
+    closing: phase.kind === "resting" ? { text: phase.reason, named: findNamedFiles(phase.reason, names) } : null,
     createdAt: row.createdAt,
   };
 }

@@ -4,7 +4,7 @@
  * goald does not judge whether a goal is reached: the report quotes the agent and lists files, sources, failures, cost and
  * next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
-import { dollars, sayLimit } from "./limits-left.ts";
+import { describeLimit, dollars } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
 import type { ReportFacts, ReportFile } from "./report-facts.ts";
 import type { Trouble } from "./troubles.ts";
@@ -18,29 +18,39 @@ export const NEXT_HEADING = "## What to do next";
 export function renderReport(facts: ReportFacts): string {
   const parts = [
     `# ${inline(facts.name, 100)}: report`,
-    opening(facts),
-    `## Goals\n\n${goals(facts)}`,
-    `## Files\n\n${files(facts)}`,
-    `## Sources\n\n${sources(facts)}`,
-    `## Failures\n\n${troubles(facts)}`,
-    `## Cost\n\n${cost(facts)}`,
-    `${NEXT_HEADING}\n\n${next(facts)}`,
+    renderOpening(facts),
+    `## Goals\n\n${renderGoals(facts)}`,
+    `## Files\n\n${renderFiles(facts)}`,
+    `## Sources\n\n${renderSources(facts)}`,
+    `## Failures\n\n${renderTroubles(facts)}`,
+    `## Cost\n\n${renderCost(facts)}`,
+    `${NEXT_HEADING}\n\n${renderNextSteps(facts)}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-function opening({ name, id, role, standing, next, pauseReason, cost, createdAt, lastEventAt }: ReportFacts): string {
+function renderOpening({
+  name,
+  id,
+  role,
+  standing,
+  next,
+  pauseReason,
+  cost,
+  createdAt,
+  lastEventAt,
+}: ReportFacts): string {
   const lines = [
     `${inline(name, 100)} (${code(id, 100)}) is ${inline(role, 600) || "an agent without a role"}.`,
     "",
     `- State: **${inline(standing, 60)}**. ${next.why}`,
     ...(pauseReason ? [`- Reason: ${inline(pauseReason, 600)}`] : []),
-    `- ${counted(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
+    `- ${countOf(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
 }
 
-function goals({ goals, closing, lastThought, turns, files }: ReportFacts): string {
+function renderGoals({ goals, closing, lastThought, turns, files }: ReportFacts): string {
   const steps = new Map(files.map(({ path, step }) => [path, step]));
   const listed = goals.map(({ goal, named }, index) => {
     const found = named.map((path) => `${code(path, 300)} (step ${steps.get(path)})`);
@@ -55,42 +65,42 @@ function goals({ goals, closing, lastThought, turns, files }: ReportFacts): stri
     lines.push(`### Its closing words\n\n${quote(closing.text, 4_000)}`);
     lines.push(
       closing.named.length > 0
-        ? `These words name existing files: ${codes(closing.named)}.`
+        ? `These words name existing files: ${codeList(closing.named)}.`
         : "These words name no existing file.",
     );
   } else if (lastThought !== "") lines.push(`### Its last thought\n\n${quote(lastThought, 1_000)}`);
   const earlier = closing ? turns.slice(0, -1) : turns;
   if (earlier.length > 0) {
     const rows = earlier.map(({ turn, at, reason }) => `- Turn ${turn}, ${at}: ${inline(reason, 400)}`);
-    lines.push(`### Earlier turns\n\n${within(rows, SHARE.turns, "turns")}`);
+    lines.push(`### Earlier turns\n\n${fitLines(rows, SHARE.turns, "turns")}`);
   }
   return lines.join("\n\n");
 }
 
-function files(facts: ReportFacts): string {
+function renderFiles(facts: ReportFacts): string {
   const { files, workspace, deleted } = facts;
-  if (files.length === 0) return noFiles(facts);
-  const gone = deleted > 0 ? ` ${counted(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
-  const head = `${counted(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
-  return `${head}\n\n${within(files.map(fileLine), SHARE.files, "files")}`;
+  if (files.length === 0) return explainNoFiles(facts);
+  const gone = deleted > 0 ? ` ${countOf(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
+  const head = `${countOf(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
+  return `${head}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
 }
 
 function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
   const who = by === "person" ? "changed by a person, found" : `by ${command ? code(command, 60) : "the agent"}`;
-  return `- ${code(path, 900)}: ${counted(bytes, "byte")}, ${who} in step ${step}, ${at}`;
+  return `- ${code(path, 900)}: ${countOf(bytes, "byte")}, ${who} in step ${step}, ${at}`;
 }
 
 /** Explains an empty folder as far as the log allows. */
-function noFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }: ReportFacts): string {
+function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }: ReportFacts): string {
   const lines = [`The folder ${code(workspace, 1_000)} contains no file of this agent.`];
   const asked = Object.entries(commands).sort(([, a], [, b]) => b - a);
   const failed = (troubles.failed ?? 0) + (troubles.denied ?? 0) + (troubles.unknown ?? 0) + (troubles.cancelled ?? 0);
   if (deleted > 0)
-    lines.push(`${counted(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
+    lines.push(`${countOf(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
   else if (cost.steps === 0) lines.push("It has not taken a step yet.");
   else if (asked.length === 0)
     lines.push(
-      `In ${counted(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
+      `In ${countOf(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
     );
   else {
     const list = asked
@@ -101,22 +111,22 @@ function noFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }:
   if (failed > 0 && deleted === 0) {
     const last = lastTroubles.findLast(({ kind }) => kind === "failed" || kind === "denied" || kind === "unknown");
     const reason = last ? ` The last reason: ${inline(last.reason, 300)}` : "";
-    lines.push(`${counted(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
+    lines.push(`${countOf(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
   }
   return lines.join(" ");
 }
 
-function sources({ sources, sourceCount }: ReportFacts): string {
+function renderSources({ sources, sourceCount }: ReportFacts): string {
   if (sources.length === 0) return "It read no files, pages or messages.";
   const rows = sources.toReversed().map(({ kind, what, command, step, at, times }) => {
     const often = times === 1 ? "" : `, ${times} times`;
     if (kind === "person") return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
     return `- ${code(what, 200)} by ${code(command ?? kind, 60)} (${kind}), last in step ${step}${often}, ${at}`;
   });
-  return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${within(rows, SHARE.sources, "sources")}`;
+  return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${fitLines(rows, SHARE.sources, "sources")}`;
 }
 
-function troubles({ troubles, lastTroubles }: ReportFacts): string {
+function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {
   const counts = Object.entries(troubles);
   if (counts.length === 0) return "None in the log.";
   const sums = counts.map(([kind, times]) => `${COUNTED[kind as Trouble["kind"]]}: ${times}`);
@@ -124,7 +134,7 @@ function troubles({ troubles, lastTroubles }: ReportFacts): string {
     const about = what === "" ? "" : ` ${code(what, 200)}`;
     return `- Step ${step}, ${at}, ${kind}:${about} ${inline(reason, 300)}`;
   });
-  return `${sums.join(" · ")}\n\nThe newest first:\n\n${within(rows, SHARE.troubles, "of the newest")}`;
+  return `${sums.join(" · ")}\n\nThe newest first:\n\n${fitLines(rows, SHARE.troubles, "of the newest")}`;
 }
 
 const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
@@ -138,16 +148,16 @@ const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
   repeated: "Warnings about repeated commands",
 };
 
-function cost({ cost, limits }: ReportFacts): string {
+function renderCost({ cost, limits }: ReportFacts): string {
   const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost } = cost;
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
   const unpriced =
-    unpricedCalls > 0 ? `, without ${counted(unpricedCalls, "reply")} of models that have no known price` : "";
+    unpricedCalls > 0 ? `, without ${countOf(unpricedCalls, "reply")} of models that have no known price` : "";
   const money =
     unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
-    `- ${counted(steps, "step")}, ${counted(modelCalls, "reply")} of the model`,
+    `- ${countOf(steps, "step")}, ${countOf(modelCalls, "reply")} of the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
     ...(lost.tokens > 0
@@ -155,13 +165,13 @@ function cost({ cost, limits }: ReportFacts): string {
           `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,
         ]
       : []),
-    `- ${seconds(cost.modelMs)} waiting for the model, ${seconds(cost.commandMs)} in commands`,
-    ...limits.map((limit) => `- Limit: ${sayLimit(limit)}`),
+    `- ${formatSeconds(cost.modelMs)} waiting for the model, ${formatSeconds(cost.commandMs)} in commands`,
+    ...limits.map((limit) => `- Limit: ${describeLimit(limit)}`),
   ];
   return lines.join("\n");
 }
 
-function next({ id, next, workspace }: ReportFacts): string {
+function renderNextSteps({ id, next, workspace }: ReportFacts): string {
   const lines = [
     ...next.todo.map(({ text, command }) => `- ${text}: ${code(command, 300)}`),
     `- See why a file exists: ${code(`goald why ${id} FILE`, 300)}; what a step changed: ${code(`goald diff ${id} --to N`, 300)}`,
@@ -170,10 +180,10 @@ function next({ id, next, workspace }: ReportFacts): string {
   return `${lines.join("\n")}\n\nIts folder: ${code(workspace, 1_000)}`;
 }
 
-const codes = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
+const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
 
 /** The lines that fit, and the number of lines that do not. */
-function within(lines: readonly string[], maxBytes: number, what: string): string {
+function fitLines(lines: readonly string[], maxBytes: number, what: string): string {
   let bytes = 0;
   const fitting = lines.findIndex((line) => {
     bytes += Buffer.byteLength(line) + 1;
@@ -183,7 +193,7 @@ function within(lines: readonly string[], maxBytes: number, what: string): strin
   return [...lines.slice(0, fitting), `- and ${lines.length - fitting} more ${what}, omitted here`].join("\n");
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 
-const counted = (count: number, noun: string): string =>
+const countOf = (count: number, noun: string): string =>
   `${count} ${count === 1 ? noun : noun.endsWith("reply") ? "replies" : `${noun}s`}`;

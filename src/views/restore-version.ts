@@ -8,14 +8,14 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
-export type Piece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
+export type FilePiece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
 
 /**
  * `versions`: those of one path, oldest first, up to the requested one. Null for no file.
  * Throws GOALD_STORE_DAMAGED when pieces are missing.
  */
 export async function restoreVersion(
-  versions: readonly Piece[],
+  versions: readonly FilePiece[],
   store: Pick<StoreReader, "blob">,
 ): Promise<Uint8Array | null> {
   const last = versions.at(-1);
@@ -23,7 +23,7 @@ export async function restoreVersion(
   const pieces: Uint8Array[] = [];
   let missingBytes = last.bytes;
   for (let index = versions.length - 1; index >= 0 && missingBytes >= 0; index--) {
-    const version = versions[index] as Piece;
+    const version = versions[index] as FilePiece;
     const piece = await pieceOf(version, store);
     pieces.push(piece);
     missingBytes -= piece.length;
@@ -35,14 +35,14 @@ export async function restoreVersion(
   throw damaged(last, `${last.bytes - missingBytes} of ${last.bytes} bytes are there`);
 }
 
-async function pieceOf(version: Piece, store: Pick<StoreReader, "blob">): Promise<Uint8Array> {
+async function pieceOf(version: FilePiece, store: Pick<StoreReader, "blob">): Promise<Uint8Array> {
   if (version.operation === "delete" || version.sha256 === null) throw damaged(version, "an append follows a deletion");
   const piece = await store.blob(version.sha256);
   if (!piece) throw damaged(version, `the blob ${version.sha256} is missing`);
   return piece;
 }
 
-const damaged = ({ path, bytes }: Piece, what: string): GoaldError =>
+const damaged = ({ path, bytes }: FilePiece, what: string): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
     `Expected the version of ${JSON.stringify(path)} with ${bytes} bytes in the history, but ${what}.`,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import { namedIn } from "#views/named-files.ts";
+import { findNamedFiles } from "#views/named-files.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import { createReportFacts, type ReportFacts } from "#views/report-facts.ts";
@@ -260,6 +260,6 @@ describe("the files that a text names", () => {
     ["my-output.txt and output.txt.bak", []],
     ["nothing of that", []],
   ])("%j", (text, named) => {
-    expect(namedIn(text, ["output.txt", "report.md", "a"])).toEqual(named);
+    expect(findNamedFiles(text, ["output.txt", "report.md", "a"])).toEqual(named);
   });
 });

@@ -8,7 +8,14 @@ import { resolve, sep } from "node:path";
 import { openPages } from "#app/shared.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
+import {
+  type IngestPlan,
+  type IngestSource,
+  type KnownPiece,
+  type KnownSource,
+  planSource,
+  retire,
+} from "#views/ingest-plan.ts";
 import type { MemoryView } from "#views/memory-view.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, counted, openContext } from "../shared/context.ts";
@@ -109,7 +116,7 @@ async function ingestPage(address: string, work: Ingestion): Promise<void> {
   }
 }
 
-async function take(source: Source, work: Ingestion): Promise<void> {
+async function take(source: IngestSource, work: Ingestion): Promise<void> {
   const text = work.context.scrub(source.text);
   const plan = planSource({ ...source, text }, work.known.get(source.name) ?? { pieces: [], settled: new Set() });
   work.sums.sources++;
@@ -122,7 +129,7 @@ async function forget(source: string, work: Ingestion): Promise<void> {
   work.known.delete(source);
 }
 
-async function apply({ changes, ...counts }: Plan, { changer, space, sums }: Ingestion): Promise<void> {
+async function apply({ changes, ...counts }: IngestPlan, { changer, space, sums }: Ingestion): Promise<void> {
   for (const unit of inUnits(changes, lengthOfChange)) await changer.change(space.namespace, unit);
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { describeLogLine, isWanted, type LevelName, type LogFilter, readLogLine } from "#views/log-line.ts";
+import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { openLogReader } from "../shared/log-files.ts";
 import { withReading } from "../shared/reading.ts";
@@ -70,7 +70,7 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
   };
   const read = (onWanted: (text: string) => void, toTheEnd: boolean): void => {
     const take = (text: string): void => {
-      if (isWanted(readLogLine(text), filter)) onWanted(text);
+      if (matchesFilter(readLogLine(text), filter)) onWanted(text);
     };
     for (const file of files) {
       file.read(take);

@@ -4,7 +4,7 @@ import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
-import { dollars, sayLimit } from "#views/limits-left.ts";
+import { describeLimit, dollars } from "#views/limits-left.ts";
 import { callsHere, counted, type GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
 
@@ -31,7 +31,7 @@ function describe(agent: AgentDetails, home: Home): string {
     ...(agent.parent === null ? [] : [`Started by: ${agent.parent}`]),
     ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
-    ...agent.limits.map((limit) => `Limit:      ${sayLimit(limit)}`),
+    ...agent.limits.map((limit) => `Limit:      ${describeLimit(limit)}`),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
     ...agent.next.todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,
