@@ -11,8 +11,8 @@
 import { readFileSync } from "node:fs";
 import { costOf, type Price } from "#core/limits.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { readPrices } from "#model/prices.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { makeLoop } from "../test/helpers/loop.ts";

@@ -5,6 +5,7 @@
  * of it is run or opened. Since it brings in text from outside, the agent counts as having read some.
  */
 import { defineCommand, succeed } from "#core/command.ts";
+import { countNoun } from "#core/text.ts";
 
 export default defineCommand({
   name: "download_file",
@@ -38,14 +39,12 @@ export default defineCommand({
     await workspace.write(file, download.bytes);
     const path = (await workspace.stat(file))?.path ?? file;
     const before = prepared as { readonly bytes: number } | null;
-    const was = before === null ? "the file is new" : `it replaced ${count(before.bytes)}`;
+    const was = before === null ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
-    const text = `Saved ${download.url} as ${path} (${type}, ${count(download.bytes.byteLength)}); ${was}.`;
+    const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
     return succeed(text + doubt(download.contentType, path), { source: "web", artifacts: [path] });
   },
 });
-
-const count = (bytes: number): string => `${bytes} byte${bytes === 1 ? "" : "s"}`;
 
 /** Sites that want a login or a click send a page in place of the file. */
 const doubt = (type: string, path: string): string =>

@@ -4,6 +4,7 @@
  * Named as AutoGPT named it. What comes back is a list of title, address and a few sentences; it is text from outside.
  */
 import { defineCommand, succeed } from "#core/command.ts";
+import { countNoun } from "#core/text.ts";
 
 /** As many as AutoGPT showed. */
 const COUNT = 8;
@@ -37,9 +38,11 @@ export default defineCommand({
     if (results.length === 0)
       return succeed(`${provider} found nothing for this. Try other words.${others}`, { source: "web" });
     const kept = isCached ? ", as it answered within the last 24 hours" : "";
-    const count = results.length === 1 ? "1 result" : `${results.length} results`;
-    return succeed(`${count} from ${provider}${kept}.${others}\n${JSON.stringify(results, null, 1)}`, {
-      source: "web",
-    });
+    return succeed(
+      `${countNoun(results.length, "result")} from ${provider}${kept}.${others}\n${JSON.stringify(results, null, 1)}`,
+      {
+        source: "web",
+      },
+    );
   },
 });

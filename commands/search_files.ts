@@ -6,6 +6,7 @@
  * goald's own are left out unless the directory asked for lies inside them.
  */
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
+import { countNoun } from "#core/text.ts";
 
 type Workspace = CommandContext["workspace"];
 
@@ -93,7 +94,9 @@ async function look(
     }
     search.files += 1;
     const found =
-      needle === "" ? [`${path}  ${count(bytes, "byte")}`] : await linesWith(workspace, path, bytes, needle, search);
+      needle === ""
+        ? [`${path}  ${countNoun(bytes, "byte")}`]
+        : await linesWith(workspace, path, bytes, needle, search);
     for (const result of found) {
       if (search.results.length === limit) search.stopped = `at ${limit} results`;
       else if (search.chars + result.length > MAX_CHARS)
@@ -165,18 +168,16 @@ function excerpt(line: string, at: number): string {
   return `${start > 0 ? "…" : ""}${part}${start + EXCERPT_CHARS < line.length ? "…" : ""}`;
 }
 
-const count = (many: number, thing: string): string => `${many} ${thing}${many === 1 ? "" : "s"}`;
-
 function answer(search: Search, root: string, text: string): string {
   const { results, files, left, skipped, stopped } = search;
   const where = root === "" || root === "." ? "the workspace" : root;
   const head =
     text === ""
-      ? `${count(results.length, "file")} in ${where}`
-      : `${count(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${count(files, "file")} of ${where}`;
+      ? `${countNoun(results.length, "file")} in ${where}`
+      : `${countNoun(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${countNoun(files, "file")} of ${where}`;
   const notes = [
     stopped && `Stopped ${stopped}: there may be more. Name a smaller directory or a longer text.`,
-    skipped > 0 && `${count(skipped, "file")} not searched: binary, or over ${MAX_FILE_BYTES / 1024 / 1024} MB.`,
+    skipped > 0 && `${countNoun(skipped, "file")} not searched: binary, or over ${MAX_FILE_BYTES / 1024 / 1024} MB.`,
     left.size > 0 && `Left out: ${[...left].slice(0, 10).join(", ")}. Name such a directory to look inside.`,
   ].filter((note) => typeof note === "string" && note !== "");
   return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...notes].join("\n");

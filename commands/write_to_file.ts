@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { defineCommand, succeed } from "#core/command.ts";
+import { countNoun } from "#core/text.ts";
 
 export default defineCommand({
   name: "write_to_file",
@@ -30,7 +31,7 @@ export default defineCommand({
     await workspace.write(file, text);
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
-    const size = `${count(lineCount(text), "line")}, ${count(written?.bytes ?? 0, "byte")}`;
+    const size = `${countNoun(lineCount(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
     return succeed(`Wrote ${path} (${size}); ${whatWasThere(prepared, text)}.`, { artifacts: [path] });
   },
 });
@@ -40,10 +41,8 @@ function whatWasThere(prepared: unknown, text: string): string {
   if (before === null) return "the file is new";
   if (before.bytes === Buffer.byteLength(text) && before.sha256 === hash("sha256", text, "hex"))
     return "it held exactly this text already";
-  return `it replaced ${count(before.bytes, "byte")}`;
+  return `it replaced ${countNoun(before.bytes, "byte")}`;
 }
-
-const count = (many: number, thing: string): string => `${many} ${thing}${many === 1 ? "" : "s"}`;
 
 /** A last line without an end counts too. */
 const lineCount = (text: string): number => (text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0));

@@ -25,35 +25,37 @@ const UTIL = "#util/.+";
 const FILES = "node:fs|node:fs/promises|node:path|node:url|node:os";
 
 const ROOMS: readonly Room[] = [
-  room("src/core/*.ts", PORTS),
+  room("src/core/*.ts", PORTS, "\\./subagents/[\\w-]+\\.ts"),
+  room("src/core/subagents/*.ts", "\\.\\./[\\w-]+\\.ts", "\\.\\./ports/[\\w-]+\\.ts"),
   // The outside world, one narrow interface per thing: types and their contracts, no code. Each has one fake in
   // test/helpers, which passes the same suite of test/contracts as the real thing.
-  room("src/core/ports/*.ts", "\\.\\./(event|family-event)\\.ts"),
+  room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
-  withTypes(room("commands/*.ts", "#core/(command|errors)\\.ts", "node:crypto"), "#core/services\\.ts"),
+  withTypes(room("commands/*.ts", "#core/(command|errors|text)\\.ts", "node:crypto"), "#core/services\\.ts"),
+  // Long-term memory: recall calls lexical and vectors, which do not import each other.
+  withTypes(room("src/memory/lexical/*.ts", "#util/(best-of|words)\\.ts"), "#core/ports/vectors\\.ts"),
+  // Only the child process of a graph loads the native library.
+  room("src/memory/vectors/!(graph*).ts", CORE, UTIL, FILES, "node:crypto", "node:module"),
+  room("src/memory/vectors/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
+  room("src/memory/vectors/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),
   room(
-    "src/memory/*.ts",
+    "src/memory/remote/*.ts",
     CORE,
     UTIL,
-    FILES,
+    "\\.\\./vectors/unit-vector\\.ts",
     "node:crypto",
-    "node:module",
-    "node:timers/promises",
     "@pinecone-database/pinecone",
   ),
-  // Indexes that need files and a process of their own: the native library is loaded there and nowhere else.
   room(
-    "src/memory/index/!(graph*).ts",
+    "src/memory/recall/*.ts",
     CORE,
-    "\\.\\./(exact-index|int8-scan|unit-vector)\\.ts",
+    UTIL,
+    "\\.\\./(lexical|vectors)/[\\w-]+\\.ts",
     "node:crypto",
-    "node:fs/promises",
-    "node:path",
+    "node:timers/promises",
   ),
-  room("src/memory/index/graph-{child,keeper,messages,rules}.ts", CORE, "node:child_process", "node:path"),
-  room("src/memory/index/graph{,-files,-process}.ts", CORE, FILES, "hnswlib-node", "node:crypto", "node:module"),
   room("src/model/*.ts", CORE, UTIL, "openai"),
   room("src/http/*.ts", CORE, UTIL, "node:dns", "node:net", "node:os", "ipaddr\\.js", "undici"),
   // Pages, files and answers of the web, by the seam that it is handed.
@@ -74,6 +76,7 @@ const ROOMS: readonly Room[] = [
     "@joplin/turndown-plugin-gfm",
     "@mozilla/readability",
     "html-encoding-sniffer",
+    "htmlparser2",
     "linkedom",
     "turndown",
     "unpdf",
@@ -110,7 +113,7 @@ const ROOMS: readonly Room[] = [
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
     "#reply/(read|live-thoughts)\\.ts",
   ),
-  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "pino"),
+  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "eventsource-parser", "pino"),
   // One agent. The main loop knows the outside only by the types of core/ports/.
   room(
     "src/loop/*.ts",
@@ -160,19 +163,24 @@ const ROOMS: readonly Room[] = [
     CORE,
     UTIL,
     FILES,
-    "(\\.\\.|#cli)/(verbs|shared|terminal)/[\\w-]+\\.ts",
+    "(\\.\\.|#cli)/((completion|verbs|shared|terminal)/)?[\\w-]+\\.ts",
     "\\.\\./\\.\\./shipped\\.ts",
     "#api/.+",
     "#app/.+",
     "#cassette/.+",
     "#config/.+",
-    "#commands/(list|validate)\\.ts",
+    "#commands/(describe|list|validate)\\.ts",
     "#host/(attended|foreground|fork-agent|live-text|log-step|restore-files)\\.ts",
     "#views/.+",
     "node:crypto",
     "#workspace/local-workspace\\.ts",
+    "commander",
   ),
-  room("src/cli/*.ts", CORE, "#config/nearest\\.ts", "\\./(verbs|shared)/[\\w-]+\\.ts", "commander"),
+  room("src/cli/completion/*.ts", "\\.\\./verb\\.ts"),
+  withTypes(
+    room("src/cli/*.ts", CORE, "#util/nearest-name\\.ts", "\\./verbs/[\\w-]+\\.ts", "\\.\\./shipped\\.ts", "commander"),
+    "#cli/shared/context\\.ts",
+  ),
   room("src/cli.ts", CORE, UTIL, "\\./cli/[\\w-]+\\.ts", "#cli/.+", "commander"),
   room("src/shipped.ts", FILES),
 ];
@@ -198,6 +206,27 @@ describe("the import table", () => {
     ).toEqual(["node:fs", "#store/sqlite-store.ts", "openai"]);
   });
 });
+
+/** Files that biome.json exempts from 60 lines of code per function. */
+const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
+  "src/cassette/player.ts": "to be split",
+  "src/cassette/recorder.ts": "to be split",
+  "src/cli/shared/follow-agent.ts": "to be split",
+  "src/core/evolve.ts": "one switch over all events",
+  "src/host/agent-runner.ts": "to be split",
+  "src/host/attended.ts": "to be split",
+  "src/host/foreground.ts": "to be split",
+  "src/host/host-control.ts": "to be split",
+  "src/host/supervisor.ts": "to be split",
+  "src/loop/journal.ts": "to be split",
+  "src/memory/changed-embedder.ts": "to be split",
+  "src/memory/pinecone-client.ts": "to be split",
+  "src/memory/pinecone.ts": "to be split",
+  "src/memory/recall.ts": "to be split",
+  "src/model/chat-stream.ts": "to be split",
+  "src/model/embedding-meter.ts": "to be split",
+  "src/reply/live-thoughts.ts": "to be split",
+};
 
 describe("the laws of the house", () => {
   const sources = globSync(["src/**/*.{ts,js}", "commands/**/*.ts"]);
@@ -235,6 +264,21 @@ describe("the laws of the house", () => {
   it("no file has more than 250 lines", () => {
     const long = sources.filter((file) => readFileSync(file, "utf8").split("\n").length > 251);
     expect(long).toEqual([]);
+  });
+
+  it("no function has more than 60 lines of code, except in files that are listed with a reason", () => {
+    const { overrides } = JSON.parse(readFileSync("biome.json", "utf8")) as {
+      readonly overrides: readonly {
+        readonly includes: readonly string[];
+        readonly linter: { readonly rules: unknown };
+      }[];
+    };
+    const ruleOf = (setting: unknown): object => ({ complexity: { noExcessiveLinesPerFunction: setting } });
+    expect(overrides.map(({ linter }) => linter.rules)).toEqual([
+      ruleOf({ level: "error", options: { maxLines: 60 } }),
+      ruleOf("off"),
+    ]);
+    expect(overrides.map(({ includes }) => includes)).toEqual([["src/**", "commands/**"], Object.keys(LONG_FUNCTIONS)]);
   });
 
   it("the main loop stays under 60 lines without its header", () => {

@@ -1,11 +1,11 @@
 /** own.ts -- goald's memory as the kit asks it: the whole chooser, its words alone, its vectors alone. */
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
-import { ExactIndex } from "#memory/exact-index.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { LexicalIndex } from "#memory/lexical-index.ts";
-import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical-settings.ts";
-import { openLongTermMemory } from "#memory/recall.ts";
+import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
+import { LEXICAL_SETTINGS, type LexicalSettings } from "#memory/lexical/lexical-settings.ts";
+import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
+import { ExactIndex } from "#memory/vectors/exact-index.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { wordsOf } from "#util/words.ts";
 import type { Doc } from "./data.ts";
 

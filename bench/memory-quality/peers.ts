@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { isStopWord } from "#memory/stop-words.ts";
+import { isStopWord } from "#memory/lexical/stop-words.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import type { System } from "./own.ts";
 
 const live = new AbortController().signal;

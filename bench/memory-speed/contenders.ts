@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ExactIndex } from "#memory/exact-index.ts";
+import { ExactIndex } from "#memory/vectors/exact-index.ts";
 
 export interface Row {
   readonly at: number;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
-import { ExactIndex } from "#memory/exact-index.ts";
+import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import type { Row } from "./contenders.ts";
 import { collectGarbage, cpuOf, median } from "./meter.ts";

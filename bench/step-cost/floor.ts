@@ -42,14 +42,14 @@ database.exec(`INSERT INTO agent (no, id, create_key, name, folder, created_at, 
 const begin = database.prepare("BEGIN IMMEDIATE");
 const insertEvent = database.prepare("INSERT INTO event (agent_no, seq, data, rows_sha, sha) VALUES (1, ?, ?, ?, ?)");
 const insertMemory = database.prepare(
-  `INSERT INTO memory (no, agent_no, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
-   VALUES (1 << 32 | ?1, 1, ?2, 0, ?1, 'bench', 'step', ?3, ?4, ?5, 0.6, 'agent', ?6)`,
+  `INSERT INTO memory (agent_no, change, seq, ordinal, step, namespace, kind, text, text_sha, salt, importance, trust, at)
+   VALUES (1, ?1, ?2, 0, ?1, 'bench', 'step', ?3, ?4, ?5, 0.6, 'agent', ?6)`,
 );
 const insertFile = database.prepare(
-  `INSERT INTO file_version (no, agent_no, seq, path, operation, bytes, sha, step, call_id, at)
-   VALUES (1 << 32 | ?1, 1, ?2, ?3, 'append', ?4, ?5, ?1, ?6, ?7)`,
+  `INSERT INTO file_version (agent_no, ordinal, seq, path, operation, bytes, sha, step, call_id, at)
+   VALUES (1, 0, ?2, ?3, 'append', ?4, ?5, ?1, ?6, ?7)`,
 );
-const insertBlob = database.prepare("INSERT INTO small_blob (sha, bytes, owner_no) VALUES (?, ?, 1)");
+const insertBlob = database.prepare("INSERT INTO blob (sha, bytes) VALUES (?, ?)");
 const moveHead = database.prepare("UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ?3 WHERE no = 1");
 const commit = database.prepare("COMMIT");
 

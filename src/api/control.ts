@@ -4,7 +4,7 @@
  * Agents are named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
  * GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
  */
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LiveText } from "./live-text.ts";

@@ -7,7 +7,7 @@
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { systemClock } from "#util/clock.ts";
-import { createEventStreamParser, type ServerSentEvent } from "./read-event-stream.ts";
+import { createEventStreamParser, type ServerSentEvent } from "#util/event-stream.ts";
 import { openStream } from "./socket.ts";
 
 export type Followed =
@@ -33,6 +33,7 @@ export interface FollowOptions {
 const PATIENCE_MS = 15_000;
 /** The host sends a comment each 15 s. */
 const IDLE_MS = 45_000;
+const MAX_EVENT_CHARS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -77,7 +78,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
 
 /** Ends with the connection, or after `dropped` or `bye`. */
 async function* readStream(chunks: AsyncIterable<Uint8Array>, known: number): AsyncGenerator<Followed> {
-  const parser = createEventStreamParser();
+  const parser = createEventStreamParser(MAX_EVENT_CHARS);
   let after = known;
   for await (const chunk of chunks)
     for (const sent of parser.push(chunk)) {

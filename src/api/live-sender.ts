@@ -4,7 +4,7 @@
  * Pieces are whole words, sent at most twenty times a second, only while the client is caught up and reading. Secrets are
  * redacted from the text so far; when that changes text that was sent, no more of this reply is sent.
  */
-import { wholeWordsOf } from "#util/whole-words.ts";
+import { cutToWholeWords } from "#util/whole-words.ts";
 import type { Response, StreamParts } from "./event-stream.ts";
 import type { LiveReply } from "./live-text.ts";
 
@@ -65,7 +65,7 @@ export function createLiveReader(redact: (text: string) => string): (reply: Live
   return ({ seq, text }) => {
     if (shown.seq !== seq) shown = { ...NOTHING, seq };
     if (shown.isLost) return undefined;
-    const whole = redact(wholeWordsOf(text));
+    const whole = redact(cutToWholeWords(text));
     if (!whole.startsWith(shown.sent)) {
       shown = { ...shown, isLost: true };
       return undefined;

@@ -4,7 +4,8 @@
  * One source: routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so
  * that a misspelled member is refused; replies are open, so clients must accept members that they do not know.
  */
-import type { AgentSettings, RecordedEvent as Recorded } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { RecordedEvent as Recorded } from "#core/event.ts";
 import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory-row.ts";
 import { MAX_WINDOW_BATCH } from "#core/state.ts";
 import {

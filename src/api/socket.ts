@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 
 export interface HostCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -160,12 +161,7 @@ function parseAnswer(text: string, socket: string): unknown {
 
 /** The error that the host threw; any other reply does not come from a known version of goald. */
 function refusal(text: string, { statusCode }: IncomingMessage, socket: string): GoaldError {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    body = undefined;
-  }
+  const body = parseJson(text);
   const error = isRecord(body) ? body.error : undefined;
   if (!isRecord(error) || typeof error.message !== "string") return strange(socket, `with HTTP status ${statusCode}`);
   const hint = typeof error.hint === "string" ? error.hint : "";
@@ -178,9 +174,6 @@ function knownCode(code: unknown): ErrorCode {
   const { exitCode } = new GoaldError(code as ErrorCode, "");
   return typeof exitCode === "number" ? (code as ErrorCode) : "GOALD_INTERNAL";
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
 
 // ---------------------------------------------------------------- no reply
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
-import { readTextFile } from "#config/read-text-file.ts";
+import { readTextFile } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";

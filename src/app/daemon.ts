@@ -4,8 +4,8 @@
  * `openDaemon` takes the home's lock and takes calls when it resolves; nothing here decides anything.
  */
 import type { Home } from "#config/home.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
 import type { Settings } from "#config/settings.ts";
-import { socketPathOf } from "#config/socket-path.ts";
 import type { Log } from "#util/log.ts";
 import { type Host, openHost } from "./main.ts";
 import { type Redactors, serveHost } from "./serve.ts";
@@ -38,7 +38,7 @@ export interface Daemon {
 /** Throws as `openHost` does. */
 export async function openDaemon(parts: DaemonParts): Promise<Daemon> {
   const { home, log } = parts;
-  const socket = await socketPathOf(home, process.getuid?.());
+  const socket = await chooseSocketPath(home, process.getuid?.());
   const host = await openHost(home, parts.settings, log, { role: "daemon", socket });
   try {
     return await serve(host, socket, parts);

@@ -1,17 +1,17 @@
 /** main-family.ts -- the composition of what an agent may know and start of other agents: a page of the root. */
 import type { AgentRow } from "#core/ports/agent.ts";
-import type { FamilyParts } from "#loop/family-calls.ts";
+import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
 import type { Host } from "./main.ts";
 
 /** What it may know and start of other agents. */
-export function familyOf(
+export function subagentPartsOf(
   { settings, store, catalogue: { prices } }: Host,
   row: AgentRow,
   isTaped: boolean,
-): FamilyParts {
+): SubagentParts {
   const { answerSeconds, ...rules } = settings.agents;
   const { fast, smart } = settings.models;
   // With a budget, a model whose price nobody knows could not ask anything.

@@ -22,8 +22,8 @@ import type { ForegroundParts } from "#host/foreground.ts";
 import { writeReport } from "#host/write-report.ts";
 import type { Http } from "#http/http.ts";
 import { createPrepare } from "#loop/perform.ts";
-import { removeStrayIndexes } from "#memory/index/index-folders.ts";
-import { rememberStep } from "#memory/remember.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
+import { removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 import { priceOf } from "#model/prices.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
@@ -32,7 +32,7 @@ import type { Log } from "#util/log.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { type Catalogue, loadCatalogue, roomOf } from "./catalogue.ts";
-import { familyOf } from "./family.ts";
+import { subagentPartsOf } from "./family.ts";
 import { indexRoot } from "./memory.ts";
 import { servicePriceOf, serviceStates } from "./services.ts";
 import { openShared, type Shared } from "./shared.ts";
@@ -202,7 +202,7 @@ export async function composeAgent(host: Host, row: AgentRow, options: ComposeOp
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     services,
-    family: familyOf(host, row, tape !== undefined),
+    subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     clock: tape?.clock ?? systemClock,
     signal: options.signal,

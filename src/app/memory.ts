@@ -2,20 +2,20 @@
 import { join, resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
+import { openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
-import { openTermsFile } from "#config/terms-file.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
-import { cachedEmbedder } from "#memory/cached-embedder.ts";
-import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/changed-embedder.ts";
-import { fallbackEmbedder } from "#memory/choose-embedder.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
-import { chooseIndex } from "#memory/index/choose-index.ts";
-import { openPinecone, type PineconeMemory } from "#memory/pinecone.ts";
-import { openPineconeClient } from "#memory/pinecone-client.ts";
-import { openLongTermMemory, type RecallingMemory } from "#memory/recall.ts";
-import { createTransformersEmbedder } from "#memory/transformers-embedder.ts";
+import { type ChangedEmbedderParts, openChangedEmbedder } from "#memory/recall/changed-embedder.ts";
+import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { PineconeMemory } from "#memory/remote/pinecone.ts";
+import { PineconeClient } from "#memory/remote/pinecone-client.ts";
+import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
+import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
+import { chooseIndex } from "#memory/vectors/choose-index.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
@@ -43,7 +43,7 @@ export function openMemory(parts: MemoryParts): {
   const embeddings = createEmbeddingMeter({
     ...settings.embeddings,
     clock: systemClock,
-    file: openTermsFile(home.privateFolder, "embeddings.json"),
+    file: openJsonCache(home.privateFolder, "embeddings.json"),
     ...(tape ? { through: tape.value } : {}),
   });
   const embedder = chooseEmbedder(parts, embeddings);
@@ -80,10 +80,10 @@ function withRemote(
     await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
   })().catch(() => undefined);
   return {
-    ...memory,
-    get remote() {
-      return true;
-    },
+    remote: true,
+    recall: (query, signal) => memory.recall(query, signal),
+    flush: () => memory.flush(),
+    release: (agent) => memory.release(agent),
     close: async () => {
       await memory.close();
       await pinecone.flush(SEND_MS);
@@ -115,11 +115,17 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
   const { apiKey, ...where } = settings.pinecone;
   if (apiKey === null) {
-    report("Memory is searched at home: it is set to Pinecone, and PINECONE_API_KEY is not set.");
+    report("Memory is searched locally: the memory backend is Pinecone, but PINECONE_API_KEY is not set.");
     return undefined;
   }
-  const client = openPineconeClient({ apiKey, ...where }, server.http);
-  return openPinecone({ client, store: keeper, place: where.host ?? where.index ?? "", clock: systemClock, report });
+  const client = new PineconeClient({ apiKey, ...where }, server.http);
+  return new PineconeMemory({
+    client,
+    store: keeper,
+    place: where.host ?? where.index ?? "",
+    clock: systemClock,
+    report,
+  });
 }
 
 /** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */

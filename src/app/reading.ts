@@ -49,7 +49,10 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
     viewAgents: (rows) => viewFromOutside(rows, reader, home, settings),
     openWorkspace: (folder) => openLocalWorkspace(folder),
     ...stepParts(loadOnce, () => settings),
-    recall: (namespace, query, count) => recallFrom(reader, home, settings, options, namespace, query, count),
+    recall: (namespace, query, count) => {
+      const asked = recallQuery(namespace, query, count ?? settings.recall.count);
+      return recallFrom(reader, { home, settings }, options, asked);
+    },
   });
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
 }
@@ -112,21 +115,17 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
 
 // ---------------------------------------------------------------- memory search
 
-/** As agents recall. Vectors that it makes are not kept: the store belongs to the host. */
+/** As agents recall. Does not keep the vectors that it makes: the store belongs to the host. */
 async function recallFrom(
   reader: StoreReader,
-  home: Home,
-  settings: Settings,
-  { report, signal }: HomeReadingOptions,
-  namespace: string,
-  query: string,
-  count: number | null,
+  { home, settings }: { readonly home: Home; readonly settings: Settings },
+  { report, signal = new AbortController().signal }: HomeReadingOptions,
+  query: RecallQuery,
 ) {
   const { openRecall } = await import("./shared.ts");
   const memory = openRecall(home, settings, reader, report);
   try {
-    const asked = recallQuery(namespace, query, count ?? settings.recall.count);
-    return await memory.recall(asked, signal ?? new AbortController().signal);
+    return await memory.recall(query, signal);
   } finally {
     await memory.close();
   }
@@ -205,6 +204,18 @@ export async function unfinishedAgents(
         found.push(row.id);
     }
     return found;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** In the order of their age. */
+export async function listAgentNames({
+  database,
+}: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> {
+  const reader = await openSqliteReader(database);
+  try {
+    return (await reader.agents()).map(({ id, name }) => ({ id, name }));
   } finally {
     await reader.close();
   }

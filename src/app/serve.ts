@@ -22,7 +22,7 @@ import { createStepLog } from "#host/log-step.ts";
 import { createLoopMeter } from "#host/loop-meter.ts";
 import { createProblems, type Problems } from "#host/problems.ts";
 import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
-import { removeIndexes } from "#memory/index/index-folders.ts";
+import { removeIndexes } from "#memory/vectors/index-folders.ts";
 import { priceOf } from "#model/prices.ts";
 import { systemClock } from "#util/clock.ts";
 import { stallLimitMs } from "#views/agent-view.ts";

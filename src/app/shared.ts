@@ -1,13 +1,13 @@
 /** main-shared.ts -- what all agents of a host use together: the way out, the model behind its gate, long-term memory. */
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
+import { type JsonCache, openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
-import { openTermsFile, type TermsFile } from "#config/terms-file.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Services, WebPages } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
-import type { RecallingMemory } from "#memory/recall.ts";
+import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { checkServer, type ServerCheck } from "#model/check-server.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
@@ -42,7 +42,7 @@ export function openShared(
   const server = serverOf(settings, http);
   const { concurrency, requestsPerMinute } = settings.daemon;
   const gate = createModelGate({ concurrency, requestsPerMinute }, tape?.beside ?? systemClock);
-  const termsFile = taped(openTermsFile(home.privateFolder), tape);
+  const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
   const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const ofMemory = { home, settings, server, store, keeper: store, report };
@@ -79,7 +79,7 @@ export const openPages = (home: Home, settings: Settings): WebPages | undefined 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
 /** What was known of the servers at the time has a say in what is asked of them. */
-const taped = (file: TermsFile, tape: Tape | undefined): TermsFile =>
+const taped = (file: JsonCache, tape: Tape | undefined): JsonCache =>
   tape
     ? {
         read: async () => {

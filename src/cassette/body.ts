@@ -2,6 +2,7 @@
  * body.ts -- what crosses the wire as it lies in a cassette: bodies, addresses, headers, errors; redacted.
  */
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { parseJson } from "#util/json.ts";
 import type { Body, ErrorChain } from "./format.ts";
 
 type Redact = (text: string) => string;
@@ -30,12 +31,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 function parsed(text: string): unknown {
-  if (!/^[[{"]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return /^[[{"]/.test(text) ? parseJson(text) : undefined;
 }
 
 const SECRET_PARAMETER = /key|token|secret|sig|password|passwd|pwd|auth|session|credential|code/i;

@@ -5,7 +5,7 @@
  * process that worked on the agent begins with a `session`. An exchange is found again by agent, session, step, attempt and
  * ordinal, and only counts when its request has the same hash. What lies here was redacted before it was written.
  */
-import type { GivenSettings } from "#core/event.ts";
+import type { GivenSettings } from "#core/agent-settings.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";

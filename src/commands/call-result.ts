@@ -1,10 +1,10 @@
 /**
  * call-result.ts -- what a command returned or staged, checked: a person's own command is not bound by our types.
  */
-import type { CommandWrite, Waiting } from "#core/command.ts";
-import { fail, succeed } from "#core/command.ts";
+
+import type { Observation } from "#core/call.ts";
+import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { Observation } from "#core/event.ts";
 import { isBlobRef } from "#core/text.ts";
 
 const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cancelled", "unknown"]);

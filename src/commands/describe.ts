@@ -1,10 +1,9 @@
 /**
- * describe.ts -- the catalogue in words: for the prompt, and for the README.
+ * describe.ts -- the commands in words: for the prompt, and for docs/commands.md.
  *
- * Both are generated, so that what the model and the reader are told is what the
- * registry holds. The prompt's lines have AutoGPT's form; arguments that may be left out
- * follow behind the needed ones, and a summary behind all of it where the line has room.
+ * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary if the line has room.
  */
+import type { Effect } from "#core/call.ts";
 import type { PropertySchema } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
 import type { RegisteredCommand } from "./registry.ts";
@@ -37,13 +36,22 @@ function hintOf(name: string, schema: PropertySchema): string {
   return schema.type === "string" && schema.enum ? schema.enum.join("|") : name;
 }
 
+/** For the tables of commands. describeCommand has the same in sentences. */
+export const AFTER_CRASH: Readonly<Record<Effect, string>> = {
+  pure: "safe to repeat",
+  idempotent: "safe to repeat",
+  transactional: "safe to repeat",
+  reconcilable: "checks first",
+  "at-most-once": "never repeated",
+};
+
 /** A Markdown table. */
-export function describeForReadme(all: readonly RegisteredCommand[]): string {
+export function renderCommandTable(all: readonly RegisteredCommand[]): string {
   const rows = all.map((command) => [
     `\`${command.name}\``,
     command.summary,
     argumentList(command),
-    command.effect,
+    AFTER_CRASH[command.effect],
     riskOf(command),
     command.needs.join(", "),
   ]);
@@ -61,7 +69,7 @@ const argumentList = ({ args }: RegisteredCommand): string =>
 export function riskOf({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";
-  return annotations.destructive ? "restorable" : "adds only";
+  return annotations.destructive ? "restorable" : "only adds";
 }
 
 const escapeCell = (text: string): string => text.replaceAll("|", "\\|");

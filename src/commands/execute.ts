@@ -4,9 +4,10 @@
  * A failure is an observation. Nothing that a command does wrong, throws or floods
  * can stop the loop; only a full disk or a bug in goald itself passes through.
  */
+
+import type { Observation } from "#core/call.ts";
 import { type CommandContext, type CommandWrite, fail, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import type { Observation } from "#core/event.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";

@@ -1,6 +1,7 @@
 /** list.ts -- the whole catalogue for people and programs: state, arguments, effect, risk, origin of each command. */
 import { dirname } from "node:path";
-import type { Effect, PropertySchema } from "#core/command.ts";
+import type { Effect } from "#core/call.ts";
+import type { PropertySchema } from "#core/command.ts";
 import type { ServiceName } from "#core/services.ts";
 import { riskOf } from "./describe.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
@@ -70,22 +71,22 @@ function lineOf(
 export function describeCommand(line: CommandLine): string {
   const args = line.args.map(
     ({ name, type, required, description }) =>
-      `  ${name}: ${type}${required ? "" : ", may be left out"}${description === null ? "" : `. ${description}`}`,
+      `  ${name}: ${type}${required ? "" : ", optional"}${description === null ? "" : `. ${description}`}`,
   );
   return [
     `${line.name} (${line.label}): ${line.summary}`,
-    ...(line.toDo.length > 0 ? [`Not set up, and not told to models. ${line.toDo.join(" ")}`] : []),
+    ...(line.toDo.length > 0 ? [`Not set up, so hidden from models. ${line.toDo.join(" ")}`] : []),
     args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
-    `After a crash: ${AFTER_CRASH[line.effect]}`,
+    `After a crash: ${CRASH_SENTENCES[line.effect]}`,
     `Risk: ${line.risk}. It may take ${Math.round(line.timeoutMs / 1000)} s.`,
     `From: ${line.file}`,
   ].join("\n");
 }
 
-const AFTER_CRASH: Readonly<Record<Effect, string>> = {
-  pure: "it is run again, since it changes nothing.",
-  idempotent: "it is run again, since twice equals once.",
-  transactional: "it is run again, since it acts only with its result.",
-  reconcilable: "it looks whether it had happened, and is run again only if not.",
-  "at-most-once": "it is never run again; the agent is told that the outcome is unknown.",
+const CRASH_SENTENCES: Readonly<Record<Effect, string>> = {
+  pure: "it is run again, because it changes nothing.",
+  idempotent: "it is run again, because twice has the same effect as once.",
+  transactional: "it is run again, because it acts only when its result is committed.",
+  reconcilable: "goald checks whether it took effect, and runs it again only if it did not.",
+  "at-most-once": "it is never run again; the agent reads that the outcome is unknown.",
 };

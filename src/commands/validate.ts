@@ -5,7 +5,9 @@
  * command leaves out has a default: no arguments, the name as its label; facts for the policy that are not stated are
  * taken for the worst.
  */
-import type { Annotations, Command, Effect } from "#core/command.ts";
+
+import type { Annotations, Effect } from "#core/call.ts";
+import type { Command } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
 import { lineOfProblem } from "./load-file.ts";

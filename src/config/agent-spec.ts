@@ -1,6 +1,4 @@
-/**
- * agent-spec.ts -- what a name, a role and goals may be, wherever they come from: flags, file or answers.
- */
+/** agent-spec.ts -- validates the name, role and goals of an agent, from flags, a file or answers. */
 import { GoaldError } from "#core/errors.ts";
 
 export interface AgentDraft {
@@ -11,7 +9,7 @@ export interface AgentDraft {
 
 export const MAX_GOALS = 5;
 
-/** What Enter stands for: an agent that needs nothing but a workspace. */
+/** The answers that Enter gives. This agent needs only a workspace. */
 export const DEFAULT_AGENT: AgentDraft = {
   name: "Goald",
   role: "an assistant that thinks things through and leaves its results in files",
@@ -25,13 +23,9 @@ export const DEFAULT_AGENT: AgentDraft = {
 const MAX_NAME_CHARS = 80;
 const MAX_TEXT_CHARS = 2_000;
 
-/** The same without blanks around; throws GOALD_USAGE with everything that is wrong with it. */
+/** Returns the draft trimmed. Throws GOALD_USAGE that lists all problems, one per line. */
 export function validateAgent({ name, role, goals }: AgentDraft): AgentDraft {
-  const problems = [
-    problemWithName(name),
-    problemWithRole(role),
-    ...goals.map((goal, at) => problemWithGoal(goal, at + 1)),
-  ];
+  const problems = [checkName(name), checkRole(role), ...goals.map((goal, at) => checkGoal(goal, at + 1))];
   if (goals.length === 0) problems.push("An agent has at least one goal, got none.");
   if (goals.length > MAX_GOALS)
     problems.push(
@@ -42,34 +36,34 @@ export function validateAgent({ name, role, goals }: AgentDraft): AgentDraft {
   return { name: name.trim(), role: role.trim(), goals: goals.map((goal) => goal.trim()) };
 }
 
-/** A sentence, or undefined when nothing is wrong. */
-export function problemWithName(name: string): string | undefined {
-  const length = charactersOf(name);
+/** Returns a sentence, or undefined when the name is valid. */
+export function checkName(name: string): string | undefined {
+  const length = countCharacters(name);
   if (length < 1 || length > MAX_NAME_CHARS)
     return `The name must have 1 to ${MAX_NAME_CHARS} characters, got ${length}.`;
-  // White space in it is the plain blank: a name stands in one line of every table.
-  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name.trim()) || TURNS_WRITING.test(name))
+  // Tables show a name on one line, so it has no line breaks or tabs.
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name.trim()) || DIRECTION_MARKS.test(name))
     return "The name must be one line without control characters.";
   return undefined;
 }
 
-export const problemWithRole = (role: string): string | undefined => problemWithText("The role", role);
+export const checkRole = (role: string): string | undefined => checkText("The role", role);
 
-export function problemWithGoal(goal: string, number: number): string | undefined {
-  return goal.trim() === "" ? `Goal ${number} must not be empty.` : problemWithText(`Goal ${number}`, goal);
+export function checkGoal(goal: string, number: number): string | undefined {
+  return goal.trim() === "" ? `Goal ${number} must not be empty.` : checkText(`Goal ${number}`, goal);
 }
 
-function problemWithText(what: string, text: string): string | undefined {
-  const length = charactersOf(text);
+function checkText(what: string, text: string): string | undefined {
+  const length = countCharacters(text);
   if (length > MAX_TEXT_CHARS)
     return `${what} must have up to ${MAX_TEXT_CHARS.toLocaleString("en-US")} characters, got ${length.toLocaleString("en-US")}.`;
-  if (/[\p{Cs}\p{Cc}]/u.test(text.replace(/\r?\n|\t/g, " ")) || TURNS_WRITING.test(text))
+  if (/[\p{Cs}\p{Cc}]/u.test(text.replace(/\r?\n|\t/g, " ")) || DIRECTION_MARKS.test(text))
     return `${what} must be text without control characters.`;
   return undefined;
 }
 
-/** Marks that show a text in another order than it has. */
-const TURNS_WRITING = /[\u202a-\u202e\u2066-\u2069]/;
+/** Marks that change the direction of text, so that it reads differently from its bytes. */
+const DIRECTION_MARKS = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** As a person counts: a character outside the basic plane is one. */
-const charactersOf = (text: string): number => [...text.trim()].length;
+/** Counts a character outside the basic plane as one, as a person does. */
+const countCharacters = (text: string): number => [...text.trim()].length;

@@ -1,30 +1,98 @@
 /**
- * check-settings.ts -- whether complete settings are what the table asks for.
+ * check-settings.ts -- assembles the settings that were found and checks them against the table.
  *
- * The table's schemas are a small part of JSON Schema, checked here in less than a millisecond: a
- * general validator takes a quarter of the time of a short verb to be loaded and compiled. A test holds it to
- * ajv's verdicts and messages for every row. What is wrong comes back as setting names, so that
- * the loader can say which file or variable it was.
+ * The schemas use a small part of JSON Schema, checked here in less than a millisecond. Loading and compiling ajv would
+ * take a quarter of the time of a short verb. A test compares this check with ajv's verdict and messages for every row.
  */
-import { SETTINGS, type ValueSchema } from "./settings-table.ts";
+import { clip } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import type { FoundSetting } from "./find-settings.ts";
+import type { ValueSchema } from "./setting-row.ts";
+import { SETTINGS, type SettingName, type Settings } from "./settings.ts";
 
-export interface Problem {
-  /** Dotted; the root's own problems have the name "". */
+export interface SettingProblem {
+  /** The setting with the wrong value, or two settings that conflict. */
+  readonly names: readonly SettingName[];
+  readonly sentence: string;
+}
+
+export interface CheckedSettings {
+  /** Complete and frozen; a `Settings` when there are no problems. */
+  readonly settings: object;
+  readonly problems: readonly SettingProblem[];
+}
+
+export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>): CheckedSettings {
+  const settings: Record<string, unknown> = {};
+  for (const [name, { value }] of found) setAt(settings, name.split("."), value);
+  const wrong = new Set(findSchemaProblems(settings).map((problem) => problem.name));
+  for (const [name, { value }] of found)
+    if (/\.baseUrl$|^web\.allow$/.test(name) && typeof value === "string" && !value.split(/[,\s]+/).every(isAddress))
+      wrong.add(name);
+  const problems: SettingProblem[] = [...found]
+    .filter(([name]) => wrong.has(name))
+    .map(([name, one]) => ({ names: [name], sentence: describeProblem(one) }));
+  const { yes, no } = settings.keys as Settings["keys"];
+  if (!wrong.has("keys.yes") && !wrong.has("keys.no") && yes.toLowerCase() === no.toLowerCase())
+    problems.push({
+      names: ["keys.yes", "keys.no"],
+      sentence: `keys.yes and keys.no must differ, got ${JSON.stringify(yes)} for both.`,
+    });
+  return { settings: deepFreeze(settings), problems };
+}
+
+const isAddress = (text: string): boolean => URL.canParse(text);
+
+function describeProblem({ row, written, origin }: FoundSetting): string {
+  const source = origin.layer === "flag" ? "command line" : origin.file || origin.layer;
+  const got = row.secret ? "a value that is not shown" : quoteValue(written);
+  return `${origin.name} (${source}) must be ${row.expected}, got ${got}.`;
+}
+
+/** A value as written, in JSON, made safe to show by `shortenForDisplay`. */
+export const quoteValue = (written: unknown): string => shortenForDisplay(JSON.stringify(written) ?? "nothing");
+/** Text without control characters and without credentials in addresses, at most 120 characters. */
+export const shortenForDisplay = (text: string): string => clean(clip(withoutCredentials(text), 120));
+
+/** Addresses may carry a password before the @ or a key behind the question mark. */
+const withoutCredentials = (text: string): string => text.replace(/\/\/[^/@"]*@/g, "//…@").replace(/\?[^"]*/g, "?…");
+
+function setAt(object: Record<string, unknown>, [part, ...rest]: readonly string[], value: unknown): void {
+  if (part === undefined) return;
+  if (rest.length === 0) object[part] = value;
+  else {
+    object[part] ??= {};
+    setAt(object[part] as Record<string, unknown>, rest, value);
+  }
+}
+
+function deepFreeze<T extends object>(value: T): Readonly<T> {
+  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}
+
+// ---------------------------------------------------------------- against the schemas
+
+export interface SchemaProblem {
+  /** Dotted; "" for a problem of the whole object. */
   readonly name: string;
+  /** In ajv's words. */
   readonly message: string;
 }
 
-/** What is wrong with complete settings; empty when nothing is. */
-export const problemsIn = (settings: unknown): readonly Problem[] => [...problemsBelow("", TREE, settings)];
+/** Checks complete settings; returns an empty list when they are right. */
+export const findSchemaProblems = (settings: unknown): readonly SchemaProblem[] => [
+  ...problemsBelow("", SCHEMAS, settings),
+];
 
-/** Names and what stands below them: a group of more names, or a setting's schema. */
-type Tree = ReadonlyMap<string, Tree | ValueSchema>;
+/** Names, each with a setting's schema or with a group of more names. */
+type SchemaTree = ReadonlyMap<string, SchemaTree | ValueSchema>;
 
-const TREE = treeOf(SETTINGS.map(({ name, schema }) => [name.split("."), schema]));
+const SCHEMAS = treeOf(SETTINGS.map(({ name, schema }) => [name.split("."), schema]));
 
-function treeOf(rows: readonly (readonly [path: readonly string[], schema: ValueSchema])[]): Tree {
+function treeOf(rows: readonly (readonly [path: readonly string[], schema: ValueSchema])[]): SchemaTree {
   const groups = Map.groupBy(rows, ([[first = ""]]) => first);
-  const tree = new Map<string, Tree | ValueSchema>();
+  const tree = new Map<string, SchemaTree | ValueSchema>();
   for (const [first, members] of groups) {
     const [only] = members;
     if (only?.[0].length === 1) tree.set(first, only[1]);
@@ -33,7 +101,7 @@ function treeOf(rows: readonly (readonly [path: readonly string[], schema: Value
   return tree;
 }
 
-function* problemsBelow(name: string, tree: Tree, value: unknown): Generator<Problem> {
+function* problemsBelow(name: string, tree: SchemaTree, value: unknown): Generator<SchemaProblem> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     yield { name, message: "must be object" };
     return;
@@ -45,16 +113,14 @@ function* problemsBelow(name: string, tree: Tree, value: unknown): Generator<Pro
     const innerName = name === "" ? part : `${name}.${part}`;
     if (inner === undefined) yield { name, message: `must have required property '${part}'` };
     else if (expected instanceof Map) yield* problemsBelow(innerName, expected, inner);
-    else for (const message of problemsWith(inner, expected as ValueSchema)) yield { name: innerName, message };
+    else for (const message of checkValue(inner, expected as ValueSchema)) yield { name: innerName, message };
   }
 }
 
-// ---------------------------------------------------------------- one value
-
-function* problemsWith(value: unknown, schema: ValueSchema): Generator<string> {
+function* checkValue(value: unknown, schema: ValueSchema): Generator<string> {
   if (!hasType(value, schema)) yield `must be ${schema.type}`;
-  if (typeof value === "string") yield* problemsWithText(value, schema);
-  if (typeof value === "number") yield* problemsWithNumber(value, schema);
+  if (typeof value === "string") yield* checkText(value, schema);
+  if (typeof value === "number") yield* checkNumber(value, schema);
   if (schema.enum && !schema.enum.includes(value as string)) yield "must be equal to one of the allowed values";
 }
 
@@ -64,18 +130,18 @@ function hasType(value: unknown, { type, nullable }: ValueSchema): boolean {
   return type === "number" ? Number.isFinite(value) : typeof value === type;
 }
 
-function* problemsWithText(text: string, { minLength, maxLength, pattern }: ValueSchema): Generator<string> {
-  if (maxLength !== undefined && charactersOf(text) > maxLength)
+function* checkText(text: string, { minLength, maxLength, pattern }: ValueSchema): Generator<string> {
+  if (maxLength !== undefined && countCharacters(text) > maxLength)
     yield `must NOT have more than ${maxLength} characters`;
-  if (minLength !== undefined && charactersOf(text) < minLength)
+  if (minLength !== undefined && countCharacters(text) < minLength)
     yield `must NOT have fewer than ${minLength} characters`;
   if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) yield `must match pattern "${pattern}"`;
 }
 
-/** As JSON Schema counts: a character outside the basic plane is one. */
-const charactersOf = (text: string): number => [...text].length;
+/** JSON Schema counts a character outside the basic plane as one. */
+const countCharacters = (text: string): number => [...text].length;
 
-function* problemsWithNumber(value: number, { minimum, maximum }: ValueSchema): Generator<string> {
+function* checkNumber(value: number, { minimum, maximum }: ValueSchema): Generator<string> {
   if (!Number.isFinite(value)) return;
   if (maximum !== undefined && value > maximum) yield `must be <= ${maximum}`;
   if (minimum !== undefined && value < minimum) yield `must be >= ${minimum}`;

@@ -1,65 +1,43 @@
 /**
- * env-file.ts -- a home's `.env`: read without touching the process's own environment, and written for
- * one thing only, to keep a key that a person pasted.
+ * env-file.ts -- reads a home's `.env`, and saves a key in it that a person pasted.
  *
- * The variables of a `.env` are values to look up, never settings of this process: a line such as
- * NODE_OPTIONS=… changes nothing.
+ * Its variables are returned as values and never put into this process: a line such as NODE_OPTIONS=… has no effect.
  */
-import { GoaldError, toError } from "#core/errors.ts";
-import { readTextFile, type TextFile } from "./read-text-file.ts";
-import { replacePrivateFile } from "./replace-private-file.ts";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** 64 KB: hundreds of variables. */
-const MAX_BYTES = 64 * 1024;
-
 export interface EnvFile {
   readonly variables: Environment;
-  /** Others than the owner can read it. */
+  /** Other users can read the file. */
   readonly isOpen: boolean;
 }
 
-/** No file is an empty one. Throws GOALD_CONFIG for one that cannot be read. */
+/** A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable one. */
 export async function readEnvFile(path: string): Promise<EnvFile> {
-  const file = await readFile(path);
-  return { variables: await parseVariables(file?.text ?? ""), isOpen: file?.isOpen ?? false };
+  const { text = "", mode = 0 } = (await readConfigFile(path)) ?? {};
+  return { variables: await parseVariables(text), isOpen: (mode & 0o077) !== 0 };
 }
 
 /**
- * Sets one variable and leaves every other line as it is. The file is 0600 afterwards. Throws
- * GOALD_CONFIG when it cannot be written or the value cannot be kept in it.
+ * Sets one variable, keeps every other line, and leaves the file with mode 0600. Throws GOALD_CONFIG when the file
+ * cannot be written or no line can hold the value.
  */
 export async function saveToEnvFile(path: string, name: string, value: string): Promise<void> {
-  const text = (await readFile(path))?.text ?? "";
-  const before = await parseVariables(text);
-  for (const candidate of [await withLineReplaced(text, name, value), withLineAdded(text, name, value)]) {
-    if (candidate === undefined || !isEqual(await parseVariables(candidate), { ...before, [name]: value })) continue;
-    await replacePrivateFile(path, candidate).catch((thrown: unknown) => {
-      throw new GoaldError("GOALD_CONFIG", `${name} could not be saved in ${path}: ${toError(thrown).message}.`, {
-        hint: `Set ${name} in the environment instead.`,
-        cause: thrown,
-      });
-    });
-    return;
-  }
-  throw new GoaldError("GOALD_CONFIG", `The value of ${name} cannot be written as a line of ${path}.`, {
-    hint: `Set ${name} in the environment instead.`,
-  });
-}
-
-async function readFile(path: string): Promise<TextFile | undefined> {
+  const hint = `Set ${name} in the environment instead.`;
   try {
-    return await readTextFile(path, MAX_BYTES);
+    await withFileLock(path, async () => {
+      const text = (await readConfigFile(path))?.text ?? "";
+      const changed = await setVariable(text, name, value);
+      if (changed === undefined)
+        throw new GoaldError("GOALD_CONFIG", `The value of ${name} cannot be written as a line of ${path}.`, { hint });
+      await replacePrivateFile(path, changed);
+    });
   } catch (thrown) {
-    throw new GoaldError(
-      "GOALD_CONFIG",
-      `Expected a file of NAME=value lines at ${path}: ${toError(thrown).message}.`,
-      {
-        hint: "Make it readable, or move it away.",
-        cause: thrown,
-      },
-    );
+    if (isGoaldError(thrown)) throw thrown;
+    const message = `${name} could not be saved in ${path}: ${toError(thrown).message}.`;
+    throw new GoaldError("GOALD_CONFIG", message, { hint, cause: thrown });
   }
 }
 
@@ -69,24 +47,32 @@ async function parseVariables(text: string): Promise<Environment> {
   return parse(text);
 }
 
-// ---------------------------------------------------------------- writing
+// ---------------------------------------------------------------- changing one line
 
-/** Only a line that is the whole of its value: one that opens a quote for several lines stays. */
-async function withLineReplaced(text: string, name: string, value: string): Promise<string | undefined> {
+/** Returns the first changed text that reads back with this one change; undefined when there is none. */
+async function setVariable(text: string, name: string, value: string): Promise<string | undefined> {
+  const expected = { ...(await parseVariables(text)), [name]: value };
+  for (const candidate of [await replaceLine(text, name, value), addLine(text, name, value)])
+    if (candidate !== undefined && isEqual(await parseVariables(candidate), expected)) return candidate;
+  return undefined;
+}
+
+/** Replaces a line only if it holds the whole value; a line that opens a quote for several lines stays. */
+async function replaceLine(text: string, name: string, value: string): Promise<string | undefined> {
   const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "gm");
   const [found, second] = text.match(line) ?? [];
   if (found === undefined || second !== undefined) return undefined;
   if ((await parseVariables(found))[name] !== (await parseVariables(text))[name]) return undefined;
-  return text.replace(line, () => lineOf(name, value));
+  return text.replace(line, () => formatLine(name, value));
 }
 
-function withLineAdded(text: string, name: string, value: string): string {
+function addLine(text: string, name: string, value: string): string {
   const separator = text === "" || text.endsWith("\n") ? "" : "\n";
-  return `${text}${separator}${lineOf(name, value)}\n`;
+  return `${text}${separator}${formatLine(name, value)}\n`;
 }
 
-/** Bare where that reads back the same; in the quotes that the value does not hold otherwise. */
-function lineOf(name: string, value: string): string {
+/** Without quotes where the value reads back the same, else in quotes that it does not contain. */
+function formatLine(name: string, value: string): string {
   if (/^[\w.+/=:@-]+$/.test(value)) return `${name}=${value}`;
   const quote = ["'", "`"].find((mark) => !value.includes(mark)) ?? '"';
   return `${name}=${quote}${value}${quote}`;

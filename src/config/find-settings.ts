@@ -1,16 +1,14 @@
 /**
- * find-settings.ts -- where each setting comes from: a flag, the environment, the home's `.env`, its
- * config/goald.json, or the shipped defaults.
+ * find-settings.ts -- finds each setting in its sources: flags, the environment, the home's `.env`, its
+ * config/goald.json, and the shipped defaults.
  *
- * Values are taken as they are written; whether they are right is judged elsewhere. Those that are still a
- * template's placeholder count as unset. Nothing is written, process.env least of all.
+ * Values are read, not checked. Placeholders of a template count as unset. process.env is never changed.
  */
 import { type EnvFile, type Environment, readEnvFile } from "./env-file.ts";
 import type { Home } from "./home.ts";
-import { isPlaceholder, parseText } from "./setting-text.ts";
-import { readDefaults, valueAt } from "./settings.ts";
+import type { SettingRow } from "./setting-row.ts";
+import { readDefaults, type Setting, type SettingName, valueAt } from "./settings.ts";
 import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-file.ts";
-import type { NamedRow, SettingName } from "./settings-table.ts";
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | boolean | null | undefined>>>;
 
@@ -21,25 +19,25 @@ export interface SettingSources {
   readonly home?: Pick<Home, "envFile" | "configFolder"> | undefined;
 }
 
-export interface Origin {
+export interface SettingOrigin {
   readonly layer: "flag" | "environment" | ".env" | "goald.json" | "default";
-  /** The variable's name where there is one, else the setting's. */
+  /** The variable where there is one, else the setting. */
   readonly name: string;
-  /** The file's path; empty for flags and the environment. */
+  /** Path of the file; empty for flags and the environment. */
   readonly file: string;
 }
 
-/** A setting in one of its sources. */
-export interface Found {
-  readonly row: NamedRow;
+/** The value of a setting in one source. */
+export interface FoundSetting {
+  readonly row: Setting;
   readonly value: unknown;
-  /** As it was written, for the message when it is wrong. */
+  /** As a person wrote it, for errors. */
   readonly written: unknown;
-  readonly origin: Origin;
+  readonly origin: SettingOrigin;
 }
 
-/** All sources, read. */
-export interface Layers {
+/** The contents of all sources. */
+export interface SettingLayers {
   readonly flags: SettingFlags;
   readonly env: Environment;
   readonly envFile: EnvFile & { readonly path: string };
@@ -48,7 +46,7 @@ export interface Layers {
 }
 
 /** Throws GOALD_CONFIG for a file that cannot be read. */
-export async function readLayers({ flags = {}, env, home }: SettingSources): Promise<Layers> {
+export async function readLayers({ flags = {}, env, home }: SettingSources): Promise<SettingLayers> {
   const [envFile, file] = await Promise.all([
     home ? readEnvFile(home.envFile) : { variables: {}, isOpen: false },
     home ? readSettingsFile(settingsPath(home)) : undefined,
@@ -56,16 +54,16 @@ export async function readLayers({ flags = {}, env, home }: SettingSources): Pro
   return { flags, env, envFile: { ...envFile, path: home?.envFile ?? "" }, file, defaults: readDefaults() };
 }
 
-/** The setting in every source that has it, the one that counts first. */
-export function* findAll(row: NamedRow, layers: Layers): Generator<Found, undefined> {
+/** Yields the setting from every source that has it, the effective one first. */
+export function* findInLayers(row: Setting, layers: SettingLayers): Generator<FoundSetting, undefined> {
   const flag = layers.flags[row.name];
-  if (flag !== undefined) yield foundIn(row, flag, { layer: "flag", name: row.name, file: "" });
+  if (flag !== undefined) yield parseFound(row, flag, { layer: "flag", name: row.name, file: "" });
   for (const [layer, variables, file] of [
     ["environment", layers.env, ""],
     [".env", layers.envFile.variables, layers.envFile.path],
   ] as const) {
-    const name = row.environment.find((candidate) => !isPlaceholder(own(variables, candidate)));
-    if (name !== undefined) yield foundIn(row, own(variables, name), { layer, name, file });
+    const name = row.environment.find((candidate) => !isPlaceholder(ownVariable(variables, candidate)));
+    if (name !== undefined) yield parseFound(row, ownVariable(variables, name), { layer, name, file });
   }
   const stored = valueAt(layers.file?.value, row.name);
   if (layers.file && stored !== undefined && !(typeof stored === "string" && isPlaceholder(stored)))
@@ -77,12 +75,59 @@ export function* findAll(row: NamedRow, layers: Layers): Generator<Found, undefi
   });
 }
 
-function foundIn(row: NamedRow, written: unknown, origin: Origin): Found {
-  const value = typeof written === "string" ? parseText(written, row, origin.layer) : written;
+function parseFound(row: Setting, written: unknown, origin: SettingOrigin): FoundSetting {
+  const value = typeof written === "string" ? parseSettingText(written, row, origin.layer) : written;
   return { row, value, written, origin };
 }
 
-const asWritten = (row: NamedRow, value: unknown, origin: Origin): Found => ({ row, value, written: value, origin });
+const asWritten = (row: Setting, value: unknown, origin: SettingOrigin): FoundSetting => ({
+  row,
+  value,
+  written: value,
+  origin,
+});
 
-const own = (variables: Environment, name: string): string | undefined =>
+const ownVariable = (variables: Environment, name: string): string | undefined =>
   Object.hasOwn(variables, name) ? variables[name] : undefined;
+
+// ---------------------------------------------------------------- text of variables and flags
+
+/** `your-openai-api-key`, `<key>`, `sk-...`, or nothing at all. */
+export function isPlaceholder(text: string | undefined): boolean {
+  const value = text?.trim() ?? "";
+  return value === "" || /^(?:your[-_ ].*|<.*>|github_pat_123|sk-(?:\.{3}|…|x+))$/i.test(value);
+}
+
+/** Converts trimmed text to the row's type. Text of another type stays text, which the schema then refuses. */
+export function parseSettingText(text: string, row: SettingRow, layer: SettingOrigin["layer"]): unknown {
+  const value = text.trim();
+  if (row.offWhenSet && layer !== "flag") return false;
+  if (row.schema.nullable && /^(?:none|null|unset)$/i.test(value)) return null;
+  switch (row.schema.type) {
+    case "integer":
+      return /^[+-]?\d{1,15}$/.test(value) ? Number(value) : value;
+    case "number":
+      return /^[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})$/.test(value) ? Number(value) : value;
+    case "boolean":
+      return BOOLEAN_WORDS[value.toLowerCase()] ?? value;
+    case "string":
+      return normalizeText(value, row);
+  }
+}
+
+/** Matched in any case: AutoGPT's files have Python's True and False. */
+const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  1: true,
+  false: false,
+  no: false,
+  off: false,
+  0: false,
+};
+
+function normalizeText(value: string, { name, schema }: SettingRow): string {
+  if (name.endsWith(".baseUrl")) return value.replace(/\/{1,20}$/, "");
+  return schema.enum?.find((choice) => choice.toLowerCase() === value.toLowerCase()) ?? value;
+}

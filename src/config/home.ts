@@ -1,31 +1,32 @@
 /**
- * home.ts -- which folder goald works in, and that it may.
+ * home.ts -- finds the home that goald works in, and keeps the list of homes that a person trusts.
  *
- * A home's commands are code and its `.env` holds keys, so a folder is a home only when a
- * person named it (`--home`, GOALD_HOME), when goald itself runs from it, when it is `~/goald`, or when
- * it was found upward from the current folder and the person has trusted it once. Of a folder
- * that is not trusted nothing is read: whether `.goald` lies in it, and whose that is, is all that is looked at.
+ * A home's commands are code and its `.env` holds keys. A folder is therefore a home only when a person names it
+ * (`--home`, GOALD_HOME), when goald runs from it, when it is `~/goald`, or when it is found above the current folder
+ * and the person has trusted it once. Nothing inside an untrusted folder is read: only the existence and the owner of
+ * its `.goald` are checked.
  */
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { GoaldError } from "#core/errors.ts";
-import { isTrusted, recordTrust } from "./trust.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import { makeFolders } from "./make-folders.ts";
+import { readTextFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
-/** Absolute paths; nothing needs to exist yet. */
+/** All paths are absolute and need not exist yet. */
 export interface Home {
   readonly root: string;
-  /** Why this folder and no other. */
+  /** The reason for choosing this folder. */
   readonly chosenBy: "--home" | "GOALD_HOME" | "checkout" | "found" | "default";
   readonly workspaceFolder: string;
   readonly configFolder: string;
   readonly commandsFolder: string;
   readonly promptsFolder: string;
   readonly envFile: string;
-  /** `.goald`: goald's own, 0700. */
+  /** `.goald`, mode 0700. */
   readonly privateFolder: string;
   readonly database: string;
   readonly lock: string;
-  /** Unix socket of the local API; where its path would be too long for one, it lies elsewhere (daemon.json says where). */
+  /** Unix socket of the local API; daemon.json names another one when this path is too long for a socket. */
   readonly socket: string;
   readonly logFolder: string;
 }
@@ -35,22 +36,22 @@ export interface HomeSearch {
   readonly flag?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Root folder of the goald that runs; not a home when it is an installed package. */
+  /** Root folder of the running goald. It is not a home when it is an installed package. */
   readonly checkout: string | undefined;
   readonly userHome: string;
-  /** XDG_CONFIG_HOME; `~/.config` when it is unset or not absolute, as its specification says. */
+  /** XDG_CONFIG_HOME. When it is unset or not absolute, `~/.config` is used, as its specification requires. */
   readonly configHome: string | undefined;
   readonly isTerminal: boolean;
-  /** Asks the person, on a terminal only. */
+  /** Asks the person; called only on a terminal. */
   readonly askTrust: (folder: string) => Promise<boolean>;
-  /** Own user id; undefined where there is none (Windows), and owners are not compared then. */
+  /** Own user id; undefined on Windows, where owners are not compared. */
   readonly uid: number | undefined;
 }
 
 export const PRIVATE_FOLDER = ".goald";
 export const WORKSPACE_FOLDER = "workspace";
 
-/** Throws GOALD_USAGE for a path that cannot be one, GOALD_HOME_UNTRUSTED for a found folder that is not trusted. */
+/** Throws GOALD_USAGE for an invalid path, GOALD_HOME_UNTRUSTED for a found folder that is not trusted. */
 export async function findHome(search: HomeSearch): Promise<Home> {
   const { flag, env, checkout, userHome } = search;
   if (flag !== undefined) return homeAt(namedFolder(flag, "--home", search), "--home");
@@ -87,18 +88,18 @@ function namedFolder(value: string, source: string, { cwd, userHome }: HomeSearc
       "GOALD_USAGE",
       `Expected ${source} to name a folder, got ${JSON.stringify(value)}. Give a path, such as ${source}${source.startsWith("-") ? " " : "="}~/goald.`,
     );
-  // Without a shell in between, as in a service file, nobody else expands the tilde.
+  // Where no shell expands the tilde, as in a service file, we do.
   if (path === "~" || path.startsWith("~/")) return join(userHome, path.slice(1));
   return resolve(cwd, path);
 }
 
-/** A package under node_modules is shared and replaced at the next install: no place for agents. */
+/** A package under node_modules is shared, and the next install replaces it with everything in it. */
 const isInstalled = (checkout: string): boolean => checkout.split(/[\\/]/).includes("node_modules");
 
-// ---------------------------------------------------------------- the nearest home upward
+// ---------------------------------------------------------------- the nearest home above the current folder
 
 async function nearestHome({ cwd, uid }: HomeSearch): Promise<string | undefined> {
-  // A current folder that was removed has no real path, and nothing can lie above it for us.
+  // A removed current folder has no real path, and so no home above it.
   const start = await realpath(cwd).catch(() => undefined);
   for (let folder = start; folder !== undefined; folder = parentOf(folder))
     if (!isInWorkspace(folder) && (await holdsOwnHome(folder, uid))) return folder;
@@ -107,10 +108,10 @@ async function nearestHome({ cwd, uid }: HomeSearch): Promise<string | undefined
 
 const parentOf = (folder: string): string | undefined => (dirname(folder) === folder ? undefined : dirname(folder));
 
-/** Agents write below `workspace/`: a `.goald` in there may be theirs, and would hand them the next start. */
+/** Agents write below `workspace/`, so a `.goald` there may be their work and would give them control of the next start. */
 const isInWorkspace = (folder: string): boolean => folder.split(/[\\/]/).includes(WORKSPACE_FOLDER);
 
-/** Somebody else's folder, or a link in its place, is passed over: anyone may make `/tmp/.goald`. */
+/** Skips other users' folders and links: anyone can make `/tmp/.goald`. */
 async function holdsOwnHome(folder: string, uid: number | undefined): Promise<boolean> {
   for (const path of [folder, join(folder, PRIVATE_FOLDER)]) {
     const found = await lstat(path).catch(() => undefined);
@@ -134,8 +135,50 @@ async function requireTrust(folder: string, search: HomeSearch): Promise<void> {
   );
 }
 
-/** The file of the homes that this person has trusted. */
+/** The file that lists the homes that this person trusts. */
 export function trustRecordOf({ configHome, userHome }: Pick<HomeSearch, "configHome" | "userHome">): string {
   const configFolder = configHome && isAbsolute(configHome) ? configHome : join(userHome, ".config");
   return join(configFolder, "goald", "trusted.json");
+}
+
+// ---------------------------------------------------------------- trusted homes
+// The list is outside every home, so that no home can trust itself. It holds real paths only: a link could be turned
+// to another folder later. A list that others can write, or that cannot be read, trusts nothing.
+
+const MAX_TRUST_BYTES = 1024 * 1024;
+
+export async function isTrusted(record: string, folder: string, uid: number | undefined): Promise<boolean> {
+  return (await readTrusted(record, uid)).includes(folder);
+}
+
+/** Throws GOALD_HOME_UNTRUSTED when the list cannot be written. */
+export async function recordTrust(record: string, folder: string, uid: number | undefined): Promise<void> {
+  if (await isTrusted(record, folder, uid)) return;
+  try {
+    await makeFolders(dirname(record), 0o700);
+    await withFileLock(record, async () => {
+      const trusted = await readTrusted(record, uid);
+      if (trusted.includes(folder)) return;
+      await replacePrivateFile(record, `${JSON.stringify({ trusted: [...trusted, folder] }, null, 2)}\n`);
+    });
+  } catch (thrown) {
+    throw new GoaldError(
+      "GOALD_HOME_UNTRUSTED",
+      `Your trust in ${folder} could not be recorded in ${record}: ${toError(thrown).message}.`,
+      { hint: `Make that file writable, or name the home: --home ${JSON.stringify(folder)}.`, cause: thrown },
+    );
+  }
+}
+
+async function readTrusted(record: string, uid: number | undefined): Promise<readonly string[]> {
+  try {
+    const file = await readTextFile(record, MAX_TRUST_BYTES);
+    if (!file || (uid !== undefined && (file.owner !== uid || (file.mode & 0o022) !== 0))) return [];
+    const value: unknown = JSON.parse(file.text);
+    if (typeof value !== "object" || value === null || !("trusted" in value) || !Array.isArray(value.trusted))
+      return [];
+    return value.trusted.filter((folder) => typeof folder === "string");
+  } catch {
+    return [];
+  }
 }

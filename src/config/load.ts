@@ -1,78 +1,81 @@
 /**
- * load.ts -- settings from everywhere: flags, then the environment, then the home's `.env`, then its
- * config/goald.json, then the shipped defaults.
+ * load.ts -- loads all settings from flags, the environment, the home's `.env`, its config/goald.json and the defaults.
  *
- * Each setting is taken from the first source that has it, and remembers which that was. All that
- * is wrong is said at once, each with its variable or file, what was expected and what came.
+ * The first source that has a setting wins, and its origin is kept. All wrong values are reported at once.
  */
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
+import { nearestName } from "#util/nearest-name.ts";
+import { type CheckedSettings, checkSettings } from "./check-settings.ts";
 import type { Environment } from "./env-file.ts";
-import { type Found, findAll, type Layers, type Origin, readLayers, type SettingSources } from "./find-settings.ts";
-import { type Judged, judge } from "./judge-settings.ts";
-import { nearestName } from "./nearest.ts";
-import { secretsOf } from "./secrets.ts";
-import { isPlaceholder } from "./setting-text.ts";
-import { type Settings, valueAt } from "./settings.ts";
-import { SETTINGS, type SettingName } from "./settings-table.ts";
+import {
+  type FoundSetting,
+  findInLayers,
+  isPlaceholder,
+  readLayers,
+  type SettingLayers,
+  type SettingOrigin,
+  type SettingSources,
+} from "./find-settings.ts";
+import { SETTINGS, type SettingName, type Settings, valueAt } from "./settings.ts";
 
 export type { SettingFlags, SettingSources } from "./find-settings.ts";
 
-/** What is not a setting of its own, from all sources together. */
-interface Surroundings {
-  /** What a person should know and need not act on, each a sentence. */
+/** What the sources hold beside the settings themselves. */
+interface SourceExtras {
+  /** Sentences for the person that need no action. */
   readonly notes: readonly string[];
-  /** The environment over the home's `.env`, placeholders left out: for keys that are no settings. */
+  /** The environment merged over the home's `.env`, without placeholders: commands read their own keys here. */
   readonly environment: Environment;
-  /** Everything that must never be shown, from every source. */
+  /** Every secret of every source, for the redactor. */
   readonly secrets: readonly string[];
 }
 
-export interface LoadedSettings extends Surroundings {
+export interface LoadedSettings extends SourceExtras {
   readonly settings: Settings;
-  originOf(name: SettingName): Origin;
+  originOf(name: SettingName): SettingOrigin;
 }
 
-/** Throws GOALD_CONFIG; the message has a line for each thing that is wrong. */
+/** Throws GOALD_CONFIG; its message has one line per wrong value. */
 export async function loadSettings(sources: SettingSources): Promise<LoadedSettings> {
   const { settings, problems, found, layers: _layers, ...rest } = await readSettings(sources);
   if (problems.length > 0) throw wrongSettings(problems);
   return Object.freeze({
     ...rest,
     settings: settings as Settings,
-    originOf: (name: SettingName) => (found.get(name) as Found).origin,
+    originOf: (name: SettingName) => (found.get(name) as FoundSetting).origin,
   });
 }
 
-export const wrongSettings = (problems: Judged["problems"]): GoaldError =>
+export const wrongSettings = (problems: CheckedSettings["problems"]): GoaldError =>
   new GoaldError("GOALD_CONFIG", problems.map(({ sentence }) => sentence).join("\n"), {
     hint: "Correct it, or remove it to use the default.",
   });
 
 /** All settings, right or wrong. */
-export interface ReadSettings extends Judged, Surroundings {
-  readonly found: ReadonlyMap<SettingName, Found>;
-  readonly layers: Layers;
+export interface ReadSettings extends CheckedSettings, SourceExtras {
+  readonly found: ReadonlyMap<SettingName, FoundSetting>;
+  readonly layers: SettingLayers;
 }
 
-/** For whoever shows or mends settings: wrong values do not throw. Throws GOALD_CONFIG for a file that cannot be read. */
+/** Returns wrong values as problems, so that verbs can show and repair them. Throws GOALD_CONFIG for an unreadable file. */
 export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
   const layers = await readLayers(sources);
   const { env, envFile, file } = layers;
-  const found = new Map(SETTINGS.map((row) => [row.name, findAll(row, layers).next().value as Found]));
-  const judged = judge(found);
-  const settings = judged.settings as Settings;
-  const readable = envFile.isOpen && secretsOf(settings, envFile.variables).length > 0;
+  const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
+  const checked = checkSettings(found);
+  const settings = checked.settings as Settings;
+  const exposesKeys = envFile.isOpen && findSecrets(settings, envFile.variables).length > 0;
   return {
-    ...judged,
+    ...checked,
     found,
     layers,
     notes: [
-      ...notesOnNames(env, envFile.variables),
-      ...(readable ? [`Others can read the keys in ${envFile.path}: chmod 600 it.`] : []),
+      ...noteUnknownVariables(env, envFile.variables),
+      ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
     environment: withoutPlaceholders({ ...envFile.variables, ...withoutPlaceholders(env) }),
-    secrets: secretsOf(settings, env, envFile.variables, { FILE_KEY: textAt(file?.value, "openai.apiKey") }),
+    secrets: findSecrets(settings, env, envFile.variables, { FILE_KEY: textAt(file?.value, "openai.apiKey") }),
   };
 }
 
@@ -84,14 +87,12 @@ function textAt(value: unknown, name: string): string | undefined {
 const withoutPlaceholders = (variables: Environment): Environment =>
   Object.freeze(Object.fromEntries(Object.entries(variables).filter(([, value]) => !isPlaceholder(value))));
 
-// ---------------------------------------------------------------- notes
+/** GOALD_ variables that are not settings. */
+const OTHER_VARIABLES = ["GOALD_HOME", "GOALD_DEBUG"];
 
-/** GOALD_ variables that are read elsewhere. */
-const OTHER_NAMES = ["GOALD_HOME", "GOALD_DEBUG"];
-
-/** A mistyped variable would be ignored in silence. */
-function notesOnNames(...environments: readonly Environment[]): readonly string[] {
-  const known = [...SETTINGS.flatMap((row) => row.environment), ...OTHER_NAMES];
+/** A mistyped variable has no effect, so a person should see it. */
+function noteUnknownVariables(...environments: readonly Environment[]): readonly string[] {
+  const known = [...SETTINGS.flatMap((row) => row.environment), ...OTHER_VARIABLES];
   const unknown = environments
     .flatMap((variables) => Object.keys(variables))
     .filter((name) => name.startsWith("GOALD_") && !known.includes(name));
@@ -99,4 +100,42 @@ function notesOnNames(...environments: readonly Environment[]): readonly string[
     const nearest = nearestName(name, known);
     return `${clean(name)} is not a setting of goald and is ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`;
   });
+}
+
+// ---------------------------------------------------------------- secrets
+
+const SECRET_NAME = /(?:^|_)(?:\w*KEY|TOKEN|AUTH|PAT|PASS|PASSPHRASE|CREDENTIALS?|DSN)$|SECRET|PASSWORD|PASSWD/i;
+/** Variables of settings that are not marked secret, whatever their names. */
+const PUBLIC_NAMES = new Set(SETTINGS.filter((row) => !row.secret).flatMap((row) => row.environment));
+
+/** A plain word or a short number (`DB_PASSWORD=example`): redacting it would make ordinary text unreadable. */
+const PLAIN_WORD = /^(?:\p{L}+|\d{1,7}|.{1,5})$/u;
+
+/**
+ * Finds the values that must never be shown: secret settings, variables named like a key, token, secret or password
+ * (commands keep theirs there), and passwords in addresses. Prefers a value too many over one too few.
+ */
+export function findSecrets(settings: Settings, ...environments: readonly Environment[]): readonly string[] {
+  const values = SETTINGS.filter((row) => row.secret).map((row) => valueAt(settings, row.name));
+  for (const [name, value = ""] of environments.flatMap((environment) => Object.entries(environment))) {
+    if (SECRET_NAME.test(name) && !PUBLIC_NAMES.has(name)) values.push(value);
+    values.push(...findPassword(value));
+  }
+  const secrets = values.filter((value) => typeof value === "string").map((value) => value.trim());
+  return [...new Set(secrets)].filter((value) => value !== "" && !PLAIN_WORD.test(value));
+}
+
+/** The password of `postgres://user:password@host`, as written and decoded. */
+function findPassword(value: string): readonly string[] {
+  const password = /^[a-z][a-z\d+.-]{0,20}:\/\/[^/?#\s:@]{0,200}:([^/?#\s@]{1,200})@/i.exec(value)?.[1];
+  if (password === undefined) return [];
+  return URL.canParse(value) ? [password, decodeOrKeep(password)] : [password];
+}
+
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,35 +1,32 @@
-/**
- * make-home.ts -- a new home on a person's word: its folders, and files to begin with. What is there already
- * stays as it is.
- */
+/** make-home.ts -- makes a new home with its folders and first files. Existing files are kept. */
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
-import { envTemplate } from "./env-template.ts";
+import { renderEnvTemplate } from "./describe-settings.ts";
 import { type Home, PRIVATE_FOLDER, WORKSPACE_FOLDER } from "./home.ts";
 import { openHome } from "./open-home.ts";
-import { readTextFile } from "./read-text-file.ts";
+import { readTextFile } from "./private-file.ts";
 import { settingsPath } from "./settings-file.ts";
 
 export interface MadeHome {
-  /** Relative to the home, folders with a slash at their end. */
+  /** Paths relative to the home; folders end in a slash. */
   readonly made: readonly string[];
   readonly kept: readonly string[];
 }
 
-/** Idempotent. Throws GOALD_HOME_UNWRITABLE. `exampleAgent`: text of the agent file that comes with it. */
+/** Idempotent. `exampleAgent` is the text of the example agent file. Throws GOALD_HOME_UNWRITABLE. */
 export async function makeHome(home: Home, exampleAgent: string, uid: number | undefined): Promise<MadeHome> {
   const { workspaceFolder, configFolder, commandsFolder, promptsFolder, privateFolder } = home;
   const folders = [workspaceFolder, configFolder, commandsFolder, promptsFolder, privateFolder];
-  const parts = await Promise.all(folders.map(async (path) => ({ path: `${path}/`, isNew: !(await isThere(path)) })));
+  const parts = await Promise.all(folders.map(async (path) => ({ path: `${path}/`, isNew: !(await exists(path)) })));
   await openHome(home, uid);
   for (const [path, text, mode] of [
-    [home.envFile, envTemplate(), 0o600],
+    [home.envFile, renderEnvTemplate(), 0o600],
     [join(configFolder, "example-agent.yaml"), exampleAgent, 0o644],
     [join(home.root, "README.md"), README, 0o644],
     [join(home.root, ".gitignore"), GITIGNORE, 0o644],
   ] as const)
-    parts.push({ path, isNew: await makeFile(path, text, mode) });
+    parts.push({ path, isNew: await createFile(path, text, mode) });
   const named = (isNew: boolean): readonly string[] =>
     parts
       .filter((part) => part.isNew === isNew)
@@ -37,8 +34,8 @@ export async function makeHome(home: Home, exampleAgent: string, uid: number | u
   return { made: named(true), kept: named(false) };
 }
 
-/** False when something is there already, whatever it is. */
-export async function makeFile(path: string, text: string, mode: number): Promise<boolean> {
+/** Returns false when the path exists already, as a file or anything else. Throws GOALD_HOME_UNWRITABLE. */
+export async function createFile(path: string, text: string, mode: number): Promise<boolean> {
   try {
     await using file = await open(path, "wx", mode);
     await file.writeFile(text);
@@ -53,28 +50,28 @@ export async function makeFile(path: string, text: string, mode: number): Promis
   }
 }
 
-const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined)) !== undefined;
+const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined)) !== undefined;
 
 const README = `# A home of goald
 
-| here | what it is |
+| path | contents |
 |---|---|
-| \`workspace/<agent>/\` | what each agent makes |
-| \`.env\` | keys and variables, for you alone; the comments in it say what there is |
+| \`workspace/<agent>/\` | the files that each agent makes |
+| \`.env\` | keys and variables; keep it private, its comments list them all |
 | \`config/goald.json\` | settings: \`goald config set\`, \`goald config list --show-origin\` |
-| \`config/example-agent.yaml\` | an agent in a file: \`goald run --from config/example-agent.yaml\` |
-| \`commands/\` | commands of your own, one file each; they are programs and run as you |
-| \`prompts/\` | words of your own for the model, instead of those of the same name that come with goald |
-| \`.goald/\` | goald's own: the record of everything, the lock, the daemon's socket; leave it alone |
+| \`config/example-agent.yaml\` | an example of an agent file: \`goald run --from config/example-agent.yaml\` |
+| \`commands/\` | your own commands, one file each; they are programs and run with your permissions |
+| \`prompts/\` | your own prompts, which replace goald's prompts of the same name |
+| \`.goald/\` | goald's data: the event log, the lock, the daemon's socket; do not edit it |
 `;
 
 const GITIGNORE = `.env\n${PRIVATE_FOLDER}/\n${WORKSPACE_FOLDER}/\n`;
 
-// ---------------------------------------------------------------- whether it may be made, and trusted
+// ---------------------------------------------------------------- checks before a home is made or trusted
 
 /**
- * Throws GOALD_USAGE for a folder in which the agents of another home write: what they write must not become commands
- * and keys. True when it only lies below some folder called workspace, where no home is ever found by itself.
+ * Returns true when a folder above is called `workspace`: a home there is never found upward. Throws GOALD_USAGE when
+ * that is another home's workspace, because files of its agents must not become commands and keys.
  */
 export async function isBelowWorkspace(root: string): Promise<boolean> {
   const path = await realPathOf(root);
@@ -93,27 +90,27 @@ export async function isBelowWorkspace(root: string): Promise<boolean> {
   return below;
 }
 
-/** A checkout may be a home that no agent has run in yet. */
+/** A checkout is a home too, even before its first agent has run. */
 const isHome = async (folder: string): Promise<boolean> =>
-  (await isThere(join(folder, PRIVATE_FOLDER))) || (await isThere(join(folder, "src", "goald.js")));
+  (await exists(join(folder, PRIVATE_FOLDER))) || (await exists(join(folder, "src", "goald.js")));
 
-/** Of a path whose end need not be there yet. */
+/** The last parts of the path need not exist. */
 async function realPathOf(path: string): Promise<string> {
   const real = await realpath(path).catch(() => undefined);
   if (real !== undefined || dirname(path) === path) return real ?? path;
   return join(await realPathOf(dirname(path)), basename(path));
 }
 
-/** Whether something lies there that goald would run, read or obey: then the folder is not of our making. */
-export async function holdsSomething(home: Home): Promise<boolean> {
-  for (const path of [home.privateFolder, home.envFile, settingsPath(home)]) if (await isThere(path)) return true;
+/** Whether the folder holds files that goald would run or obey, so that a person must trust them first. */
+export async function holdsHomeFiles(home: Home): Promise<boolean> {
+  for (const path of [home.privateFolder, home.envFile, settingsPath(home)]) if (await exists(path)) return true;
   for (const folder of [home.commandsFolder, home.promptsFolder])
     if ((await readdir(folder).catch(() => [])).length > 0) return true;
   return false;
 }
 
-/** Names that a `.gitignore` of somebody else leaves out: a home in a repository would be committed with its keys. */
-export async function unignored({ root }: Pick<Home, "root">): Promise<readonly string[]> {
+/** The private names that an existing `.gitignore` lacks: git would commit them with their keys. */
+export async function findUnignored({ root }: Pick<Home, "root">): Promise<readonly string[]> {
   const file = await readTextFile(join(root, ".gitignore"), 1_000_000).catch(() => undefined);
   const lines = (file?.text ?? "").split("\n").map((line) => line.trim().replace(/^\/|\/$/g, ""));
   return [".env", PRIVATE_FOLDER].filter((name) => !lines.some((line) => line === name || line === `${name}*`));

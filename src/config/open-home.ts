@@ -1,18 +1,21 @@
 /**
- * open-home.ts -- makes a home's folders and checks that goald may work in them.
+ * open-home.ts -- makes the folders of a home, checks that goald may work in them, and chooses the path of its socket.
  *
- * `.goald` holds the log of everything and the socket that commands the daemon: it is a real
- * folder, ours, and closed to everybody else, or goald does not start. Nothing is removed or replaced.
+ * `.goald` holds the log of everything and the socket that commands the daemon. goald starts only when it is a real
+ * folder of this user and closed to others. Nothing is removed or replaced.
  */
-import { access, chmod, constants, lstat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { access, chmod, constants, lstat, mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { Home } from "./home.ts";
 import { makeFolders } from "./make-folders.ts";
 
-/** Less what the umask takes: whoever may write commands or words there decides what goald does. */
+/** The umask is applied to it. Whoever can write commands or prompts there controls what goald does. */
 const OPEN_FOLDER_MODE = 0o755;
 
-/** Idempotent. Throws GOALD_HOME_UNWRITABLE, with the reason and what to do. */
+/** Idempotent. Throws GOALD_HOME_UNWRITABLE with the reason and a remedy. */
 export async function openHome(home: Home, uid: number | undefined): Promise<void> {
   for (const folder of [home.root, home.workspaceFolder, home.configFolder, home.commandsFolder, home.promptsFolder])
     await attempt(folder, home, () => makeFolders(folder, OPEN_FOLDER_MODE));
@@ -24,7 +27,7 @@ export async function openHome(home: Home, uid: number | undefined): Promise<voi
     await attempt(folder, home, () => access(folder, constants.R_OK | constants.W_OK | constants.X_OK));
 }
 
-/** One of its open folders, to write into. Throws as `openHome`. */
+/** Makes one of the open folders and checks that it can be written. Throws as `openHome`. */
 export const openFolder = (folder: string, home: Home): Promise<void> =>
   attempt(folder, home, async () => {
     await makeFolders(folder, OPEN_FOLDER_MODE);
@@ -44,7 +47,7 @@ async function attempt<T>(folder: string, home: Home, act: () => Promise<T>): Pr
     return await act();
   } catch (thrown) {
     const code = Error.isError(thrown) && "code" in thrown ? String(thrown.code) : "";
-    throw unwritable(folder, home, REASONS[code] ?? `the system says ${code || String(thrown)}`, thrown);
+    throw unwritable(folder, home, REASONS[code] ?? `the system reports ${code || String(thrown)}`, thrown);
   }
 }
 
@@ -54,9 +57,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "folders cannot be made there",
   EACCES: "you have no permission",
   EPERM: "it is not permitted",
-  EROFS: "it lies on a read-only file system",
+  EROFS: "it is on a read-only file system",
   ENOSPC: "the disk is full",
-  EDQUOT: "your share of the disk is used up",
+  EDQUOT: "your disk quota is used up",
   ENAMETOOLONG: "its name is too long",
   ELOOP: "links lead in a circle",
 };
@@ -69,3 +72,32 @@ function unwritable(folder: string, home: Home, reason: string, cause?: unknown)
     cause,
   });
 }
+
+// ---------------------------------------------------------------- the socket
+
+/** `sun_path` has 108 bytes on Linux and 104 on macOS, the last one a NUL. */
+const MAX_SOCKET_BYTES = 103;
+
+/**
+ * Returns the home's own socket path, or one in a private folder below the system's temporary folder when that is too
+ * long. Throws GOALD_HOME_UNWRITABLE when the temporary folder belongs to another user.
+ */
+export async function chooseSocketPath({ socket, root }: Home, uid: number | undefined): Promise<string> {
+  if (Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return socket;
+  const folder = join(tmpdir(), `goald-${uid ?? "user"}`);
+  await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
+  const found = await lstat(folder).catch(() => undefined);
+  if (!found?.isDirectory() || (uid !== undefined && (found.uid !== uid || (found.mode & 0o077) !== 0)))
+    throw new GoaldError(
+      "GOALD_HOME_UNWRITABLE",
+      `The path of this home is too long for a socket, and ${folder} cannot be used instead: it is not a folder that only you may enter.`,
+      { hint: "Choose a home with a shorter path, or set TMPDIR to a folder of your own." },
+    );
+  return join(folder, socketNameOf(root));
+}
+
+/** Whether `path` may be a socket of this home. A copied home's files name the socket of the original. */
+export const isSocketOf = ({ socket, root }: Pick<Home, "socket" | "root">, path: string): boolean =>
+  path === socket || basename(path) === socketNameOf(root);
+
+const socketNameOf = (root: string): string => `${createHash("sha256").update(root).digest("hex").slice(0, 16)}.sock`;

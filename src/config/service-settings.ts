@@ -1,100 +1,176 @@
-/** service-settings.ts -- the settings of services that some commands need: posts on X, and others beside it. Rows of the one table. */
-import type { SettingRow } from "./settings-table.ts";
+/** service-settings.ts -- the settings of the services that commands use: the web, search, images, speech, git and X. */
+import { modelName, optional, type SettingRow, secretKey, webAddress, wholeNumber, yesOrNo } from "./setting-row.ts";
 
-/** Of a header or a signature: no blanks, no line breaks. */
-const secret = {
-  schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,1000}$" },
-  expected: "a key of printable ASCII characters without blanks",
-  secret: true,
-} as const;
-// Credentials, queries and fragments have no place in it: keys would end up in logs.
-const ADDRESS = "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$";
-
-function modelServer(name: "images" | "speech", variable: "IMAGE" | "SPEECH", what: string) {
-  return [
-    {
-      name: `${name}.model`,
-      environment: [`GOALD_${variable}_MODEL`],
-      schema: { type: "string", minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
-      expected: "a model's name",
-      meaning: `Model that ${what}.`,
-    },
-    {
-      name: `${name}.baseUrl`,
-      environment: [`GOALD_${variable}_BASE_URL`],
-      schema: { type: "string", nullable: true, maxLength: 2000, pattern: ADDRESS },
-      expected: "an http or https address without credentials, query or fragment",
-      meaning: "Its server, one that speaks OpenAI's API for it; unset: the model server, when that is OpenAI's own.",
-    },
-    {
-      name: `${name}.apiKey`,
-      environment: [`GOALD_${variable}_API_KEY`],
-      ...secret,
-      meaning: "Key of that server; unset: that of the model server, if it is the same.",
-    },
-  ] as const;
-}
+const ORIGIN = "https?://[^\\s/?#@,]+/?";
+const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
 
 export const SERVICE_SETTINGS = [
-  ...modelServer("images", "IMAGE", "makes pictures"),
-  ...modelServer("speech", "SPEECH", "turns speech into text"),
+  {
+    name: "web.allow",
+    environment: ["GOALD_WEB_ALLOW"],
+    schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${ORIGIN}(?:[,\\s]+${ORIGIN})*$` },
+    expected: "addresses of servers with commas between them, such as http://192.168.1.5:8080,http://nas.local",
+    meaning: "Let agents also read these servers of private networks, separated by commas.",
+    whenUnset: "the public web only",
+  },
+  {
+    name: "web.userAgent",
+    environment: ["USER_AGENT"],
+    schema: { type: "string", nullable: true, minLength: 1, maxLength: 300, pattern: "^[\\x20-\\x7e]+$" },
+    expected: "printable ASCII characters",
+    meaning: "User-Agent header sent to websites.",
+    whenUnset: "goald and its version",
+  },
+  { name: "web.robots", environment: ["GOALD_WEB_ROBOTS"], ...yesOrNo, meaning: "Obey the robots.txt of websites." },
+  {
+    name: "web.downloadMegabytes",
+    environment: ["GOALD_DOWNLOAD_MEGABYTES"],
+    ...wholeNumber(1, 1_000),
+    meaning: "Maximum size of a downloaded file.",
+    unit: "MB",
+  },
+  {
+    name: "search.providers",
+    environment: ["GOALD_SEARCH_PROVIDERS"],
+    schema: { type: "string", nullable: true, maxLength: 200, pattern: `^${PROVIDER}(?:[,\\s]+${PROVIDER})*$` },
+    expected: "names among tavily, serper, brave, searxng, duckduckgo with commas between them, or none",
+    meaning:
+      "Search with these providers, in this order, separated by commas. Providers that are not set up are skipped; duckduckgo needs no key.",
+  },
+  {
+    name: "search.tavily.apiKey",
+    environment: ["TAVILY_API_KEY"],
+    ...secretKey,
+    meaning: "API key for Tavily.",
+  },
+  { name: "search.tavily.baseUrl", environment: ["TAVILY_BASE_URL"], ...webAddress, meaning: "Base URL of Tavily." },
+  {
+    name: "search.serper.apiKey",
+    environment: ["SERPER_API_KEY"],
+    ...secretKey,
+    meaning: "API key for Serper, which returns Google's results.",
+  },
+  { name: "search.serper.baseUrl", environment: ["SERPER_BASE_URL"], ...webAddress, meaning: "Base URL of Serper." },
+  {
+    name: "search.brave.apiKey",
+    environment: ["BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"],
+    ...secretKey,
+    meaning: "API key for Brave Search.",
+  },
+  {
+    name: "search.brave.baseUrl",
+    environment: ["BRAVE_BASE_URL"],
+    ...webAddress,
+    meaning: "Base URL of Brave Search.",
+  },
+  {
+    name: "search.searxng.baseUrl",
+    environment: ["SEARXNG_URL", "SEARXNG_BASE_URL"],
+    ...optional(webAddress),
+    meaning: "Base URL of your own SearXNG, which may run on this machine. Its settings must allow the format json.",
+  },
+  {
+    name: "search.duckduckgo.baseUrl",
+    environment: ["GOALD_DUCKDUCKGO_BASE_URL"],
+    ...webAddress,
+    meaning: "Base URL of DuckDuckGo's page without scripts.",
+  },
+  {
+    name: "images.model",
+    environment: ["GOALD_IMAGE_MODEL"],
+    ...modelName,
+    meaning: "Model that generates images.",
+  },
+  {
+    name: "images.baseUrl",
+    environment: ["GOALD_IMAGE_BASE_URL"],
+    ...optional(webAddress),
+    meaning: "Base URL of a server with OpenAI's images API.",
+    whenUnset: "`openai.baseUrl` if it is OpenAI's own server",
+  },
+  {
+    name: "images.apiKey",
+    environment: ["GOALD_IMAGE_API_KEY"],
+    ...secretKey,
+    meaning: "API key for the image server.",
+    whenUnset: "`openai.apiKey` when both use the same server",
+  },
+  {
+    name: "speech.model",
+    environment: ["GOALD_SPEECH_MODEL"],
+    ...modelName,
+    meaning: "Model that transcribes speech.",
+  },
+  {
+    name: "speech.baseUrl",
+    environment: ["GOALD_SPEECH_BASE_URL"],
+    ...optional(webAddress),
+    meaning: "Base URL of a server with OpenAI's transcription API.",
+    whenUnset: "`openai.baseUrl` if it is OpenAI's own server",
+  },
+  {
+    name: "speech.apiKey",
+    environment: ["GOALD_SPEECH_API_KEY"],
+    ...secretKey,
+    meaning: "API key for the speech server.",
+    whenUnset: "`openai.apiKey` when both use the same server",
+  },
   {
     name: "git.allow",
     environment: ["GOALD_GIT_ALLOW"],
     schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://[^\\s,/?#@]+/?(?:[\\s,]+|$))+$" },
     expected: "origins such as http://127.0.0.1:3000, with commas between",
     meaning:
-      "Servers of a private network, by origin, that clone_repository may reach; all others must be public and speak https.",
+      "Let clone_repository reach these origins of private networks, separated by commas. Other servers must be public and use https.",
   },
   {
     name: "git.username",
     environment: ["GITHUB_USERNAME"],
     schema: { type: "string", nullable: true, pattern: "^[^\\s:\\p{Cc}]{1,200}$" },
     expected: "a name without blanks and colons",
-    meaning: "Name that goes with the key of the git server.",
+    meaning: "User name sent with `git.apiKey`.",
   },
   {
     name: "git.apiKey",
     environment: ["GITHUB_API_KEY"],
-    ...secret,
-    meaning: "Key with which clone_repository reads private repositories, of one server.",
+    ...secretKey,
+    meaning: "Key that clone_repository uses to read private repositories of one server.",
   },
   {
     name: "git.keyOrigin",
     environment: ["GOALD_GIT_KEY_ORIGIN"],
     schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s,/?#@]+$" },
     expected: "an origin such as https://github.com",
-    meaning: "The one server that this key is sent to.",
+    meaning: "Origin of the only server that receives `git.apiKey`.",
   },
   {
     name: "twitter.consumerKey",
     environment: ["TW_CONSUMER_KEY"],
-    ...secret,
-    meaning: "Key of the app that posts on X; with the next three, send_tweet is there.",
+    ...secretKey,
+    meaning: "API key of the app that posts on X. The command send_tweet needs all four X keys.",
   },
   {
     name: "twitter.consumerSecret",
     environment: ["TW_CONSUMER_SECRET"],
-    ...secret,
-    meaning: "Secret of the app that posts on X.",
+    ...secretKey,
+    meaning: "API secret of the app that posts on X.",
   },
   {
     name: "twitter.accessToken",
     environment: ["TW_ACCESS_TOKEN"],
-    ...secret,
-    meaning: "Token of the account in whose name is posted.",
+    ...secretKey,
+    meaning: "Access token of the account that posts on X.",
   },
   {
     name: "twitter.accessTokenSecret",
     environment: ["TW_ACCESS_TOKEN_SECRET"],
-    ...secret,
-    meaning: "Secret of that token.",
+    ...secretKey,
+    meaning: "Access token secret of the account that posts on X.",
   },
   {
     name: "twitter.baseUrl",
     environment: ["GOALD_TWITTER_BASE_URL"],
-    schema: { type: "string", maxLength: 2000, pattern: ADDRESS },
-    expected: "an http or https address without credentials, query or fragment",
-    meaning: "Where the API of X is.",
+    ...webAddress,
+    meaning: "Base URL of X's API.",
   },
 ] as const satisfies readonly SettingRow[];

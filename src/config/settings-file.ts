@@ -1,73 +1,61 @@
 /**
- * settings-file.ts -- a home's config/goald.json: a person's own settings, under the names of default.json.
+ * settings-file.ts -- reads and changes a home's config/goald.json: a person's settings, named as in default.json.
  *
- * A name that goald does not know is refused, with the nearest that it does: a setting
- * that is silently not there is worse than none.
+ * Unknown names are refused with the nearest known one, because a misspelled setting would have no effect.
  */
 import { dirname, join } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { withFileLock } from "./file-lock.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 import type { Home } from "./home.ts";
 import { makeFolders } from "./make-folders.ts";
-import { readTextFile } from "./read-text-file.ts";
-import { replacePrivateFile } from "./replace-private-file.ts";
-import { unknownSetting } from "./setting-name.ts";
-import { SETTINGS } from "./settings-table.ts";
-
-const MAX_BYTES = 64 * 1024;
+import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
+import { describeUnknownSetting, SETTINGS } from "./settings.ts";
 
 export const settingsPath = ({ configFolder }: Pick<Home, "configFolder">): string => join(configFolder, "goald.json");
 
 export interface SettingsFile {
   readonly path: string;
-  /** An object with known names only; the values are not checked yet. */
+  /** An object with known names only. Its values are not checked. */
   readonly value: unknown;
 }
 
-/** undefined when there is none. Throws GOALD_CONFIG. */
+/** Returns undefined when there is no file. Throws GOALD_CONFIG. */
 export async function readSettingsFile(path: string): Promise<SettingsFile | undefined> {
-  const text = await readText(path);
-  if (text === undefined) return undefined;
-  const value = parseJson(text, path);
-  const problems = [...unknownNames(value, "")];
+  const file = await readConfigFile(path);
+  if (file === undefined) return undefined;
+  const value = parseSettings(file.text, path);
+  const problems = [...findUnknownNames(value, "")];
   if (problems.length > 0)
     throw new GoaldError("GOALD_CONFIG", problems.map(({ sentence }) => `${path}: ${sentence}`).join("\n"), {
-      hint: removals(problems),
+      hint: suggestRemovals(problems),
     });
   return { path, value };
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  const file = await readTextFile(path, MAX_BYTES).catch((thrown: unknown) => {
-    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${toError(thrown).message}.`, { cause: thrown });
-  });
-  return file?.text;
-}
-
-/** The engine's own message quotes the text, and there may be a key in it: only the place is told. */
-function parseJson(text: string, path: string): unknown {
+/** Reports only the place: the engine's message quotes the text, which may contain a key. */
+function parseSettings(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (thrown) {
     const place = /line \d+ column \d+/.exec(toError(thrown).message)?.[0];
     throw new GoaldError("GOALD_CONFIG", `${path} is not valid JSON${place ? ` (${place})` : ""}.`, {
-      hint: 'Names and texts stand in double quotes, and there is no comma before "}".',
+      hint: 'Put names and texts in double quotes, and no comma before "}".',
     });
   }
 }
 
-// ---------------------------------------------------------------- names
+// ---------------------------------------------------------------- unknown names
 
 interface NameProblem {
   readonly sentence: string;
-  /** Dotted; undefined when it is not a name that is wrong. */
+  /** The unknown name, dotted; undefined when something else is wrong. */
   readonly name?: string;
 }
 
 const NAMES: readonly string[] = SETTINGS.map((row) => row.name);
 
-function* unknownNames(value: unknown, prefix: string): Generator<NameProblem> {
-  if (!isObject(value)) {
+function* findUnknownNames(value: unknown, prefix: string): Generator<NameProblem> {
+  if (!isRecord(value)) {
     const members = NAMES.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     yield {
       sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${members.slice(0, 3).join(", ")}.`,
@@ -77,38 +65,34 @@ function* unknownNames(value: unknown, prefix: string): Generator<NameProblem> {
   for (const [part, inner] of Object.entries(value)) {
     const name = prefix + part;
     if (NAMES.includes(name)) continue;
-    if (NAMES.some((known) => known.startsWith(`${name}.`))) yield* unknownNames(inner, `${name}.`);
-    else yield { sentence: unknownSetting(name), name };
+    if (NAMES.some((known) => known.startsWith(`${name}.`))) yield* findUnknownNames(inner, `${name}.`);
+    else yield { sentence: describeUnknownSetting(name), name };
   }
 }
 
-/** Only names that a shell hands over as they are. */
-const removals = (problems: readonly NameProblem[]): string =>
+/** Suggests commands only for names that a shell passes on unchanged. */
+const suggestRemovals = (problems: readonly NameProblem[]): string =>
   problems
     .map(({ name = "" }) => name)
     .filter((name) => /^[\w.]{1,80}$/.test(name))
-    .map((name) => `Take it out: goald config unset ${name}`)
+    .map((name) => `Remove it: goald config unset ${name}`)
     .join("\n");
 
-type JsonObject = Record<string, unknown>;
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-// ---------------------------------------------------------------- writing
+// ---------------------------------------------------------------- changes
 
 /**
- * Sets one value, and leaves every other as it is. Throws GOALD_CONFIG for a file that holds something else than
- * settings, GOALD_HOME_UNWRITABLE when it cannot be written.
+ * Sets one value and keeps all others. Throws GOALD_CONFIG when the file holds something other than settings,
+ * GOALD_HOME_UNWRITABLE when it cannot be written.
  */
 export async function setInSettingsFile(path: string, name: string, value: unknown): Promise<void> {
-  await change(path, (object) => {
+  await changeSettings(path, (object) => {
     const parts = name.split(".");
     const last = parts.pop() as string;
     let inner = object;
     for (const part of parts) {
       if (!Object.hasOwn(inner, part)) inner[part] = {};
       const next = inner[part];
-      if (!isObject(next)) throw notAnObject(path, part);
+      if (!isRecord(next)) throw notAnObject(path, part);
       inner = next;
     }
     inner[last] = value;
@@ -116,42 +100,34 @@ export async function setInSettingsFile(path: string, name: string, value: unkno
   });
 }
 
-/** Takes one value out, a name that is no setting too, and what is empty then; false when it is not in there. Throws as `setInSettingsFile`. */
+/**
+ * Removes a value, of a known or unknown name, and the groups that become empty. Returns false when the file does not
+ * contain it. Throws as `setInSettingsFile`.
+ */
 export async function removeFromSettingsFile(path: string, name: string): Promise<boolean> {
-  if ((await readText(path)) === undefined) return false;
-  return change(path, (object) => remove(object, name.split(".")));
+  if ((await readConfigFile(path)) === undefined) return false;
+  return changeSettings(path, (object) => removeAt(object, name.split(".")));
 }
 
-function remove(object: JsonObject, [part = "", ...rest]: readonly string[]): boolean {
+function removeAt(object: JsonRecord, [part = "", ...rest]: readonly string[]): boolean {
   if (!Object.hasOwn(object, part)) return false;
   const inner = object[part];
-  if (rest.length > 0 && !(isObject(inner) && remove(inner, rest))) return false;
-  if (rest.length === 0 || Object.keys(inner as JsonObject).length === 0) delete object[part];
+  if (rest.length > 0 && !(isRecord(inner) && removeAt(inner, rest))) return false;
+  if (rest.length === 0 || Object.keys(inner as JsonRecord).length === 0) delete object[part];
   return true;
 }
 
-/** `edit` says whether it changed anything; a file in which nothing changed keeps its form. */
-async function change(path: string, edit: (object: JsonObject) => boolean): Promise<boolean> {
-  return writing(path, () =>
-    withFileLock(path, async () => {
-      const value = parseJson((await readText(path)) ?? "{}", path);
-      if (!isObject(value)) throw notAnObject(path, "it");
+/** `edit` returns whether it changed anything; an unchanged file is not rewritten. */
+async function changeSettings(path: string, edit: (object: JsonRecord) => boolean): Promise<boolean> {
+  try {
+    await makeFolders(dirname(path), 0o755);
+    return await withFileLock(path, async () => {
+      const value = parseSettings((await readConfigFile(path))?.text ?? "{}", path);
+      if (!isRecord(value)) throw notAnObject(path, "it");
       if (!edit(value)) return false;
       await replacePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
       return true;
-    }),
-  );
-}
-
-const notAnObject = (path: string, what: string): GoaldError =>
-  new GoaldError("GOALD_CONFIG", `${path}: ${what} must be an object with names and values.`, {
-    hint: `Correct it, or move the file away.`,
-  });
-
-async function writing<T>(path: string, act: () => Promise<T>): Promise<T> {
-  try {
-    await makeFolders(dirname(path), 0o755);
-    return await act();
+    });
   } catch (thrown) {
     if (isGoaldError(thrown)) throw thrown;
     throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${toError(thrown).message}.`, {
@@ -160,3 +136,8 @@ async function writing<T>(path: string, act: () => Promise<T>): Promise<T> {
     });
   }
 }
+
+const notAnObject = (path: string, what: string): GoaldError =>
+  new GoaldError("GOALD_CONFIG", `${path}: ${what} must be an object with names and values.`, {
+    hint: "Correct it, or move the file away.",
+  });

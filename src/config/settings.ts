@@ -1,135 +1,43 @@
 /**
- * settings.ts -- what goald is set to, complete and checked, and how it is described to people.
+ * settings.ts -- the one table of settings, and the type `Settings` that follows from it.
+ *
+ * Checks, the loader, the `.env` of a new home and the README's table are derived from these rows. The defaults are in
+ * config/default.json, under the same names.
  */
 import { readFileSync } from "node:fs";
-import type { ApprovalMode } from "#core/event.ts";
-import { SETTINGS } from "./settings-table.ts";
+import { GoaldError } from "#core/errors.ts";
+import { clip } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { nearestName } from "#util/nearest-name.ts";
+import { AGENT_SETTINGS, TERMINAL_SETTINGS } from "./agent-settings.ts";
+import { MODEL_SETTINGS } from "./model-settings.ts";
+import { SERVICE_SETTINGS } from "./service-settings.ts";
+import type { SettingRow, ValueOf } from "./setting-row.ts";
 
-/** OpenAI's own server: the one that answers nobody without a key. */
+const TABLE = [...MODEL_SETTINGS, ...AGENT_SETTINGS, ...SERVICE_SETTINGS, ...TERMINAL_SETTINGS] as const;
+
+export type SettingName = (typeof TABLE)[number]["name"];
+export type Setting = SettingRow & { readonly name: SettingName };
+export const SETTINGS: readonly Setting[] = TABLE;
+
+/** Complete, checked and frozen values: `settings.models.smart` for the row "models.smart". */
+export type Settings = Nested<{ [Row in (typeof TABLE)[number] as Row["name"]]: ValueOf<Row["schema"]> }>;
+
+/** Turns { "a.b": X; "a.c": Y; d: Z } into { a: { b: X; c: Y }; d: Z }. */
+type Nested<Values> = {
+  readonly [Group in FirstPart<keyof Values & string>]: Group extends keyof Values
+    ? Values[Group]
+    : Nested<{ [Name in keyof Values as Name extends `${Group}.${infer Rest}` ? Rest : never]: Values[Name] }>;
+};
+type FirstPart<Name extends string> = Name extends `${infer First}.${string}` ? First : Name;
+
+/** A model on a server that may differ from the main loop's. */
+export type ServiceServer = Settings["images" | "speech"];
+
+/** OpenAI's own server, which always requires a key. */
 export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
-/** Frozen, complete and checked. */
-export interface Settings {
-  readonly models: {
-    readonly smart: string;
-    readonly fast: string;
-    /** null: none. */
-    readonly fallback: string | null;
-    readonly embedding: string;
-    /** null: as many as the model gives by itself. */
-    readonly embeddingDimensions: number | null;
-  };
-  readonly openai: { readonly apiKey: string | null; readonly baseUrl: string; readonly organization: string | null };
-  /** null: not sent, the server's own default. */
-  readonly temperature: number | null;
-  /** null: what the model is known to hold. */
-  readonly contextTokens: number | null;
-  readonly promptTokens: number;
-  readonly replyTokens: number;
-  readonly modelTimeoutMs: number;
-  readonly embedder: "auto" | "openai" | "offline" | "transformers";
-  /** Folder of the model of the embedder `transformers`. */
-  readonly embedderPath: string | null;
-  /** Over all agents of a home; null: no such limit. */
-  readonly embeddings: { readonly tokensPerMinute: number | null; readonly tokensPerDay: number | null };
-  readonly memoryBackend: "local" | "exact" | "hnsw" | "pinecone";
-  /** Asked with the backend `pinecone`. */
-  readonly pinecone: {
-    readonly apiKey: string | null;
-    readonly environment: string | null;
-    readonly index: string | null;
-    readonly host: string | null;
-    readonly controller: string;
-  };
-  readonly recall: { readonly count: number };
-  readonly window: { readonly batch: number };
-  readonly approve: ApprovalMode;
-  readonly limits: {
-    readonly unattendedSteps: number;
-    readonly unattendedTokens: number;
-    /** null: none. Only for a model whose price is known: a default must not stop an agent that nobody gave a budget. */
-    readonly unattendedUsd: number | null;
-    readonly maxBadReplies: number;
-    readonly maxModelFailures: number;
-  };
-  readonly agents: {
-    readonly maxDepth: number;
-    readonly maxChildren: number;
-    readonly sharePercent: number;
-    readonly answerSeconds: number;
-    readonly parentMemory: boolean;
-  };
-  readonly daemon: {
-    readonly concurrency: number;
-    /** null: no limit of ours. */
-    readonly requestsPerMinute: number | null;
-    readonly graceSeconds: number;
-  };
-  readonly web: {
-    /** Origins, with commas or blanks between them. */
-    readonly allow: string | null;
-    /** null: goald's own name. */
-    readonly userAgent: string | null;
-    readonly robots: boolean;
-    readonly downloadMegabytes: number;
-  };
-  readonly search: {
-    /** Names in their order, with commas or blanks between them; null: nobody. */
-    readonly providers: string | null;
-    readonly tavily: { readonly apiKey: string | null; readonly baseUrl: string };
-    readonly serper: { readonly apiKey: string | null; readonly baseUrl: string };
-    readonly brave: { readonly apiKey: string | null; readonly baseUrl: string };
-    readonly searxng: { readonly baseUrl: string | null };
-    readonly duckduckgo: { readonly baseUrl: string };
-  };
-  readonly images: ServiceServer;
-  readonly speech: ServiceServer;
-  readonly git: {
-    /** Origins, with commas or blanks between them. */
-    readonly allow: string | null;
-    readonly username: string | null;
-    readonly apiKey: string | null;
-    readonly keyOrigin: string;
-  };
-  readonly twitter: {
-    readonly consumerKey: string | null;
-    readonly consumerSecret: string | null;
-    readonly accessToken: string | null;
-    readonly accessTokenSecret: string | null;
-    readonly baseUrl: string;
-  };
-  readonly keys: { readonly yes: string; readonly no: string };
-  readonly agentFile: string | null;
-  readonly plainOutput: boolean;
-  readonly color: boolean;
-  readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-}
-
-/** A model of a server that need not be the one of the main loop. */
-export interface ServiceServer {
-  readonly model: string;
-  /** null: the model server, when that is OpenAI's own. */
-  readonly baseUrl: string | null;
-  readonly apiKey: string | null;
-}
-
-export interface SettingDescription {
-  readonly name: string;
-  readonly environment: readonly string[];
-  /** As a person writes it. */
-  readonly default: string;
-  readonly meaning: string;
-}
-
-/** The rows of the README's table, in the order of the settings table. */
-export function describeSettings(defaults: unknown = readDefaults()): readonly SettingDescription[] {
-  return SETTINGS.map(({ name, environment, meaning }) => {
-    const value = valueAt(defaults, name);
-    return { name, environment, meaning, default: value === null ? "unset" : String(value) };
-  });
-}
-
-/** config/default.json as it was shipped, not checked yet. */
+/** Reads config/default.json as shipped, unchecked. */
 export function readDefaults(): unknown {
   return JSON.parse(readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"));
 }
@@ -141,4 +49,31 @@ export function valueAt(value: unknown, name: string): unknown {
       ? (inner as Record<string, unknown>)[part]
       : undefined;
   return name.split(".").reduce(own, value);
+}
+
+// ---------------------------------------------------------------- names that people type
+
+export interface NamedSetting {
+  readonly row: Setting;
+  /** The person typed one of its variables. */
+  readonly byVariable: boolean;
+}
+
+/** Finds a setting by its name or by one of its variables. Throws GOALD_USAGE that suggests the nearest name. */
+export function findSetting(typed: string): NamedSetting {
+  const row = SETTINGS.find(({ name, environment }) => name === typed || environment.includes(typed));
+  if (row) return { row, byVariable: row.name !== typed };
+  throw new GoaldError("GOALD_USAGE", describeUnknownSetting(typed), { hint: "List all settings: goald config list" });
+}
+
+/** The sentence that refuses an unknown name and suggests the nearest. */
+export function describeUnknownSetting(typed: string): string {
+  const names: readonly string[] = SETTINGS.map(({ name }) => name);
+  const lastPart = (name: string): string => (name.split(".").at(-1) ?? name).toLowerCase();
+  const sameEnd = names.find((name) => lastPart(name) === lastPart(typed));
+  const looksLikeVariable = /^[A-Z\d_]+$/.test(typed);
+  const known = looksLikeVariable ? SETTINGS.flatMap(({ environment }) => environment) : names;
+  const nearest = sameEnd ?? nearestName(typed, known);
+  const quoted = JSON.stringify(clip(clean(typed), 80));
+  return `${quoted} is not a setting of goald.${nearest ? ` Did you mean ${JSON.stringify(nearest)}?` : ""}`;
 }

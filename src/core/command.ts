@@ -1,19 +1,19 @@
 /**
- * command.ts -- what one command is: words for the model, a schema for its
- * arguments, facts for the policy, and functions for the world.
+ * command.ts -- a command: words for the model, a schema for its arguments, facts
+ * for the policy, and the functions that do the work.
  *
- * One file in commands/ per command, its name the file's name, default-exporting
+ * Each file in commands/ is one command of the same name and default-exports
  * `defineCommand({...})`. The policy reads `annotations`, crash recovery reads
  * `effect`; a command never decides about itself.
  */
-import type { Observation, WaitFor } from "./event.ts";
-import type { FamilyWish } from "./family.ts";
+import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
 import type { ServiceName, Services } from "./services.ts";
+import type { SubagentRequest } from "./subagents/requests.ts";
 
-/** JSON Schema of one argument. `hint` stands in the prompt's command list as `"name": "<hint>"`. */
+/** JSON Schema of one argument. The prompt's command list shows `hint` as `"name": "<hint>"`. */
 export type PropertySchema =
   | {
       readonly type: "string";
@@ -41,7 +41,7 @@ export type PropertySchema =
       readonly maxItems?: number;
     };
 
-/** Kept as a literal, so that the arguments' types can be read back from it. */
+/** Literal schema, so that `Args` can derive the arguments' type from it. */
 export interface ArgsSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, PropertySchema>>;
@@ -59,68 +59,37 @@ type Value<P> = P extends { readonly enum: readonly (infer E)[] }
         : number;
 type RequiredKey<S extends ArgsSchema> = S["required"] extends readonly (infer K)[] ? K : never;
 
-/** The arguments' type, read back from their literal schema. */
+/** The arguments' type, derived from their literal schema. */
 export type Args<S extends ArgsSchema> = {
   readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? K : never]: Value<S["properties"][K]>;
 } & { readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? never : K]?: Value<S["properties"][K]> };
 
-/**
- * Facts that the policy judges by, in the words of MCP's tool annotations.
- * What is not stated is assumed to be the worst.
- */
-export interface Annotations {
-  /** Changes nothing, inside the workspace or out. */
-  readonly readOnly: boolean;
-  /** May overwrite or remove what was there. */
-  readonly destructive: boolean;
-  /** Twice equals once. */
-  readonly idempotent: boolean;
-  /** Reaches past the workspace: the network, other programs, other people. */
-  readonly openWorld: boolean;
-  /** What it destroys can be brought back from goald's own file history. */
-  readonly restorable?: boolean;
-}
-
-/**
- * What a crash between intent and result may have left, and so what follows:
- *   pure           changes nothing: run again
- *   idempotent     twice equals once: run again, with the same call id
- *   transactional  acts only by `stage`, committed with the result: run again, it cannot have happened
- *   reconcilable   `probe` can tell from what `prepare` recorded whether it happened
- *   at-most-once   nobody can tell: never again, the model reads `unknown` and looks
- */
-export type Effect = "pure" | "idempotent" | "transactional" | "reconcilable" | "at-most-once";
-
-/** Mildest first; of what was recorded and what the command says now, the stricter one holds. */
-const STRICTNESS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
-export const stricter = (a: Effect, b: Effect): Effect => (STRICTNESS.indexOf(a) >= STRICTNESS.indexOf(b) ? a : b);
-
-/** All that a command may touch. Nothing else is in scope: no globals, no process.cwd(). */
+/** Everything that a command may use: no globals, no process.cwd(). */
 export interface CommandContext {
   readonly workspace: Workspace;
-  /** Aborted at the command's time limit and when the host goes down at once. */
+  /** Aborted at the command's timeout and when the host shuts down at once. */
   readonly signal: AbortSignal;
-  /** Stable over crashes and attempts, unique per agent: the idempotency key of the effect. */
+  /** Idempotency key of the effect: unique per agent, the same in every attempt. */
   readonly callId: string;
   readonly step: number;
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
-  /** Writes to goald's own store that become durable together with the result, or not at all. Throws for one that cannot be kept. */
+  /** Adds a write to goald's store, committed together with the result or not at all. Throws for an invalid write. */
   stage(write: CommandWrite): void;
-  /** A service that the command says it needs. Throws GOALD_NOT_CONFIGURED for one that it does not, or that is not there. */
+  /** Returns a service listed in `needs`. Throws GOALD_NOT_CONFIGURED when it is not listed or not set up. */
   use<N extends ServiceName>(name: N): Services[N];
 }
 
-type Answer = { readonly message: Extract<InboxMessage, { readonly type: "answer" }> };
+type AnswerWrite = { readonly message: Extract<InboxMessage, { readonly type: "answer" }> };
 /**
- * What a command may stage: an answer to a call that waits, and wishes about the agent's own agents, which goald grants or
- * refuses by the agent's limits. Never a person's words, approval or settings, and no agent with rights of its own choice.
+ * Writes that a command may stage: memories, answers to waiting calls, and requests about sub-agents, which goald
+ * grants or refuses by the agent's limits. A command cannot stage a person's words, approvals or settings.
  */
 export type CommandWrite =
   | Extract<StagedWrite, { readonly kind: "memory" }>
-  | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & Answer)
-  | FamilyWish;
+  | (Extract<StagedWrite, { readonly kind: "send" | "timer" }> & AnswerWrite)
+  | SubagentRequest;
 
-/** What `run` returns when the answer comes later: the call stays open and costs nothing meanwhile. */
+/** Returned by `run` when the answer comes later. The call stays open and costs nothing meanwhile. */
 export interface Waiting {
   readonly status: "waiting";
   readonly waitFor: WaitFor;
@@ -132,7 +101,7 @@ export type Probe = "done" | "not-done" | "unknown";
 
 export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly name: string;
-  /** A few words, as they stand in the prompt's list: `Write to file`. */
+  /** A few words for the prompt's list, such as `Write to file`. */
   readonly label: string;
   readonly summary: string;
   readonly args: S;
@@ -141,25 +110,25 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   readonly effect?: Effect;
   /** Default: 60 seconds. */
   readonly timeoutMs?: number;
-  /** What it asks of the world beyond the folder. Where one of these is not set up, the command is not advertised. */
+  /** Services that the command uses. The model does not see the command while one of them is not set up. */
   readonly needs?: readonly ServiceName[];
-  /** The call says that the goals are reached: its success finishes the turn. Only task_complete. */
+  /** A successful call finishes the turn. Only for task_complete. */
   readonly closesTurn?: boolean;
   /**
-   * Looks, and changes nothing; what it returns (plain JSON) is durable before `run`
-   * begins and is handed to `run` and `probe`. Also the place to `preserve` what will be lost.
+   * Reads what `run` and `probe` need and changes nothing. Its result (plain JSON) is durable
+   * before `run` begins. Also the place to `preserve` a file that `run` overwrites.
    */
   prepare?(args: Args<S>, context: CommandContext): Promise<unknown>;
   /**
-   * Does it. A failure that the model can act on is `fail(...)` or a thrown GoaldError;
-   * anything else thrown is reported as failed with its message.
+   * Does the work. Return `fail(...)` or throw a GoaldError for a failure that the model can act on.
+   * Any other error is reported to the model with its message.
    */
   run(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Observation | Waiting>;
-  /** Reconcilable commands only: did the interrupted call happen? Changes nothing. */
+  /** Reconcilable commands only: tells whether the interrupted call happened. Changes nothing. */
   probe?(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Probe>;
 }
 
-/** Identity at run time; at compile time it ties the functions' arguments to the schema. */
+/** Returns its argument; the compiler checks the functions' arguments against the schema. */
 export const defineCommand = <const S extends ArgsSchema>(command: Command<S>): Command<S> => command;
 
 type Extra = Partial<Pick<Observation, "source" | "artifacts" | "code">>;
@@ -178,5 +147,5 @@ export const fail = (code: string, text: string, extra: Extra = {}): Observation
   artifacts: [],
   ...extra,
 });
-/** The answer comes later: by the inbox, or not before `until`. */
+/** The answer comes later: through the inbox, or at `until`. */
 export const wait = (waitFor: WaitFor, until: string | null): Waiting => ({ status: "waiting", waitFor, until });

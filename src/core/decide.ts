@@ -3,12 +3,11 @@
  *
  *   state --decide--> move --perform (edge)--> events --evolve--> state
  *
- * All judgement is here and pure; all waiting is at the edge. `record` needs nothing from
- * outside and folds at once; it becomes durable with the next intent.
+ * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
+ * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
-import type { Annotations, Effect } from "./command.ts";
-import { stricter } from "./command.ts";
-import type { NewEvent, Observation, PauseCode, WaitFor } from "./event.ts";
+import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
+import type { NewEvent, PauseCode } from "./event.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
@@ -32,14 +31,14 @@ export type Move =
   | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
   | { readonly kind: "rest" };
 
-/** What the catalogue says of a command now. */
+/** The command's current declaration in the catalogue. */
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
 }
 
 export interface Rules {
-  /** Of the lease that this process holds: an intent of an older one was cut off. */
+  /** Epoch of this process's lease. An intent of an older epoch was interrupted. */
   readonly epoch: number;
   facts(name: string): CommandFacts | undefined;
   readonly maxBadReplies: number;
@@ -47,16 +46,15 @@ export interface Rules {
 }
 
 /**
- * Deaths of the process that ran this agent's commands, none of which came to its end in between, after which the agent
- * is left alone: one that takes the process down takes all the other agents down with it. Once is an accident, and
- * twice may be the machine.
+ * Consecutive process deaths during this agent's commands after which the agent is paused: a command that kills
+ * the process kills all other agents with it. One death may be an accident, two may be the machine.
  */
 const MAX_DEATHS = 3;
 
-/** Requests for one step, whatever they fail with, until it is paused, or known that the server is out of order. */
+/** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;
 
-/** Model calls and commands are numbered by step: an id that needs no randomness and reads well. */
+/** Ids of model calls and commands come from the step number, so that they need no randomness. */
 export const modelCallId = (step: number): string => `m${step}`;
 export const commandCallId = (step: number): string => `c${step}`;
 
@@ -106,10 +104,10 @@ function think(state: AgentState, rules: Rules, now: Date): Move {
 function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   const open = openQuestion(state, callId);
   if (!open) return lostCall(callId);
-  return isCutOff(open, rules) ? askAgain(state, callId, rules, now) : stillUnderWay(callId);
+  return isInterrupted(open, rules) ? askAgain(state, callId, rules, now) : stillUnderWay(callId);
 }
 
-/** A question without an answer: asking again costs money but changes nothing in the world. */
+/** Repeats a model call that has no reply. This costs money but has no effect outside. */
 function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   const isSpent = state.modelFailures >= rules.maxModelFailures || state.failedTries.length >= MAX_TRIES;
   if (isSpent && !state.outage)
@@ -119,7 +117,7 @@ function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): M
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
 }
 
-/** The settings may have changed since the person was asked; as long as they ask for a person, the question stands. */
+/** The settings may have changed since the person was asked. The question stays open while they require a person. */
 function judgeAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
   const verdict = open && judge(open.call, rules.facts(open.call.name)?.annotations, state);
@@ -143,11 +141,11 @@ function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
   }
 }
 
-/** A started call without a result, of an older lease: it was cut off, and what follows is a matter of its effect. */
+/** A call that an older lease started and did not finish was interrupted: its effect decides what happens next. */
 function afterInterruption(state: AgentState, callId: string, rules: Rules): Move {
   const open = openCommand(state, callId);
   if (!open?.intent) return lostCall(callId);
-  if (!isCutOff(open.intent, rules)) return stillUnderWay(callId);
+  if (!isInterrupted(open.intent, rules)) return stillUnderWay(callId);
   const { epoch } = rules;
   if (open.intent.seenInterruptedAt !== epoch)
     return record({ type: "call-interrupted", step: open.step, callId, epoch });
@@ -170,7 +168,7 @@ const diedTooOften = (deaths: number, name: string): string =>
   `goald's process died ${deaths} times in a row while a command of this agent ran, the last time in ${name}. ` +
   "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>";
 
-/** The observation for a call that nobody can tell the end of. */
+/** The observation for an interrupted call whose outcome cannot be known. */
 export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "command" }>): NewEvent {
   const { call, step, intent } = open;
   const text =
@@ -204,35 +202,35 @@ function endOfWait(
   return { status: "ok", text };
 }
 
-/** Waiting costs nothing, but the agent waits no longer than it may live. */
+/** Waits no longer than the agent's deadline. */
 function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
   const late = deadlinePassed(state, now);
   if (late) return pause(late.code, late.reason);
   return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };
 }
 
-/** The stricter of what was recorded when the call started and what the command says now. */
+/** The stricter of the effect recorded at the start and the command's current one. */
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
   const open = openCommand(state, callId);
   const now = (open && rules.facts(open.call.name)?.effect) ?? "at-most-once";
-  return open?.intent ? stricter(open.intent.effect, now) : now;
+  return open?.intent ? stricterEffect(open.intent.effect, now) : now;
 }
 
-/** A phase that names a call which is not open cannot come from this code; pause instead of spinning. */
+/** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
 const lostCall = (callId: string): Move =>
   pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
 
-/** Begun under an older lease, and so by a process that is gone. */
-const isCutOff = (intent: { readonly epoch: number }, rules: Rules): boolean => intent.epoch < rules.epoch;
+/** True when an older lease, and so an earlier process, wrote the intent. */
+const isInterrupted = (intent: { readonly epoch: number }, rules: Rules): boolean => intent.epoch < rules.epoch;
 
-/** This lease began it and does not know its end: a fault of goald, which must not be answered by beginning it again. */
+/** This process started the call and lost its result. That is a bug, and running the call again could double its effect. */
 const stillUnderWay = (callId: string): Move =>
   pause(
     "crash-loop",
-    `The call ${callId} was begun by this very process and has no result. Resume to go on as after a crash.`,
+    `The call ${callId} was started by this process and has no result. Resume the agent to recover as after a crash.`,
   );
 
-/** Compared as times: `until` may come from a command. */
+/** Compares times, not strings: `until` may come from a command. */
 const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
 
 const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;

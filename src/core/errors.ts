@@ -1,11 +1,11 @@
 /**
- * errors.ts -- every error that goald raises on purpose, with its code and exit code.
+ * errors.ts -- every error that goald throws on purpose, with its code and exit code.
  *
  * A message says what was expected, what came, and what to do next. A failure
- * that the model can act on is no error at all: it is an observation.
+ * that the model can act on is not an error but an observation.
  */
 
-/** Exit codes of the command line; the README documents them, the tests hold them. */
+/** Exit codes of the command line, documented in docs/verbs.md. */
 export const EXIT = {
   ok: 0,
   error: 1,
@@ -35,9 +35,10 @@ const EXIT_OF = {
   GOALD_STORE_FULL: EXIT.error,
   GOALD_STORE_DAMAGED: EXIT.error,
   GOALD_STORE_TOO_NEW: EXIT.error,
-  /** The log does not end where the writer thought it did: somebody else appended. */
+  GOALD_STORE_TOO_OLD: EXIT.error,
+  /** The log does not end at the expected event: another writer appended. */
   GOALD_CONFLICT: EXIT.conflict,
-  /** The lease is over: another host has claimed the agent since. */
+  /** The lease is over: another host has claimed the agent. */
   GOALD_FENCED: EXIT.conflict,
   GOALD_HTTP_REFUSED: EXIT.error,
   GOALD_HTTP_TOO_LARGE: EXIT.error,
@@ -45,18 +46,18 @@ const EXIT_OF = {
   GOALD_FILE_MISSING: EXIT.notFound,
   GOALD_FILE_TOO_LARGE: EXIT.error,
   GOALD_FILE: EXIT.error,
-  /** What a command asked of a service could not be had; the model reads why. */
+  /** A service that a command used has failed. The model reads the message. */
   GOALD_SEARCH: EXIT.error,
   GOALD_WEB: EXIT.error,
   GOALD_GIT: EXIT.error,
   GOALD_MODEL: EXIT.error,
   GOALD_MEDIA: EXIT.error,
   GOALD_POST: EXIT.error,
-  /** An agent may not spend so much. */
+  /** The request would exceed one of the agent's limits. */
   GOALD_LIMIT: EXIT.limit,
-  /** A service that nothing is set up for. */
+  /** A service without the settings it needs. */
   GOALD_NOT_CONFIGURED: EXIT.usage,
-  /** A recording that cannot be played, or a replay that did not go as it was recorded. */
+  /** A recording that cannot be played, or a replay that differs from its recording. */
   GOALD_REPLAY: EXIT.error,
   GOALD_INTERNAL: EXIT.error,
 } as const;
@@ -66,7 +67,7 @@ export type ErrorCode = keyof typeof EXIT_OF;
 export class GoaldError extends Error {
   override readonly name = "GoaldError";
   readonly code: ErrorCode;
-  /** What a person can do about it; empty when the message says all. */
+  /** What a person can do next; empty when the message is enough. */
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
@@ -80,14 +81,14 @@ export class GoaldError extends Error {
   }
 }
 
-/** `instanceof` is false across realms (jest runs tests in one); the name and code are not. */
+/** Compares name and code, because `instanceof` is false across realms (jest runs tests in one). */
 export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
   return (
     Error.isError(value) && value.name === "GoaldError" && (code === undefined || (value as GoaldError).code === code)
   );
 }
 
-/** Whatever was thrown, as an Error with a message. */
+/** Turns any thrown value into an Error with a message. */
 export function toError(thrown: unknown): Error {
   return Error.isError(thrown)
     ? thrown

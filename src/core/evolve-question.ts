@@ -1,11 +1,11 @@
-/** evolve-question.ts -- the fold of a question to the model: asked, failed, asked again, answered. */
+/** evolve-question.ts -- folds a model call into the state: asked, failed, asked again, replied. */
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged } from "./limits.ts";
 import { spend } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
-/** An attempt that is still open has ended unseen, in a process that is gone: its server may have worked for it. */
+/** An earlier attempt that is still open was interrupted, and its server may charge for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
   const settled = settle(state, callId, true);
@@ -22,7 +22,7 @@ export function modelFailed(
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
   const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
-  // What has not worked for so long has not worked now.
+  // During an outage further failures are expected and not counted.
   if (state.outage && event.outage) return inPhase(settle(state, callId, false), event, phase);
   const failed = {
     ...settle(state, callId, mayHaveBeenCharged(code)),
@@ -34,7 +34,7 @@ export function modelFailed(
   return inPhase(failed, event, phase);
 }
 
-/** The failures before an answer are over. */
+/** Clears the failures that came before a reply. */
 export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]): AgentState => ({
   ...state,
   fallback,
@@ -43,13 +43,13 @@ export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]):
   modelFailures: 0,
 });
 
-/** The step's question is asked no more, answered or not. */
+/** Closes the step's model call, replied or not. */
 export const closeQuestion = (state: AgentState, step: number): AgentState => ({
   ...state,
   open: state.open.filter((call) => call.kind !== "model" || call.step !== step),
 });
 
-/** What was reserved for an attempt without a reply is lost, or free again; the call stays open for the next attempt. */
+/** Counts the reservation of an attempt without a reply as lost, or releases it. The call stays open for the next attempt. */
 function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
   const call = openQuestion(state, callId);
   if (!call) return state;
@@ -76,5 +76,5 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
   return inPhase(remembered, event, { kind: "reading", callId, reply: text, finishReason, model, mode });
 }
 
-/** Of a log that does not say it. */
+/** Model and mode for a log that does not record them. */
 const ASKED_UNKNOWN = { model: "", mode: "plain" } as const;

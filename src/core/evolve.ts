@@ -1,16 +1,26 @@
 /**
- * evolve.ts -- the fold: one event more, one state further.
+ * evolve.ts -- the fold of one event into the state: `events.reduce(evolve, initialState)`.
  *
- * Total and pure: every event on every state gives a state. It throws nothing, reads no
- * clock, makes no id. `state = events.reduce(evolve, initialState)`.
+ * Total and pure: every event gives a state for every state. It never throws, reads no
+ * clock and makes no id.
  */
-import type { AgentSettings, EventOf, RecordedEvent } from "./event.ts";
-import { agentEnded, agentReported, agentStarted, agentTold, bornOf, taskReceived, withMade } from "./evolve-family.ts";
+
+import type { AgentSettings } from "./agent-settings.ts";
+import type { EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import { type At, closeCall, inPhase, putCall, thinking, withMessage } from "./fold.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
+import {
+  agentEnded,
+  agentReported,
+  agentStarted,
+  agentTold,
+  startedFrom,
+  taskReceived,
+  withMade,
+} from "./subagents/evolve-subagents.ts";
 import { headOf } from "./text.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
@@ -18,7 +28,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-created": {
       const { name, role, goals, startedBy } = event;
       const created = { ...state, name, role, goals, settings: settingsWith(state.settings, event) };
-      return startedBy ? bornOf(startedBy, created) : created;
+      return startedBy ? startedFrom(startedBy, created) : created;
     }
     case "settings-changed": {
       const fallback = event.model === undefined ? state.fallback : null;
@@ -124,10 +134,10 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
   return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
 }
 
-/** A message that goald itself writes to the model. */
+/** Fields of a message from goald itself to the model. */
 const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
-/** The model finds the new goals in its instructions; that they are new it would not notice by itself. */
+/** The new goals are in the instructions; this message points out that they changed. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
   const changed = { ...state, goals: event.goals, grantedApprovals: 0, repetition: null };
   const text = "The goals were changed just now. Those in your instructions are the ones that count.";
@@ -164,7 +174,7 @@ function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-int
   return putCall(counted, seen);
 }
 
-/** Counted anew; and a server that is out of order is tried at once. */
+/** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
   const resumed = { ...answeredBy(state, null), paused: null, badReplies: 0, deaths: 0, repetition: null };
   const { phase } = activeFrame(state);
@@ -184,7 +194,7 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const { status, source, text, code } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
   const tainted = state.tainted || source === "web" || source === "agent";
-  // The end that recovery gives to a call that was cut off says nothing of whether such calls can be survived.
+  // An end written by recovery does not show that the process survives this call, so deaths stay counted.
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const deaths = isUnseen ? state.deaths : 0;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;

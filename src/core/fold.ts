@@ -1,4 +1,4 @@
-/** fold.ts -- the small steps that every fold of an event is made of. Pure. */
+/** fold.ts -- building blocks for folding events into the state. Pure. */
 import {
   type AgentState,
   type Frame,
@@ -9,10 +9,10 @@ import {
   SHORT_TERM_MESSAGES,
 } from "./state.ts";
 
-/** Where an event stands. */
+/** Position of an event. */
 export type At = { readonly seq: number; readonly frame: number };
 
-/** In the place of the one that is open under its id, or behind the others. */
+/** Replaces the open call of the same id, or adds the call at the end. */
 export function putCall(state: AgentState, call: OpenCall): AgentState {
   const place = state.open.findIndex(({ callId }) => callId === call.callId);
   return { ...state, open: place < 0 ? [...state.open, call] : state.open.with(place, call) };
@@ -26,7 +26,7 @@ export const closeCall = (state: AgentState, callId: string): AgentState => ({
 export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inPhase(withMessage(state, at, message), at, { kind: "thinking" });
 
-/** The last nine; or, of an agent with a batch, up to so many more, which then go all at once: the prompt's beginning stays. */
+/** Keeps nine messages. With a batch, the extra messages go all at once, which keeps the prompt's prefix cacheable. */
 export function withMessage(state: AgentState, at: At, message: Omit<Message, "seq">): AgentState {
   const most = longestWindow(state);
   return inFrame(state, at.frame, (frame) => {

@@ -1,19 +1,19 @@
 /**
- * inbox.ts -- what a message from outside means to an agent, as events.
+ * inbox.ts -- turns a message from outside into events.
  *
- * Only the lease holder appends, so whoever says, approves, pauses or answers leaves a row in the inbox;
- * the owner consumes it in its next commit. A row that no longer fits (an approval of a
- * call that is over, a pause of an agent that has finished) is consumed and means nothing.
+ * Only the lease holder appends to the log. Everybody else leaves a row in the inbox, and the
+ * owner consumes it with its next commit. A row that no longer applies (an approval of a finished
+ * call, a pause of a finished agent) is consumed without an event.
  *
- * Words and goals are work: an agent that has finished begins its next turn with them. One that is paused
- * hears them and stays paused.
+ * Words and goals are work: a finished agent starts its next turn with them. A paused agent
+ * receives them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
-import { nextTurn, receiveFromKin } from "./inbox-family.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
+import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
 
-/** Whether the agent stands at a point where a message may change its course. */
+/** True in phases in which a message may change what the agent does next. */
 export function listens(state: AgentState): boolean {
   if (state.paused) return true;
   switch (activeFrame(state).phase.kind) {
@@ -59,11 +59,11 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
     case "policy":
     case "end":
     case "report":
-      return receiveFromKin(message, state);
+      return receiveFromAgent(message, state);
   }
 }
 
-/** They answer a question that the agent has asked and waits with. */
+/** Words answer the agent's open question, or else become a message. */
 function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, state: AgentState): readonly NewEvent[] {
   const { phase } = activeFrame(state);
   const open = phase.kind === "waiting" && phase.waitFor === "person" && openCommand(state, phase.callId);
@@ -72,7 +72,7 @@ function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, st
   return [{ type: "command-finished", step: open.step, callId: phase.callId, observation, durationMs: 0 }];
 }
 
-/** More to do, even for one that has finished. */
+/** True for messages that start a new turn of a finished agent. */
 export const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
 function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {

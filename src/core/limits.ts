@@ -1,14 +1,15 @@
 /**
- * limits.ts -- what an agent may spend before it must stop and say so: steps, tokens, money, time.
+ * limits.ts -- the limits on an agent's steps, tokens, money and time.
  *
- * Each limit holds over the agent's whole life, crashes included. Tokens and money are counted with what
- * was reserved for calls whose end nobody saw. `limitReached` is asked before anything is done for a model
- * call; `limitExceededBy` when the size of the request is known and before it leaves. What a
- * person reads says what was allowed, what is spent, and how to go on.
+ * Each limit holds over the agent's whole life, crashes included. Reservations of calls whose
+ * end was not seen count as spent. `limitReached` is checked before a model call is prepared,
+ * `limitExceededBy` once the size of the request is known and before it is sent. Each
+ * reason says what was allowed, what is spent, and how to continue.
  */
 import type { PauseCode, Usage } from "./event.ts";
-import type { Spending } from "./family-event.ts";
 import type { AgentState } from "./state.ts";
+import type { Spending } from "./subagents/subagent-event.ts";
+import { countNoun } from "./text.ts";
 
 export interface LimitReached {
   readonly code: Extract<PauseCode, "step-limit" | "token-limit" | "budget" | "time-limit">;
@@ -18,12 +19,12 @@ export interface LimitReached {
 /** US dollars per million tokens. */
 export interface Price {
   readonly input: number;
-  /** Of input that the server had kept from an earlier request. */
+  /** Price of input tokens that the server had cached. */
   readonly cachedInput: number;
   readonly output: number;
 }
 
-/** What this use cost, in US dollars. */
+/** Cost of this usage in US dollars. */
 export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
   const cached = Math.min(usage.cachedTokens, usage.inputTokens);
   const fresh = usage.inputTokens - cached;
@@ -31,8 +32,8 @@ export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
 }
 
 /**
- * Certain and possible: what the server said, what was lost, what is reserved for a call without an end, and what those
- * that it started have spent or may still spend.
+ * The most that the agent can have spent: reported usage, lost reservations, reservations of open calls, and
+ * what its sub-agents have spent or may still spend.
  */
 export function spentOf(state: AgentState): Spending {
   const others = spentByOthers(state);
@@ -48,7 +49,7 @@ export function spentOf(state: AgentState): Spending {
   return { steps, tokens, usd };
 }
 
-/** By those that it started: what each that works may spend in all, what the others have spent. */
+/** Counts the whole allowance of each working sub-agent, and the actual spending of the others. */
 export function spentByOthers({ children, endedSpent }: AgentState): Spending {
   let { steps, tokens, usd } = endedSpent;
   for (const { isWorking, reach, spent } of Object.values(children)) {
@@ -61,14 +62,13 @@ export function spentByOthers({ children, endedSpent }: AgentState): Spending {
 }
 
 /**
- * Whether a server may have worked, and so may charge, for a call that failed with this code (src/model/failure.ts).
- * It has not when the request never reached it, or when it turned the request down before the model saw it.
- * All else counts: a timeout, an error in the middle, a reply that was cut off or cannot be read, and any
- * code that is not known here.
+ * Whether a server may charge for a call that failed with this code (src/model/failure.ts).
+ * It does not charge for a request that never arrived or that it rejected before the model ran.
+ * Everything else counts: timeouts, errors in mid-reply, truncated or unreadable replies, unknown codes.
  */
-export const mayHaveBeenCharged = (code: string): boolean => !TURNED_DOWN.has(code);
+export const mayHaveBeenCharged = (code: string): boolean => !REJECTED_UNCHARGED.has(code);
 
-const TURNED_DOWN: ReadonlySet<string> = new Set([
+const REJECTED_UNCHARGED: ReadonlySet<string> = new Set([
   "no-connection",
   "http-refused",
   "unauthorized",
@@ -84,19 +84,19 @@ const TURNED_DOWN: ReadonlySet<string> = new Set([
   "not-implemented",
 ]);
 
-/** The limit that forbids a model call for this step now. A repeated attempt is of a step that is counted already. */
+/** The limit that forbids a model call for this step now. Repeated attempts belong to a step that already counts. */
 export function limitReached(state: AgentState, step: number, now: Date): LimitReached | undefined {
   const { stepLimit, tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
   const others = spentByOthers(state).steps;
   if (stepLimit !== null && step + others > stepLimit) return stepsSpent(stepLimit, others);
   if (tokenLimit !== null && spent.tokens >= tokenLimit) return tokensSpent(tokenLimit, spent.tokens);
-  // Nothing spent of nothing allowed is no reason yet: a local model costs nothing.
+  // A budget of zero allows models that cost nothing.
   if (budgetUsd !== null && spent.usd > 0 && spent.usd >= budgetUsd) return moneySpent(budgetUsd, spent.usd);
   return deadlinePassed(state, now);
 }
 
-/** The limit that a request of this size would go beyond. `usd` is null for a model without a known price. */
+/** The limit that a request of this size would exceed. `usd` is null for a model without a known price. */
 export function limitExceededBy(
   request: { readonly model: string; readonly tokens: number; readonly usd: number | null },
   state: AgentState,
@@ -110,14 +110,14 @@ export function limitExceededBy(
   return spent.usd + request.usd > budgetUsd ? moneySpent(budgetUsd, spent.usd, request.usd) : undefined;
 }
 
-/** Also asked while the agent waits. A deadline that cannot be read has passed. */
+/** Also checked while the agent waits. An unreadable deadline counts as passed. */
 export function deadlinePassed({ settings: { deadline } }: AgentState, now: Date): LimitReached | undefined {
   if (deadline === null || now.getTime() < Date.parse(deadline)) return undefined;
   const reason = `The time allowed was over at ${deadline}; it is ${now.toISOString()}. ${goOn("--max-time 8h")}`;
   return { code: "time-limit", reason };
 }
 
-/** The earlier of two times, in UTC, as stores compare them; null is never. */
+/** The earlier of two times as an ISO time in UTC; null means never. */
 export function earlier(one: string | null, other: string | null): string | null {
   const times = [one, other].filter((time) => time !== null).map((time) => Date.parse(time));
   return times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
@@ -128,7 +128,7 @@ export function earlier(one: string | null, other: string | null): string | null
 const stepsSpent = (limit: number, others: number): LimitReached => ({
   code: "step-limit",
   reason:
-    `The limit of ${limit} ${limit === 1 ? "step" : "steps"} is reached` +
+    `The limit of ${countNoun(limit, "step")} is reached` +
     `${others === 0 ? "" : `, ${others} of them taken by or set aside for the agents that it started`}. ${goOn("--max-steps 100")}`,
 });
 
@@ -155,5 +155,5 @@ const unknownPrice = (budget: number, model: string): LimitReached => ({
 
 const goOn = (flag: string): string => `Allow more and go on: goald resume <agent> ${flag}`;
 
-/** Four digits after the point: a step of a small model costs a few hundredths of a cent. */
+/** Shows four decimals, because a step of a small model costs a few hundredths of a cent. */
 const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;

@@ -1,18 +1,19 @@
 /**
- * loops.ts -- whether a model goes round in a circle: the same command with the same arguments, again and again.
+ * loops.ts -- detects a model that repeats the same command with the same arguments.
  *
- * Only requests count: what came of them does not, so that a poll that never ends, a call that is denied each time,
- * and a model that does nothing all day are the circles that they are. A reply that could not be read
- * does not interrupt a circle; a person's word, new goals or a resume does, since the next request is made in
- * another light.
+ * Only requests count, not their results, so that endless polling, a call that is denied each time,
+ * and doing nothing all day are found too. An unreadable reply does not interrupt a repetition; a
+ * person's words, new goals or a resume do, because they change the situation.
  */
-import type { CommandCall, EventOf, NewEvent } from "./event.ts";
+
+import type { CommandCall } from "./call.ts";
+import type { EventOf, NewEvent } from "./event.ts";
 import type { AgentState, Repetition } from "./state.ts";
 import { isBlobRef } from "./text.ts";
 
-/** Two can be a second look. At the third nothing new is to be expected, and most models turn when they are told. */
+/** A second look can make sense. At the third, most models change course when a message points it out. */
 const TELL_AT = 3;
-/** Told, and done twice more: from here on it only costs money. */
+/** The model was warned and repeated the command twice more. */
 const STOP_AT = 5;
 
 export function countRequest(before: Repetition | null, event: EventOf<"command-requested">): Repetition {
@@ -21,14 +22,14 @@ export function countRequest(before: Repetition | null, event: EventOf<"command-
   return { ...before, step, callId, count: before.count + 1 };
 }
 
-/** Told once for each circle, after the result of the request that closed it. */
+/** Warns once per repetition, after the result of the third request. */
 export function noticeDue({ repetition }: AgentState): NewEvent | undefined {
   if (!repetition || repetition.noticed || repetition.count < TELL_AT) return undefined;
   const { step, callId, count } = repetition;
   return { type: "repetition-noticed", step, callId, count };
 }
 
-/** It has been told and does nothing new, while others work for it: their next word is waited for, which costs nothing. */
+/** A warned agent with working sub-agents waits for their next report, which costs nothing. */
 export const isIdle = ({ repetition, children }: AgentState): boolean =>
   repetition?.noticed === true && Object.values(children).some(({ isWorking }) => isWorking);
 
@@ -38,7 +39,7 @@ export const noticeText = (name: string, count: number): string =>
   "look at what came back, then take another way, or end the work if there is nothing left to do. " +
   `At the ${STOP_AT}th time the command is not run, and you are paused.`;
 
-/** Why this request is not run, for people; undefined when it may be judged. */
+/** The reason why this request does not run, for people; undefined when it may be judged. */
 export function circleOf({ repetition }: AgentState, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
   const { call, count } = repetition;
@@ -52,7 +53,7 @@ export function circleOf({ repetition }: AgentState, callId: string): string | u
 const isSameCall = (one: CommandCall, other: CommandCall): boolean =>
   one.name === other.name && isSameValue(one.args, other.args);
 
-/** As JSON, the order of names left out of account; long texts by their hash. */
+/** JSON with sorted keys; long texts are represented by their hash. */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

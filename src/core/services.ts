@@ -1,9 +1,9 @@
 /**
- * services.ts -- what commands may ask of the world beyond their folder, one narrow interface per service.
+ * services.ts -- services that commands use beyond their folder, one narrow interface each.
  *
- * A command names what it `needs`; a host offers what it is set up for. A command whose need is not met is listed with
- * what to set and is never advertised. Failures are GoaldErrors, whose message and hint the model reads; every call
- * ends when `signal` is aborted, with its reason.
+ * A command names its services in `needs`; the host provides those that are set up. A command whose service is missing
+ * is hidden from the model and listed for people with the setting that enables it. Failures are GoaldErrors, whose
+ * message and hint the model reads. Aborting `signal` rejects every call with the signal's reason.
  */
 import type { Usage } from "./event.ts";
 
@@ -12,15 +12,15 @@ import type { Usage } from "./event.ts";
 export interface SearchResult {
   readonly title: string;
   readonly href: string;
-  /** A few sentences of the page, as the provider gives them. */
+  /** The provider's excerpt: a few sentences of the page. */
   readonly body: string;
 }
 export interface SearchAnswer {
-  /** Which provider answered, such as `brave`. */
+  /** The provider that answered, such as `brave`. */
   readonly provider: string;
-  /** Empty only when the provider said that it found nothing; a refusal or a limit is an error. */
+  /** Empty only when the provider found nothing; a refusal or a rate limit is an error. */
   readonly results: readonly SearchResult[];
-  /** The providers that were asked before and failed, with the reason in words. */
+  /** Providers that failed before, each with the reason in words. */
   readonly failed: readonly { readonly provider: string; readonly reason: string }[];
   readonly isCached: boolean;
 }
@@ -29,35 +29,35 @@ export interface WebSearch {
   search(query: string, count: number, signal: AbortSignal): Promise<SearchAnswer>;
 }
 
-/** A page as it was found, made readable. */
+/** The readable content of a fetched page. */
 export interface Page {
-  /** After redirects. */
+  /** Final address after redirects. */
   readonly url: string;
   readonly title: string;
-  /** Markdown; of a PDF or a plain text, its text. */
+  /** Markdown for HTML; the plain text of a PDF or text file. */
   readonly text: string;
   readonly links: readonly { readonly text: string; readonly href: string }[];
   /** Such as `text/html`. */
   readonly contentType: string;
-  /** Of the bytes as they came. */
+  /** Hash of the received bytes. */
   readonly sha256: string;
   /** ISO time. */
   readonly fetchedAt: string;
-  /** Said where something is missing: cut at a limit, no article found. Empty for none. */
+  /** What is missing, such as text cut at a limit. Empty when nothing is. */
   readonly remarks: readonly string[];
 }
-/** A piece of a page's text, cut on its structure. */
+/** A piece of a page's text, split at its structure. */
 export interface Passage {
-  /** Such as `p3`: what an answer cites. */
+  /** Name that answers cite, such as `p3`. */
   readonly id: string;
-  /** Headings that it stands under, outermost first. */
+  /** Headings above the passage, outermost first. */
   readonly headings: readonly string[];
   readonly text: string;
 }
 export interface WebPages {
-  /** Throws GOALD_WEB for what cannot be had or read, GOALD_HTTP_REFUSED for an address that is not public. */
+  /** Throws GOALD_WEB for a page that cannot be fetched or read, GOALD_HTTP_REFUSED for an address that is not public. */
   read(url: string, signal: AbortSignal): Promise<Page>;
-  /** The passages that are nearest to the question, best first, within so many tokens; all of them in order when they fit. */
+  /** The passages most relevant to the question, best first, up to `tokens`; all of them in order when they fit. */
   select(page: Page, question: string, maxTokens: number): readonly Passage[];
 }
 
@@ -75,8 +75,8 @@ export interface Downloads {
 
 export interface Repositories {
   /**
-   * Clones into `folder`, which is absolute and empty, and resolves to what lies in it then. Throws GOALD_GIT; what is
-   * there then is rubbish, for whoever made the folder to remove.
+   * Clones into `folder` (absolute, empty) and resolves to a description of the clone. Throws GOALD_GIT; the caller
+   * then removes the folder.
    */
   clone(url: string, folder: string, signal: AbortSignal): Promise<Cloned>;
 }
@@ -87,7 +87,7 @@ export interface Cloned {
   readonly branch: string | null;
   readonly files: number;
   readonly bytes: number;
-  /** Left out on purpose, in words: submodules, links, large files. */
+  /** Parts left out on purpose, in words: submodules, links, large files. */
   readonly remarks: readonly string[];
 }
 
@@ -96,46 +96,46 @@ export interface Cloned {
 export interface Question {
   /** `smart`: the loop's model; `fast`: the one for small tasks. */
   readonly role: "smart" | "fast";
-  /** What is to be done, in goald's own words: name of a file of prompts/. */
+  /** Name of the file in prompts/ with the instructions. */
   readonly words: string;
-  /** Text from elsewhere: data, in a user-role message that it cannot close. */
+  /** Text from elsewhere, sent as data in a delimited user message. */
   readonly material: readonly { readonly label: string; readonly text: string }[];
-  /** JSON Schema that the answer must keep to. */
+  /** JSON Schema of the answer. */
   readonly schema: object;
 }
 export interface Advisor {
   /**
-   * One answer, read and checked; asked again once when it does not keep to the schema. What it costs is counted
-   * against the agent's limits. Throws GOALD_MODEL when there is none, and GOALD_LIMIT when the agent may not spend so much.
+   * Returns one answer that is valid against the schema, after at most one retry. The cost counts against the agent's
+   * limits. Throws GOALD_MODEL when there is no valid answer, GOALD_LIMIT when it would exceed a limit.
    */
   ask(question: Question, signal: AbortSignal): Promise<{ readonly value: unknown; readonly usage: Usage }>;
 }
 
 /**
- * Hears what a request takes; for goald, which counts it, not for commands. `sent` comes before the request leaves, then one
- * of the others, of which the first counts. Sent and no more heard of, it may have been charged.
+ * Counts the cost of a request; used by goald, not by commands. `sent` is called before the request leaves, then one
+ * of the others; only the first of those counts. A request that was sent and has no end may have been charged.
  */
 export interface UseListener {
   sent(): void;
-  /** The server did the work; null when it does not say what that took. */
+  /** The server did the work; null when it reported no usage. */
   took(usage: Usage | null): void;
-  /** It never arrived, or was turned down before any work. */
+  /** The request never arrived, or was rejected before any work. */
   refused(): void;
 }
 export interface Images {
-  /** Throws GOALD_MEDIA, and GOALD_LIMIT when the agent may not spend so much. `size` such as `1024x1024`. */
+  /** Throws GOALD_MEDIA, or GOALD_LIMIT when it would exceed a limit. `size` such as `1024x1024`. */
   generate(prompt: string, size: string, signal: AbortSignal, listener?: UseListener): Promise<GeneratedImage>;
 }
 export interface GeneratedImage {
   readonly bytes: Uint8Array;
-  /** Told from the bytes, not from what the server says. */
+  /** Detected from the bytes, not taken from the server. */
   readonly format: "png" | "jpeg" | "webp";
   readonly width: number;
   readonly height: number;
   readonly revisedPrompt: string | null;
 }
 export interface Speech {
-  /** `file`: its name in messages; the server is told no name. `language` such as `en`. Throws as `generate`. */
+  /** `file`: name for messages, not sent to the server. `language` such as `en`. Throws as `generate`. */
   transcribe(
     file: string,
     bytes: Uint8Array,
@@ -145,7 +145,7 @@ export interface Speech {
   ): Promise<string>;
 }
 
-/** A program in a file of the workspace, run where it can reach nothing else. */
+/** Runs a program from a workspace file in isolation. */
 export interface Sandbox {
   /** Throws GOALD_FILE for a file that it cannot run. */
   runPythonFile(
@@ -158,7 +158,7 @@ export interface Sandbox {
 // ---------------------------------------------------------------- people and agents
 
 export interface Posts {
-  /** Throws GOALD_POST where it is certain that nothing was posted; `unknown` where nobody can tell. */
+  /** Throws GOALD_POST when nothing was posted for certain; resolves to `unknown` when nobody can tell. */
   post(
     text: string,
     signal: AbortSignal,
@@ -168,24 +168,24 @@ export interface Posts {
   >;
 }
 
-/** What an agent may know of those that it started. Starting, telling and ending them are wishes that a command stages. */
+/** What an agent may know about its sub-agents. Commands start, message and end them with staged requests. */
 export interface AgentDirectory {
   children(): Promise<readonly ChildAgent[]>;
-  /** By its key, or by its name where only one has that. */
+  /** Finds a sub-agent by its key, or by its name when that is unique. */
   child(key: string): Promise<ChildAgent | undefined>;
-  /** Why there is no such agent, and which there are. */
+  /** Message that says which sub-agents exist. */
   unknown(key: string): string;
-  /** ISO time until which a call waits for an agent's answer before it goes on without. */
+  /** ISO time until which a call waits for a sub-agent's answer. */
   answerBy(): string;
 }
 export interface ChildAgent {
-  /** What commands call it by. */
+  /** Key that commands use. */
   readonly key: string;
   readonly name: string;
   readonly task: string;
-  /** In a few words, such as `working`, `finished`, `waits for a person`, `paused: budget`. */
+  /** State in a few words, such as `working`, `finished`, `waits for a person`, `paused: budget`. */
   readonly standing: string;
-  /** A task would set it going, or is heard with its next step; false for one that a person has stopped. */
+  /** False for a sub-agent that a person has stopped: a task does not start it. */
   readonly listens: boolean;
   readonly step: number;
 }
@@ -216,5 +216,5 @@ export const SERVICES: readonly ServiceName[] = [
   "sandbox",
 ];
 
-/** What a host has to say of each service: it is there, or what is to be done so that it is. */
+/** For each service: ready, or what to do to set it up. */
 export type ServiceState = { readonly ready: true } | { readonly ready: false; readonly toDo: string };

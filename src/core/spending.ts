@@ -1,4 +1,4 @@
-/** spending.ts -- the fold of what was spent: by replies, by calls that asked models, and by what ended unseen. Pure. */
+/** spending.ts -- folds spending into the state: replies, commands that call models, lost reservations. Pure. */
 import type { ModelSpending, Usage } from "./event.ts";
 import { putCall } from "./fold.ts";
 import { type AgentState, openCommand } from "./state.ts";
@@ -21,7 +21,7 @@ export const bothUsed = (one: Usage, other: Usage): Usage => ({
   estimated: one.estimated || other.estimated,
 });
 
-/** What was reserved for the running attempt of a command, and whose end nobody saw, may have been charged. */
+/** Counts the reservation of an interrupted attempt as lost: it may have been charged. */
 export function loseReserved(state: AgentState, callId: string): AgentState {
   const reserved = openCommand(state, callId)?.intent?.reserved;
   if (!reserved) return state;
@@ -29,7 +29,7 @@ export function loseReserved(state: AgentState, callId: string): AgentState {
   return { ...state, lost: { tokens: tokens + reserved.tokens, usd: usd + (reserved.usd ?? 0) } };
 }
 
-/** Of a call that goes on without spending any more: what was set aside for it is free again. */
+/** Releases the reservation of a call that continues without spending. */
 export function spendAll(state: AgentState, callId: string, spent: ModelSpending): AgentState {
   const open = openCommand(state, callId);
   if (!open?.intent) return spend(state, spent);

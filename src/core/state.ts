@@ -1,48 +1,41 @@
 /**
- * state.ts -- what is so about an agent, as data: a left fold over its events (evolve.ts).
+ * state.ts -- the state of an agent: a left fold over its events (evolve.ts).
  *
- * The state stays small for ever: nine messages (some more where a person asked for that), the open calls, a few counters.
+ * Its size does not grow with the agent's age: nine messages (plus a configured batch), the open calls, a few counters.
  */
-import type { Annotations, Effect } from "./command.ts";
-import type {
-  AgentSettings,
-  CommandCall,
-  Fallback,
-  Observation,
-  OutputMode,
-  PauseCode,
-  Usage,
-  WaitFor,
-} from "./event.ts";
-import type { Origin, Reach, Spending } from "./family-event.ts";
+
+import type { AgentSettings } from "./agent-settings.ts";
+import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
+import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
-/** A snapshot of another version is ignored and the log refolded: raise it when the state's shape or `evolve` changes. */
+/** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
 export const STATE_VERSION = 6;
 
-/** How many messages the prompt carries; what is older lives in long-term memory. */
+/** Number of messages in the prompt; older ones are in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
 
-/** The most that an agent may be told to carry, so that its state stays small all the same. */
+/** Upper bound of `windowBatch`, which keeps the state small. */
 export const MAX_WINDOW_BATCH = 40;
 
-/** Code of the observation for a call that a crash cut off and of which nobody can tell the end. */
+/** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
 
-/** One message of short-term memory: a reply, or a result or feedback. */
+/** One message of short-term memory. */
 export interface Message {
-  /** The event that it came from. */
+  /** Number of the event that it came from. */
   readonly seq: number;
   readonly step: number;
   readonly kind: "reply" | "result" | "problem" | "feedback" | "task" | "report";
-  /** Who speaks, for the line above the text: a command's name, a person, an agent. Empty for a reply. */
+  /** The speaker: a command's name, a person, an agent. Empty for a reply. */
   readonly from: string;
   readonly status: Observation["status"] | null;
   readonly source: Observation["source"];
   readonly text: Text;
 }
 
-/** Where a frame stands between two moves. */
+/** What a frame is doing between two moves. */
 export type Phase =
   | { readonly kind: "thinking" }
   | { readonly kind: "asking"; readonly callId: string }
@@ -52,7 +45,7 @@ export type Phase =
       readonly callId: string;
       readonly reply: Text;
       readonly finishReason: string;
-      /** How the reply was asked for. */
+      /** The model and output mode that produced the reply. */
       readonly model: string;
       readonly mode: OutputMode;
     }
@@ -64,14 +57,14 @@ export type Phase =
   | { readonly kind: "closing"; readonly reason: string }
   | { readonly kind: "resting"; readonly outcome: "completed"; readonly reason: string };
 
-/** One level of self-call: its phase and what it sees. The root frame is the agent. */
+/** One level of self-call: its phase and its messages. The root frame is the agent. */
 export interface Frame {
   readonly id: number;
   readonly phase: Phase;
   readonly window: readonly Message[];
 }
 
-/** What was about to be done, and by which lease; older than the lease's epoch means interrupted. */
+/** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
 export type OpenCall =
   | {
       readonly kind: "model";
@@ -81,7 +74,7 @@ export type OpenCall =
       readonly epoch: number;
       readonly model: string;
       readonly mode: OutputMode;
-      /** What may have been charged for it and is counted nowhere else; 0 as soon as its failure is told. */
+      /** Possible charges that no other field counts; 0 once a failure is recorded. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
     }
@@ -99,38 +92,38 @@ export type OpenCall =
         readonly effect: Effect;
         readonly annotations: Annotations;
         readonly prepared: unknown;
-        /** The newest lease that found it cut off: one death is counted once. */
+        /** Newest epoch that found the call interrupted, so that one death counts once. */
         readonly seenInterruptedAt?: number;
-        /** What it may spend on models and is counted nowhere else. */
+        /** The most that the call may spend on models. */
         readonly reserved?: { readonly tokens: number; readonly usd: number | null };
       };
     };
 
-/** The last command asked for, and how many times in a row with the same arguments. */
+/** The last requested command and how many times in a row it came with the same arguments. */
 export interface Repetition {
   readonly step: number;
   readonly callId: string;
   readonly call: CommandCall;
   readonly count: number;
-  /** The model has been told. */
+  /** The model has been warned. */
   readonly noticed: boolean;
 }
 
-/** An agent that this one started, as far as its own log knows it. */
+/** A sub-agent, as far as the parent's log knows it. */
 export interface ChildAccount {
   readonly name: string;
   /** One line. */
   readonly task: string;
-  /** The call that told it something last. */
+  /** The call that last sent it a task. */
   readonly callId: string;
-  /** How many tasks it was given. */
+  /** Number of tasks sent to it. */
   readonly told: number;
-  /** It has not finished the last one: what it may still spend is set aside. */
+  /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;
-  /** It was told to end, and has not said yet that it did. */
+  /** It was ended and has not confirmed it yet. */
   readonly isEnding: boolean;
   readonly reach: Reach;
-  /** As it told last. */
+  /** Spending in its last report. */
   readonly spent: Spending;
 }
 
@@ -140,42 +133,42 @@ export interface AgentState {
   readonly goals: readonly string[];
   readonly settings: AgentSettings;
   readonly turn: number;
-  /** Number of model calls begun so far, repeated attempts not counted. */
+  /** Number of model calls begun; repeated attempts do not count. */
   readonly step: number;
   readonly frames: readonly [Frame, ...Frame[]];
-  /** A list, and no record by id: with ever new names V8 would make a class of objects for each. */
+  /** A list instead of a record by id, because V8 makes a hidden class for every new key. */
   readonly open: readonly OpenCall[];
   readonly paused: { readonly code: PauseCode; readonly reason: string } | null;
-  /** Commands that a person approved ahead with `y -N`; over as soon as they say something, or the agent stops. */
+  /** Commands approved ahead with `y -N`. Reset when a person says something or the agent stops. */
   readonly grantedApprovals: number;
-  /** Text from outside has been read: the policy looks at it. */
+  /** The agent has read text from outside; the policy uses this. */
   readonly tainted: boolean;
-  /** In a row, since the last one that could be read / the last that answered. */
+  /** Consecutive unreadable replies, and consecutive failed model calls. */
   readonly badReplies: number;
   readonly modelFailures: number;
-  /** Tries of the open question that failed, oldest first. */
+  /** Failed attempts of the open model call, oldest first. */
   readonly failedTries: readonly { readonly model: string; readonly code: string }[];
-  /** Since when the server is out of order; the tries meanwhile are not counted. */
+  /** Start of the server's outage. Attempts during an outage do not count as failures. */
   readonly outage: { readonly since: string } | null;
-  /** In place of the agent's own model. */
+  /** Used in place of the agent's own model. */
   readonly fallback: Fallback | null;
   readonly usage: Usage & { readonly modelCalls: number };
-  /** Reserved for calls whose end nobody saw, or that failed: it may have been charged. */
+  /** Reservations of interrupted or failed calls, which may have been charged. */
   readonly lost: { readonly tokens: number; readonly usd: number };
-  /** Sum of the known costs of the replies. */
+  /** US dollars: sum of the known costs. */
   readonly costUsd: number;
   readonly repetition: Repetition | null;
-  /** Processes that died while a command of this agent ran, since the last one that came to its end. */
+  /** Process deaths during this agent's commands since the last command that ended. */
   readonly deaths: number;
-  /** Who started it; null for a person. */
+  /** The parent; null when a person started the agent. */
   readonly startedBy: Origin | null;
-  /** Tasks that it has received from there, the first one included. */
+  /** Tasks received from the parent, the first one included. */
   readonly heard: number;
-  /** Files that it made or changed in this turn, newest last: what its answer names. Kept for whoever started it. */
+  /** Files changed in this turn, newest last, for a sub-agent's report to its parent. */
   readonly made: readonly string[];
-  /** Agents that it started and did not end, by id. */
+  /** Sub-agents that have not ended, by id. */
   readonly children: Readonly<Record<string, ChildAccount>>;
-  /** What those spent that are there no more. */
+  /** Total spending of sub-agents that have ended. */
   readonly endedSpent: Spending;
 }
 
@@ -219,17 +212,17 @@ export const initialState: AgentState = {
   endedSpent: NOTHING_SPENT,
 };
 
-/** The frame that moves next: the innermost one. */
+/** The innermost frame, which moves next. */
 export const activeFrame = (state: AgentState): Frame => state.frames.at(-1) ?? state.frames[0];
 
 const openCall = <K extends OpenCall["kind"]>(kind: K, { open }: AgentState, callId: string) =>
   open.find((call): call is Extract<OpenCall, { kind: K }> => call.callId === callId && call.kind === kind);
 
-/** The open call of that id, when it is one of these. */
+/** The open call of that id; undefined when it is of the other kind or not open. */
 export const openQuestion = (state: AgentState, callId: string) => openCall("model", state, callId);
 export const openCommand = (state: AgentState, callId: string) => openCall("command", state, callId);
 
-/** What it has asked a person and waits to hear; undefined when it has asked nothing. */
+/** The agent's open question to a person; undefined when there is none. */
 export function questionOf(state: AgentState): string | undefined {
   const { phase } = activeFrame(state);
   if (phase.kind !== "waiting" || phase.waitFor !== "person") return undefined;
@@ -237,12 +230,12 @@ export function questionOf(state: AgentState): string | undefined {
   return typeof question === "string" ? question : undefined;
 }
 
-/** The turn is over: it does nothing more until it is given more to do. */
+/** The turn is over: the agent does nothing until it gets more work. */
 export const isFinished = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
 
-/** It finished, or is paused for whatever reason: nothing happens by itself. */
+/** Finished or paused: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);
 
-/** How many messages short-term memory may hold before it is cut back to nine: nine, or so many more as a batch has. */
+/** Number of messages at which short-term memory is cut back to nine. */
 export const longestWindow = ({ settings }: AgentState): number =>
   SHORT_TERM_MESSAGES + Math.min(MAX_WINDOW_BATCH, settings.windowBatch ?? 0);

@@ -1,14 +1,13 @@
 /**
- * text.ts -- free text as it lies in events: short, whole, and safe to store anywhere.
+ * text.ts -- free text in events: short, well-formed, and safe to store anywhere.
  *
- * Text over `SPILL_BYTES` is kept once, by its hash, and the event carries a
- * reference with the beginning of the text: state and prompts stay small whatever a
- * model or a command returns.
+ * Text over `SPILL_BYTES` is stored once as a blob, and the event carries its hash and its first
+ * characters, so that state and prompts stay small whatever a model or a command returns.
  */
 
-/** 32 KB of UTF-8: what an event carries itself; more becomes a blob. */
+/** Longer text (in bytes of UTF-8) becomes a blob. */
 export const SPILL_BYTES = 32 * 1024;
-/** How much of a spilled text stays in the reference, in characters. */
+/** Characters of a spilled text that stay in the reference. */
 export const HEAD_CHARS = 4_000;
 
 export interface BlobRef {
@@ -26,7 +25,7 @@ export const isBlobRef = (value: unknown): value is BlobRef =>
   typeof (value as BlobRef).bytes === "number" &&
   typeof (value as BlobRef).head === "string";
 
-/** What can be shown without opening the blob. */
+/** The part that can be shown without reading the blob. */
 export const headOf = (text: Text): string => (typeof text === "string" ? text : text.head);
 
 /**
@@ -35,7 +34,7 @@ export const headOf = (text: Text): string => (typeof text === "string" ? text :
  */
 export const wellFormed = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 
-/** At most `limit` characters of `text`, from both ends, with the gap named where there is room; never half a surrogate pair. */
+/** Shortens `text` to `limit` characters from both ends, naming the gap where there is room. Never splits a surrogate pair. */
 export function clip(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const gapFor = (left: number): string => `\n[… ${left} characters left out …]\n`;
@@ -45,7 +44,11 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
-/** One line of at most `limit` characters, white space folded; what is left out is shown to be, and no surrogate pair is cut. */
+/** "1 file", "2 files". `plural` is for a noun that takes more than an "s". */
+export const countNoun = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
+
+/** Folds white space and truncates to one line of `limit` characters, marked with an ellipsis. Never splits a surrogate pair. */
 export function oneLine(text: string, limit: number): string {
   const whole = text.trim();
   const line = whole

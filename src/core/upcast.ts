@@ -1,8 +1,8 @@
 /**
- * upcast.ts -- old versions of events become today's when they are read.
+ * upcast.ts -- turns events of older versions into the current one when they are read.
  *
- * The log is never rewritten. Each entry of `STEPS` lifts an event from the version
- * that is its key to the next one, so that `evolve` knows only the newest shape.
+ * The log is never rewritten. Each entry of `STEPS` turns an event of its version
+ * into the next one, so that `evolve` knows only the newest shape.
  */
 
 import { GoaldError } from "./errors.ts";
@@ -11,7 +11,7 @@ import { EVENT_VERSION, type RecordedEvent } from "./event.ts";
 type Json = Readonly<Record<string, unknown>>;
 export type Upcasts = Readonly<Record<number, (event: Json) => Json>>;
 
-/** Version 1 is the first; its successors add `1: (event) => …` here. */
+/** The key is the version that a step starts from. Version 1 is the first, so there are none yet. */
 const STEPS: Upcasts = {};
 
 /** Throws GOALD_STORE_TOO_NEW for an event of a newer goald, GOALD_STORE_DAMAGED for one without a version. */

@@ -6,9 +6,11 @@
  * question that is open then is taken back. Ctrl-C once is a pause message: the step
  * is finished first. Twice is the caller's business: everything shown is durable already.
  */
+
+import type { CommandCall } from "#core/call.ts";
 import type { Move } from "#core/decide.ts";
 import { toError } from "#core/errors.ts";
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";

@@ -22,7 +22,7 @@ export async function requireNoChildren({ id }: AgentRow, { store }: Pick<HostPa
   const calls = others.toReversed().join(" && goald rm ");
   throw new GoaldError(
     "GOALD_CONFLICT",
-    `${id} has started ${others.length === 1 ? "an agent that is" : "agents that are"} still there: ${others.join(", ")}.`,
+    `${id} has started ${others.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${others.join(", ")}.`,
     { hint: `Remove what it has started first: goald rm ${calls}` },
   );
 }

@@ -15,7 +15,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { stateOf } from "#views/load-agent.ts";
-import { type PlannedFile, planFor, type RestorePlan, summarizePlan } from "#views/restore-plan.ts";
+import { describeRestored, type PlannedFile, planFor, type RestorePlan, summarizePlan } from "#views/restore-plan.ts";
 import { byPath, RESTORE_CALL, restoreVersion } from "#views/restore-version.ts";
 
 export interface RestoreParts {
@@ -65,7 +65,9 @@ async function commitRestoration(
   const edited = await withoutKnown(kept, await store.files(id), store);
   const of = { step: (await stateOf(store, { id })).step, callId: `${RESTORE_CALL}${at}` };
   const files: Commit["files"] = [...edited, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
-  const event = messageFor(step, work, { seq: head + 1, at });
+  // Tells the agent that its memories of these files are out of date.
+  const message = { type: "message-received", from: "person", text: describeRestored(step, work) } as const;
+  const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...message };
   const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
   await store.commit(lease, head, { ...nothing, events: [event], files });
 }
@@ -110,22 +112,4 @@ async function writeFiles(
         cause: thrown,
       });
     }
-}
-
-const MAX_NAMED = 50;
-
-/** Tells the agent that its memories of these files are out of date. */
-function messageFor(
-  step: number,
-  work: readonly PlannedFile[],
-  stamp: { readonly seq: number; readonly at: string },
-): RecordedEvent {
-  const named = (action: PlannedFile["action"], word: string): string => {
-    const paths = work.filter((file) => file.action === action).map(({ path }) => path);
-    if (paths.length === 0) return "";
-    const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-    return ` ${word}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}.`;
-  };
-  const text = `I put files in your folder back as they were after step ${step}.${named("write", "Rewritten")}${named("remove", "Removed")}`;
-  return { v: EVENT_VERSION, frame: 0, ...stamp, type: "message-received", from: "person", text };
 }

@@ -1,9 +1,9 @@
-/** bounded.ts -- an answer whose body is counted after decompression, and whose silences are watched. */
+/** bounded.ts -- limits the decompressed size of a response body and the silence between its pieces. */
 import { GoaldError } from "#core/errors.ts";
-import type { HttpLimits, Watch } from "./watch.ts";
+import type { HttpLimits, RequestWatch } from "./watch.ts";
 
-/** The same answer with a body that counts its bytes and watches its silences. */
-export function bounded(response: Response, watch: Watch, origin: string, limits: HttpLimits): Response {
+/** Returns the same response with a body that enforces `limits`. */
+export function limitResponse(response: Response, watch: RequestWatch, origin: string, limits: HttpLimits): Response {
   if (!response.body) {
     watch.stop();
     return response;
@@ -25,7 +25,7 @@ export function bounded(response: Response, watch: Watch, origin: string, limits
             return;
           }
           bytes += value.byteLength;
-          if (bytes > maxBytes) throw tooLarge(origin, maxBytes);
+          if (bytes > maxBytes) throw bodyTooLarge(origin, maxBytes);
           controller.enqueue(value);
         } catch (error) {
           watch.abort(error);
@@ -40,17 +40,17 @@ export function bounded(response: Response, watch: Watch, origin: string, limits
     { highWaterMark: 0 },
   );
   const { status, statusText } = response;
-  return new Response(body, { status, statusText, headers: headersAsRead(response.headers) });
+  return new Response(body, { status, statusText, headers: removeEncodingHeaders(response.headers) });
 }
 
-const tooLarge = (origin: string, maxBytes: number): GoaldError =>
+const bodyTooLarge = (origin: string, maxBytes: number): GoaldError =>
   new GoaldError(
     "GOALD_HTTP_TOO_LARGE",
     `Expected at most ${maxBytes} bytes from ${origin}; more came, and were not read.`,
   );
 
-/** What was decompressed on the way is no longer encoded, and longer than it said. */
-function headersAsRead(received: Headers): Headers {
+/** fetch has decompressed the body, so its encoding and length headers no longer hold. */
+function removeEncodingHeaders(received: Headers): Headers {
   const headers = new Headers(received);
   if (!headers.has("content-encoding")) return headers;
   headers.delete("content-encoding");

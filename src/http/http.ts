@@ -1,51 +1,33 @@
 /**
- * http.ts -- the one seam through which HTTP leaves goald.
+ * http.ts -- the only module through which HTTP requests leave goald.
  *
- * The configured door, `to(origin)`, is a fetch that speaks with exactly one origin: the
- * one that a person wrote into the settings. It follows no redirect, so that a key
- * never travels to an address that nobody chose. Every answer is bounded: in bytes after
- * decompression, in the time to its first byte, in the silence between two pieces of
- * it and, where asked, in all. The second door, `public`, leads to any address on the web and to none
- * of this machine or its networks. Record and replay listen at both.
+ * `to(origin)` returns a fetch for exactly one origin from the settings. It follows no redirect, because a key would go
+ * along. `public()` returns a fetch for any address on the web, but none of this machine or its networks. Both limit
+ * the bytes after decompression, the time to the first byte, the silence between two pieces, and optionally the total
+ * time. Record and replay wrap both.
  */
-import type { LookupFunction } from "node:net";
 import { GoaldError } from "#core/errors.ts";
-import { bounded } from "./bounded.ts";
-import type { PublicInit } from "./redirect.ts";
+import { limitResponse } from "./bounded.ts";
+import type { PublicOptions } from "./public-door.ts";
+import type { PublicFetch, PublicInit } from "./redirect.ts";
 import { type HttpLimits, startWatch } from "./watch.ts";
 
 export type { HttpLimits, PublicInit };
 
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
 export interface Http {
   /**
-   * A fetch for one origin. It rejects with GOALD_HTTP_REFUSED for any other address and for every
-   * redirect, with GOALD_HTTP_TOO_LARGE, with an error named `TimeoutError`, with the
-   * signal's reason, or as Node's fetch does. Throws GOALD_CONFIG when `origin` is no http(s) address.
+   * Returns a fetch for one origin. The fetch rejects with GOALD_HTTP_REFUSED for any other address and for
+   * redirects, with GOALD_HTTP_TOO_LARGE, with an error named `TimeoutError`, with the signal's reason, or with
+   * the errors of Node's fetch. Throws GOALD_CONFIG if `origin` is not an http(s) address.
    */
-  to(origin: string, limits?: Partial<HttpLimits>): Fetch;
+  to(origin: string, limits?: Partial<HttpLimits>): typeof fetch;
   /**
-   * A fetch for the public web: http and https, ports 80, 443, 8080 and 8443, no address of this machine, of private networks
-   * or of a cloud's metadata, judged by what is really connected to. It follows up to five redirects, each judged the same
-   * way; `response.url` is the address that answered, without its fragment. Bounded to 5 MB, 15 s to the first byte and
-   * 30 s in all unless `limits` say otherwise. Rejects as `to` does, with GOALD_HTTP_REFUSED for an address that is not
-   * asked; a status that is no success is an answer.
+   * Returns a fetch for the public web: http and https, ports 80, 443, 8080 and 8443. It refuses addresses of this machine,
+   * of private networks and of cloud metadata, by the address of the actual connection. It follows up to five redirects
+   * under the same rules. `response.url` is the final address without its fragment. Default limits: 5 MB, 15 s to the first
+   * byte, 30 s in total. Rejects with the errors of `to`. An error status is a response, not an error.
    */
   public(limits?: Partial<HttpLimits>): PublicFetch;
-}
-
-export type PublicFetch = (url: string | URL, init?: PublicInit) => Promise<Response>;
-
-export interface PublicOptions {
-  /** Origins that a person has opened although they are not public: with their port, and never a cloud's metadata. */
-  readonly allow?: readonly string[];
-  /** How names become addresses; the system's resolver unless told otherwise. */
-  readonly lookup?: LookupFunction;
-  /** The addresses of this machine, of which some may be public; those of its network cards unless told otherwise. */
-  readonly ownAddresses?: () => readonly string[];
-  /** Instead of the usual ones. */
-  readonly ports?: readonly number[];
 }
 
 const DEFAULT_LIMITS: HttpLimits = {
@@ -62,18 +44,18 @@ const PUBLIC_LIMITS: HttpLimits = {
   idleTimeoutMs: 15_000,
   totalTimeoutMs: 30_000,
 };
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONFIGURED_CONNECT_TIMEOUT_MS = 10_000;
 
 export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOptions = {}): Http {
   let dispatcher: RequestInit["dispatcher"];
   let door: Promise<(limits: HttpLimits) => PublicFetch> | undefined;
   return {
     to(origin, ownLimits) {
-      const allowed = originOf(origin);
+      const allowed = parseOrigin(origin);
       const allLimits = { ...DEFAULT_LIMITS, ...limits, ...ownLimits };
       return (input, init = {}) => {
-        dispatcher ??= patientDispatcher();
-        return send(allowed, allLimits, input, dispatcher ? { ...init, dispatcher } : init);
+        dispatcher ??= createPatientDispatcher();
+        return sendToOrigin(allowed, allLimits, input, dispatcher ? { ...init, dispatcher } : init);
       };
     },
     public(ownLimits) {
@@ -86,7 +68,7 @@ export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOpti
   };
 }
 
-async function send(
+async function sendToOrigin(
   allowed: string,
   limits: HttpLimits,
   input: string | URL | Request,
@@ -108,7 +90,7 @@ async function send(
     const response = await fetch(input, { ...init, redirect: "manual", signal: watch.signal });
     watch.expect("", Number.POSITIVE_INFINITY);
     const target = response.status >= 300 && response.status < 400 && response.headers.get("location");
-    if (typeof target !== "string") return bounded(response, watch, allowed, limits);
+    if (typeof target !== "string") return limitResponse(response, watch, allowed, limits);
     void response.body?.cancel().catch(() => undefined);
     throw redirectRefused(url, target);
   } catch (error) {
@@ -127,7 +109,7 @@ function redirectRefused(from: URL, location: string): GoaldError {
   );
 }
 
-function originOf(address: string): string {
+function parseOrigin(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
   throw new GoaldError("GOALD_CONFIG", "Expected a base URL that begins with http:// or https://.", {
@@ -135,18 +117,18 @@ function originOf(address: string): string {
   });
 }
 
-/** Where Node's own fetch keeps the agent that it works with. */
+/** Node's fetch keeps its agent under this symbol. */
 const NODE_AGENT = Symbol.for("undici.globalDispatcher.1");
 const globals = globalThis as Record<symbol, unknown>;
 let nodeAgent: unknown;
 
 function findNodeAgent(): unknown {
-  void globalThis.Response; // the first touch loads what sets the symbol
+  void globalThis.Response; // the first access makes Node set the symbol
   nodeAgent ??= globals[NODE_AGENT];
   return nodeAgent;
 }
 
-/** undici puts an agent of its own there when it is loaded, which Node's fetch would then use. */
+/** Loading undici replaces Node's agent under the same symbol. Restores it, so that Node's fetch keeps its own. */
 async function loadPublicDoor(options: PublicOptions): Promise<(limits: HttpLimits) => PublicFetch> {
   const before = findNodeAgent();
   const { openPublicDoor } = await import("./public-door.ts");
@@ -155,13 +137,12 @@ async function loadPublicDoor(options: PublicOptions): Promise<(limits: HttpLimi
 }
 
 /**
- * Node's own fetch gives up after five minutes without headers. The agent behind it is reachable
- * by a registered symbol, and its class builds one that leaves the limits to us. Where a
- * later Node hides it, its five minutes stay.
+ * Node's fetch times out after five minutes without headers. Builds an agent without that limit, from the class of
+ * Node's own agent. If a later Node hides that agent, the limit stays.
  */
-function patientDispatcher(): RequestInit["dispatcher"] {
+function createPatientDispatcher(): RequestInit["dispatcher"] {
   const Agent = (findNodeAgent() as { constructor?: unknown } | undefined)?.constructor;
   if (typeof Agent !== "function") return undefined;
-  const options = { headersTimeout: 0, bodyTimeout: 0, connect: { timeout: CONNECT_TIMEOUT_MS } };
+  const options = { headersTimeout: 0, bodyTimeout: 0, connect: { timeout: CONFIGURED_CONNECT_TIMEOUT_MS } };
   return Reflect.construct(Agent, [options]) as RequestInit["dispatcher"];
 }

@@ -1,39 +1,45 @@
 /**
- * public-door.ts -- the door to any address of the public web, and to no other (see `Http.public`).
+ * public-door.ts -- a fetch for any address of the public web, and for no other (see `Http.public`).
  *
- * Loaded on first use: undici takes some 25 MB. Its own fetch must go with its own Agent. Proxies of the environment are
- * not used: behind one, nobody here could tell which address is connected to.
+ * Loaded on first use: undici takes about 25 MB. Uses undici's fetch, because it must match the Agent. Ignores proxies
+ * of the environment: behind a proxy, goald could not check the connected address.
  */
 import { Agent, fetch } from "undici";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { bounded } from "./bounded.ts";
-import { guardedConnector } from "./guarded-connect.ts";
-import type { PublicFetch, PublicOptions } from "./http.ts";
+import { limitResponse } from "./bounded.ts";
+import { type ConnectRules, createGuardedConnector } from "./guarded-connect.ts";
 import { type PublicRules, readPublicUrl } from "./public-url.ts";
-import { MAX_REDIRECTS, nextHop, type PublicInit } from "./redirect.ts";
+import { MAX_REDIRECTS, nextHop, type PublicFetch, type PublicInit } from "./redirect.ts";
 import { type HttpLimits, startWatch } from "./watch.ts";
 
-/** Opens the door once; each fetch has limits of its own. */
+export interface PublicOptions extends Omit<ConnectRules, "allow"> {
+  /** Origins, with their port, that the person allows although they are not public. Cloud metadata is always refused. */
+  readonly allow?: readonly string[];
+  /** Ports that any other address may have. Defaults to 80, 443, 8080 and 8443. */
+  readonly ports?: readonly number[];
+}
+
+/** Returns a function that creates fetches, each with its own limits. All share one agent. */
 export function openPublicDoor(options: PublicOptions): (limits: HttpLimits) => PublicFetch {
   const allow = new Set(options.allow?.flatMap((text) => (URL.canParse(text) ? [new URL(text).origin] : [])));
-  const rules: PublicRules = { allow, ports: new Set(options.ports ?? PORTS) };
+  const rules: PublicRules = { allow, ports: new Set(options.ports ?? PUBLIC_PORTS) };
   const agent = new Agent({
-    connect: guardedConnector({ ...options, allow }),
+    connect: createGuardedConnector({ ...options, allow }),
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN,
-    // Time is measured here, as at the other door.
+    // startWatch enforces the timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   return (limits) =>
     (url, init = {}) =>
-      ask(agent, rules, limits, url, init);
+      fetchPublic(agent, rules, limits, url, init);
 }
 
-const PORTS = [80, 443, 8080, 8443];
+const PUBLIC_PORTS = [80, 443, 8080, 8443];
 const CONNECTIONS_PER_ORIGIN = 8;
 
-async function ask(
+async function fetchPublic(
   agent: Agent,
   rules: PublicRules,
   limits: HttpLimits,
@@ -45,10 +51,10 @@ async function ask(
   try {
     for (let hops = 0; ; hops++) {
       watch.expect("No answer", limits.firstByteTimeoutMs);
-      const response = await send(agent, url, init, watch.signal);
+      const response = await sendOnce(agent, url, init, watch.signal);
       watch.expect("", Number.POSITIVE_INFINITY);
       const next = first.redirect === "manual" ? undefined : nextHop(url, init, response);
-      if (next === undefined) return answered(bounded(response, watch, url.origin, limits), url);
+      if (next === undefined) return setResponseUrl(limitResponse(response, watch, url.origin, limits), url);
       void response.body?.cancel().catch(() => undefined);
       if (hops === MAX_REDIRECTS)
         throw new GoaldError(
@@ -59,28 +65,28 @@ async function ask(
     }
   } catch (error) {
     watch.stop();
-    throw refusalIn(error) ?? error;
+    throw findRefusal(error) ?? error;
   }
 }
 
-async function send(agent: Agent, url: URL, init: PublicInit, signal: AbortSignal): Promise<Response> {
+async function sendOnce(agent: Agent, url: URL, init: PublicInit, signal: AbortSignal): Promise<Response> {
   const { method = "GET", body = null } = init;
   const headers = Object.entries(init.headers ?? {}).filter(([name]) => name.toLowerCase() !== "host");
   const response = await fetch(url, { method, body, headers, signal, redirect: "manual", dispatcher: agent });
   if (response.status < 200 || response.status > 599) {
     void response.body?.cancel().catch(() => undefined);
-    throw new GoaldError("GOALD_WEB", `${url.origin} answered with ${response.status}, which is no status of HTTP.`);
+    throw new GoaldError("GOALD_WEB", `${url.origin} answered with ${response.status}, which is not an HTTP status.`);
   }
   return response as unknown as Response;
 }
 
-/** The connection's refusal comes wrapped as a network error. */
-function refusalIn(error: unknown): GoaldError | undefined {
+/** undici wraps the connector's refusal in a network error. */
+function findRefusal(error: unknown): GoaldError | undefined {
   for (let next = error, depth = 0; Error.isError(next) && depth < 8; next = next.cause, depth++)
     if (isGoaldError(next)) return next;
   return undefined;
 }
 
-/** A `Response` that was built says no address. */
-const answered = (response: Response, url: URL): Response =>
+/** A constructed `Response` has no address. */
+const setResponseUrl = (response: Response, url: URL): Response =>
   Object.defineProperty(response, "url", { value: url.href, configurable: true });

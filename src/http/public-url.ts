@@ -1,37 +1,37 @@
 /**
- * public-url.ts -- whether an address that came from outside may be asked for at all, before any name is resolved.
+ * public-url.ts -- decides by its text whether an address may be requested, before any name is resolved.
  *
- * It is parsed once, by the parser whose result is connected to (WHATWG); whatever two parsers could read differently is
- * refused. Passing here is not enough: names are judged by what they resolve to (guarded-connect.ts).
+ * Parses it once, with the parser whose result is connected to (WHATWG), and refuses text that two parsers could read
+ * differently. guarded-connect.ts then checks the resolved addresses.
  */
 import { GoaldError } from "#core/errors.ts";
-import { isMetadataName, isNeverAllowed, isPrivateName, isPublicAddress, literalOf } from "./public-address.ts";
+import { isMetadataName, isNeverAllowed, isPrivateName, isPublicAddress, parseLiteral } from "./public-address.ts";
 
 export interface PublicRules {
-  /** Origins that a person has opened for agents although they are not public, as `URL.origin` writes them. */
+  /** Origins that the settings allow although they are not public, in the form of `URL.origin`. */
   readonly allow: ReadonlySet<string>;
-  /** Ports of all other addresses. */
+  /** Ports allowed for all other origins. */
   readonly ports: ReadonlySet<number>;
 }
 
 const MAX_URL_CHARS = 2_000;
-/** What the name service can have, as the parser wrote it; resolvers differ about all else, an empty part such as in `localhost..` too. */
-const NAME = /^(?=.{1,254}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*\.?$/;
+/** A DNS name as the URL parser writes it. Resolvers differ on anything else, such as the empty part of `localhost..`. */
+const DNS_NAME = /^(?=.{1,254}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*\.?$/;
 
-/** Throws GOALD_HTTP_REFUSED; what it says never holds a name, a password or a query of the address. */
+/** Throws GOALD_HTTP_REFUSED. The message never contains a user name, password or query of the address. */
 export function readPublicUrl(given: string | URL, rules: PublicRules): URL {
   const text = String(given);
   if (text.length > MAX_URL_CHARS)
-    throw refused(`An address of ${text.length} characters is too long; the longest is ${MAX_URL_CHARS}.`);
-  // Blanks and controls are dropped by some parsers, backslashes are slashes to some.
+    throw refuseUrl(`An address of ${text.length} characters is too long; the longest is ${MAX_URL_CHARS}.`);
+  // Some parsers drop blanks and control characters, some read backslashes as slashes.
   if (/[\s\\\p{Cc}]/u.test(text) || !/^[a-z][a-z\d+.-]*:/i.test(text) || !URL.canParse(text))
-    throw refused("Expected a whole web address, such as https://example.com/page; this one cannot be read.");
+    throw refuseUrl("Expected a whole web address, such as https://example.com/page; this one cannot be read.");
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw refused(`Expected an address that begins with http:// or https://, got one with ${url.protocol}`);
-  if (!/^https?:\/\//i.test(text)) throw refused("Expected two slashes behind http: or https:.");
+    throw refuseUrl(`Expected an address that begins with http:// or https://, got one with ${url.protocol}`);
+  if (!/^https?:\/\//i.test(text)) throw refuseUrl("Expected two slashes behind http: or https:.");
   if (url.username !== "" || url.password !== "")
-    throw refused("An address with a user name or password in it is not asked for.");
+    throw refuseUrl("An address with a user name or password in it is not asked for.");
   requirePublic(url, rules);
   url.hash = "";
   return url;
@@ -39,22 +39,22 @@ export function readPublicUrl(given: string | URL, rules: PublicRules): URL {
 
 function requirePublic(url: URL, { allow, ports }: PublicRules): void {
   const { hostname: host, origin } = url;
-  const literal = literalOf(host);
-  if (isMetadataName(host) || (literal !== undefined && isNeverAllowed(literal))) throw notPublic(origin, "");
+  const literal = parseLiteral(host);
+  if (isMetadataName(host) || (literal !== undefined && isNeverAllowed(literal))) throw notPublicError(origin, "");
   if (allow.has(origin)) return;
-  if (literal === undefined && !NAME.test(host)) throw refused("The address names no server that there can be.");
-  if (literal === undefined ? isPrivateName(host) : !isPublicAddress(literal)) throw notPublic(origin);
-  if (!ports.has(portOf(url)))
-    throw refused(`${origin} is not asked for: of the public web only the ports ${[...ports].join(", ")} are.`);
+  if (literal === undefined && !DNS_NAME.test(host)) throw refuseUrl("The address names no server that there can be.");
+  if (literal === undefined ? isPrivateName(host) : !isPublicAddress(literal)) throw notPublicError(origin);
+  if (!ports.has(readPort(url)))
+    throw refuseUrl(`${origin} is not asked for: of the public web only the ports ${[...ports].join(", ")} are.`);
 }
 
-/** In numbers, also where it is the scheme's own. */
-const portOf = ({ port, protocol }: URL): number => (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
+/** Returns the port, or the default port of the scheme. */
+const readPort = ({ port, protocol }: URL): number => (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
 
-export const notPublic = (
+export const notPublicError = (
   origin: string,
   hint = "A person who wants agents to reach it can name that origin in the setting web.allow.",
 ): GoaldError =>
   new GoaldError("GOALD_HTTP_REFUSED", `${origin} is not on the public Internet; goald does not ask there.`, { hint });
 
-const refused = (message: string): GoaldError => new GoaldError("GOALD_HTTP_REFUSED", message);
+const refuseUrl = (message: string): GoaldError => new GoaldError("GOALD_HTTP_REFUSED", message);

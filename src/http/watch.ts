@@ -1,30 +1,30 @@
-/** watch.ts -- how long an exchange may take, and its end when it takes longer or nobody wants it any more. */
+/** watch.ts -- aborts an HTTP exchange at its timeouts or when its caller aborts. */
 export interface HttpLimits {
-  /** Of the body, decompressed. Beyond: GOALD_HTTP_TOO_LARGE. */
+  /** Maximum size of the decompressed body. A larger one throws GOALD_HTTP_TOO_LARGE. */
   readonly maxBytes: number;
-  /** The same of a stream of events, whose wrapping is many times its content; `maxBytes` when that is more. */
+  /** The same for an event stream, whose framing is many times its content. `maxBytes` counts if it is larger. */
   readonly maxStreamBytes: number;
-  /** From the request to the answer's headers. Long by default: a local model may think for minutes. */
+  /** From the request to the response headers. Long by default: a local model may need minutes. */
   readonly firstByteTimeoutMs: number;
-  /** Silence allowed between two pieces of the body, while somebody waits for one. */
+  /** Silence between two pieces of the body, while the caller reads. */
   readonly idleTimeoutMs: number;
-  /** From the request to the last byte; Infinity for no such limit. */
+  /** From the request to the last byte. Infinity for no limit. */
   readonly totalTimeoutMs: number;
 }
 
-/** Node's timers take no more; longer waits end here, after 24 days. */
+/** The maximum of Node's timers, 24 days. Longer timeouts end here. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface Watch {
+export interface RequestWatch {
   readonly signal: AbortSignal;
-  /** Starts the wait for the next sign of life, in place of the last one. */
+  /** Replaces the current timeout. `what` begins the error message. */
   expect(what: string, timeoutMs: number): void;
   abort(reason: unknown): void;
   stop(): void;
 }
 
-/** Ends a request when its caller does, or when it is too slow. */
-export function startWatch(origin: string, limits: HttpLimits, outer: AbortSignal | null | undefined): Watch {
+/** Aborts a request at its timeouts or when `outer` aborts. */
+export function startWatch(origin: string, limits: HttpLimits, outer: AbortSignal | null | undefined): RequestWatch {
   const controller = new AbortController();
   const abortAfter = (what: string, timeoutMs: number) =>
     Number.isFinite(timeoutMs)
@@ -53,7 +53,7 @@ export function startWatch(origin: string, limits: HttpLimits, outer: AbortSigna
   }
 }
 
-/** Told by its name from a broken connection. An error of our own, since a DOMException's message is lost in some clients. */
+/** Callers recognize it by its name. Not a DOMException, because some clients lose the message of one. */
 class HttpTimeoutError extends Error {
   override readonly name = "TimeoutError";
   constructor(what: string, origin: string, timeoutMs: number) {

@@ -1,9 +1,9 @@
 /**
- * advise.ts -- what a command may ask a model: one question with its material, one answer of a given form.
+ * advise.ts -- lets a command ask a model one question about some material and get a valid answer.
  *
- * It spends the agent's money, so it is counted like the loop's own questions: what a call may spend is reserved in
- * `command-started`, no request leaves that would go beyond it, and what was really spent rides in `command-finished`. It
- * never sleeps longer than a command may: a server that names a later time is a failure that the model reads.
+ * The cost counts against the agent's limits: `command-started` reserves the maximum, no request that would exceed it is
+ * sent, and `command-finished` records the actual spending. A retry that the server allows only after the command's
+ * timeout is a failure that the model reads.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
@@ -25,22 +25,22 @@ export type AdviceParts = Pick<
   AskParts,
   "model" | "modelName" | "priceOf" | "words" | "roomOf" | "contextTokens" | "replyTokens" | "clock"
 > & {
-  /** Of small tasks; absent: the agent's own. */
+  /** Model for small tasks; absent: the agent's own model. */
   readonly fastModel?: string;
 };
 
 export interface Advice {
   readonly advisor: Advisor;
-  /** undefined when no request was sent. */
+  /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined;
 }
 
-/** A question and one more in which the problem is told. */
+/** The question, and one retry that names the problem. */
 const ASKS = 2;
 const MAX_TRIES = 3;
 const MAX_WAIT_MS = 10_000;
 
-/** No more than the agent's limits leave when so much is set aside for others. */
+/** At most what the agent's limits leave beside other reservations. */
 export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allowance): Allowance {
   const model = modelOf("smart", state, parts);
   const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
@@ -84,7 +84,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
     }
   }
 
-  /** How many tokens the request has. Throws for one that has no room, in the model's window or in the agent's limits. */
+  /** Tokens of the request. Throws when it exceeds the model's context window or the agent's limits. */
   function fitting(model: string, messages: readonly PromptMessage[], knownTokens: number | null): number {
     const room = parts.roomOf?.(model) ?? parts;
     const contextTokens = Math.min(room.contextTokens, knownTokens ?? room.contextTokens);
@@ -111,7 +111,7 @@ function modelOf(role: Question["role"], { settings }: AgentState, { modelName, 
   return role === "fast" ? (fastModel ?? own) : own;
 }
 
-/** What is to be done in the system message, and the material behind it: data, whatever it says. */
+/** The instructions as system message, then the material as data. */
 function messagesOf({ words: name, material, schema }: Question, words: Words): readonly PromptMessage[] {
   const task = words[name as PromptFile];
   if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);

@@ -1,14 +1,14 @@
 /**
- * after-failure.ts -- what follows when a model gave no answer, by the failure's code. Pure; the edge gives time and chance.
+ * after-failure.ts -- decides what follows a failed model call, by the failure's code. Pure: the caller passes time and chance.
  *
- *   asked again at once   a part of the request was refused, or it was too long: the next one heeds that
- *   waited for            until the time that the server named, however far off; else a second, two, four … sixty
- *   another model         the agent's own is gone, or has failed as often as its code allows
- *   asked for otherwise   the model would not answer this: it is told so in the next step
- *   tried now and then    an agent of the background whose server is out of order: each minute, until it is not
- *   paused                all else, with a code that says who can help
+ *   retry at once    the server rejected a part of the request or its length; the next request is changed accordingly
+ *   retry later      at the time that the server named; else after 1, 2, 4 … 60 seconds
+ *   fallback model   the agent's own model does not exist, or has used up the retries of this code
+ *   tell the model   the model refused to answer: the next step says so
+ *   outage           for a background agent whose server is down: once a minute until it is back
+ *   pause            everything else, with a code that says who can help
  *
- * Nothing of it touches a command: a question is open only while none runs.
+ * No command is affected: a model call is open only while no command runs.
  */
 import { MAX_TRIES } from "#core/decide.ts";
 import type { EventOf, NewEvent, PauseCode } from "#core/event.ts";
@@ -25,13 +25,13 @@ export interface FailedQuestion {
 
 export interface Circumstances {
   readonly now: Date;
-  /** 0 to 1: many agents that fail together do not come back together. */
+  /** 0 to 1. Spreads the retries of agents that failed at the same time. */
   random(): number;
-  /** Asked when the agent's own model fails for good; null for none. */
+  /** Model used when the agent's own model fails permanently; null for none. */
   readonly fallbackModel: string | null;
 }
 
-/** How often a try that failed so is repeated; a code that is not here, twice. */
+/** Number of retries by failure code; other codes are retried twice. */
 const RETRIES: Readonly<Record<string, number>> = {
   "rate-limited": 7,
   "server-error": 6,
@@ -45,7 +45,7 @@ const RETRIES: Readonly<Record<string, number>> = {
   "context-overflow": 3,
 };
 const OTHER_RETRIES = 2;
-/** With another model at hand no more tries are spent on this one. */
+/** Number of retries when there is a fallback model. */
 const RETRIES_BEFORE_FALLBACK = 2;
 const FALLBACK_MS = 3_600_000;
 
@@ -54,7 +54,7 @@ const PAUSE_CODES: Readonly<Record<string, PauseCode>> = {
   "quota-exhausted": "key-refused",
   "context-overflow": "prompt-too-long",
 };
-/** Another model of the same server, with the same key, fails the same way. */
+/** Failures that another model of the same server and key would share. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set([
   "unauthorized",
   "quota-exhausted",
@@ -64,7 +64,7 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
   "http-refused",
 ]);
 
-/** What a server says, or does not say, that will work again by itself. */
+/** Failures of a server that is likely to recover by itself. */
 const OUTAGES: ReadonlySet<string> = new Set([
   "server-error",
   "no-connection",
@@ -103,7 +103,7 @@ export function afterFailure(
     return [told(now, { changed: true })];
 
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
-  // One that was replaced, and is tried again when its time is over, gets no second try.
+  // The replaced model is tried once when the fallback's time is over, without retries.
   const isReplaced = state.fallback !== null && state.fallback.model !== question.model;
   const retries = other ? Math.min(allowed(code), isReplaced ? 0 : RETRIES_BEFORE_FALLBACK) : allowed(code);
   if (mayGoOn && failure.retry && same <= retries && !isHopeless(code, state))
@@ -119,20 +119,20 @@ export function afterFailure(
 
 const allowed = (code: string): number => RETRIES[code] ?? OTHER_RETRIES;
 
-/** A name that has never led anywhere is misspelt, not out of order. */
+/** A host name that never resolved is a typing error, not an outage. */
 const isHopeless = (code: string, { usage }: AgentState): boolean => code === "unknown-host" && usage.modelCalls === 0;
 
-/** A day: what a server may ask for; one that says more is asked again then. */
+/** Longest wait that a server may ask for: a day. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 const MAX_BACKOFF_MS = 60_000;
 const MAX_LATER_MS = 1_000;
 
-/** A minute later, or when the server said, whichever is later. */
+/** In a minute, or at the time that the server named, whichever is later. */
 function probeAt(afterMs: number | null, state: AgentState, circumstances: Circumstances): Date {
   return retryAt(Math.max(PROBE_EVERY_MS, afterMs ?? 0), state, circumstances);
 }
 
-/** Never before the time that the server named. */
+/** Not before the time that the server named. */
 function retryAt(afterMs: number | null, { modelFailures }: AgentState, { now, random }: Circumstances): Date {
   const backoffMs = Math.min(MAX_BACKOFF_MS, 1_000 * 2 ** modelFailures) * (1 - random() / 4);
   const askedMs = Math.max(0, afterMs ?? 0);
@@ -140,13 +140,13 @@ function retryAt(afterMs: number | null, { modelFailures }: AgentState, { now, r
   return new Date(now.getTime() + Math.min(MAX_WAIT_MS, Math.round(waitMs)));
 }
 
-/** For the model. */
+/** Feedback for the model. */
 const withheld = (message: string): string =>
   `No reply came to this step: it was withheld. ${message} Nothing was run. Go on in neutral words, or take another way towards the goals.`;
 
 /**
- * How many tokens, request and reply together, to believe in after an overflow: what the server says, and in any case less
- * than what it refused, since it counts in its own way.
+ * Context window to assume after an overflow, in tokens for request and reply: the server's number, and in any case
+ * less than the rejected request, because servers count differently.
  */
 export function believedContext(failure: Failure, sentTokens: number): number {
   const most = Math.floor(sentTokens * 0.75);

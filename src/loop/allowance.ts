@@ -1,17 +1,17 @@
-/** allowance.ts -- what one call of a command may spend on models, and what several spendings of it come to. Pure. */
+/** allowance.ts -- how much one command call may spend on models, and the sum of its spending. Pure. */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
 
-/** The most that something may cost; null dollars where no price is known. */
+/** Maximum cost; `usd` is null when no price is known. */
 export interface Allowance {
   readonly tokens: number;
   readonly usd: number | null;
 }
 
-/** What the agent's limits leave, infinite where there is none, when so much is set aside beside. */
+/** What the agent's limits leave beside `reserved`; infinite without a limit. */
 export interface Left {
   readonly tokens: number;
   readonly usd: number;
@@ -47,11 +47,11 @@ export function bothSpent(one: ModelSpending | undefined, other: ModelSpending |
   };
 }
 
-/** What is known counts, beside what is not. */
+/** Adds known costs and ignores unknown ones. */
 const sumOfKnown = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : one + other;
 
-/** Why there is no room for `next`, in words; undefined where there is. */
+/** The reason why `next` exceeds the limits; undefined when it fits. */
 export function lackOf(next: Allowance, left: Left): string | undefined {
   if (next.tokens > left.tokens)
     return `It may take ${next.tokens} tokens, and ${Math.max(0, left.tokens)} are left for it.`;
@@ -60,6 +60,6 @@ export function lackOf(next: Allowance, left: Left): string | undefined {
   return undefined;
 }
 
-/** `what` did not happen, such as `The question was not asked`. */
+/** `what`: the sentence about what did not happen, such as `The question was not asked`. */
 export const tooDear = (what: string, why: string, hint: string): GoaldError =>
   new GoaldError("GOALD_LIMIT", `${what}: ${why}`, { hint });

@@ -1,8 +1,8 @@
 /**
- * ask-model.ts -- one question to the model: recall, prompt, request, reply, and reading it.
+ * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
  *
- * What a request may cost is reserved in its intent, and a request that the agent's limits have no room for is
- * never sent: what was reserved counts until the reply says what was used, so that a limit survives a crash.
+ * The intent reserves the maximum cost, and a request that would exceed a limit is not sent. The reservation
+ * counts until the reply reports the actual usage, so that limits survive a crash.
  */
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
@@ -24,38 +24,38 @@ import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { effectless, type Work } from "./work.ts";
 
-/** How long a request may be. */
+/** Sizes of a request in tokens. */
 interface Room {
   /** Prompt and reply together. */
   readonly contextTokens: number;
-  /** Of that, kept for the reply. */
+  /** Part of `contextTokens` that is kept free for the reply. */
   readonly replyTokens: number;
 }
 
 export interface AskParts extends Room {
   readonly agentId: string;
   readonly model: LanguageModel;
-  /** For an agent that names none itself. */
+  /** Model of agents without a model of their own. */
   readonly modelName: string;
-  /** Asked when an agent's own model fails for good. */
+  /** Model used when an agent's own model fails permanently. */
   readonly fallbackModel?: string | null;
-  /** Without it, and when it answers undefined, no price is known: an agent with a budget asks nothing then. */
+  /** Price of a model. When it is unknown, an agent with a budget sends no request. */
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
-  /** Namespaces beside its own that it recalls from; absent: the shared one. */
+  /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
   readonly commandList: string;
   readonly words: Words;
-  /** The room of the model that the agent's own settings name; without it every model has that of `modelName`. */
+  /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
   readReply(text: string, finishReason: string): ParsedReply;
   readonly clock: Clock;
-  /** Aborted when the host goes down at once. */
+  /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
-  /** Told the pieces of a reply as they arrive: for eyes only, nothing of it has happened. */
+  /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
-  /** 0 to 1, for waits; the machine's own chance when absent. */
+  /** Random number from 0 to 1 for retry delays. Default: Math.random. */
   random?(): number;
 }
 
@@ -64,14 +64,14 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const { state } = journal;
   const model = modelFor(state, parts);
   const price = parts.priceOf?.(model);
-  // Asked before the recall too, which may call a server.
+  // Checked before the recall too, because it may send a request.
   const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
   const { prompt, mode, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
-    // Nothing is left to leave out: when it goes on, what was believed of the server is found out anew.
+    // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
     return pause({ code: "prompt-too-long", reason: prompt.tooLong });
   }
@@ -111,19 +111,19 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   };
 }
 
-/** The agent's own, but for the time in which another one takes its place. */
+/** The agent's own model, or the fallback during its time. */
 function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskParts): string {
   const own = settings.model ?? modelName;
   return fallback && clock.now().getTime() < Date.parse(fallback.until) ? fallback.model : own;
 }
 
-/** No more than the server was found to take. */
+/** Limits the sizes to the server's known context window. */
 function within({ contextTokens, replyTokens }: Room, knownTokens: number | null): Room {
   if (knownTokens === null || knownTokens >= contextTokens) return { contextTokens, replyTokens };
   return { contextTokens: knownTokens, replyTokens: Math.min(replyTokens, Math.floor(knownTokens / 4)) };
 }
 
-/** The most that the request may take: nothing of the prompt is cached, and the reply fills its room. */
+/** Maximum usage: no cached tokens, and a reply of full length. */
 function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
   const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
   return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
@@ -132,7 +132,7 @@ function reserve(promptTokens: number, replyTokens: number, price: Price | undef
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
   effectless({ events: [{ type: "agent-paused", ...why }] });
 
-/** The form of the reply takes room too; where there is none for it, the words of the prompt must do. */
+/** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
 async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
   const { mode = "plain", formatTokens = 0 } = terms ?? {};
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
@@ -141,7 +141,7 @@ async function composeRequest(state: AgentState, parts: AskParts, room: Room, te
   return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
 }
 
-/** What the prompt shows of the newest messages is never recalled. */
+/** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
   state: AgentState,
   parts: AskParts,
@@ -189,7 +189,7 @@ function replied(
   return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
 
-/** Where the server did not say. */
+/** Estimated usage, for a server that reports none. */
 export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
   inputTokens: promptTokens,
   outputTokens: estimateTokens(reply),
@@ -201,7 +201,7 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
   const { step, finishReason } = move;
   const reading = parts.readReply(await journal.read(move.reply), finishReason);
   const { phase } = activeFrame(journal.state);
-  // What was cut off says nothing of how it was asked for.
+  // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
   if (reading.kind === "problem")

@@ -1,8 +1,8 @@
-/** heard-note.ts -- when an agent will read what it was just told, in words. */
+/** heard-note.ts -- tells a person when the agent will read their message. */
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, isFinished, questionOf } from "#core/state.ts";
 
-/** `runs`: a host goes on with it by itself. */
+/** `runs`: a host runs the agent without a resume. */
 export function heardNote({ id }: Pick<AgentRow, "id">, state: AgentState, runs: boolean): string {
   if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
   if (isFinished(state)) return "It had finished, and goes on with this as its next turn.";

@@ -1,16 +1,15 @@
 /**
- * journal.ts -- one agent's log while it is being written: the state, and what is not durable yet.
+ * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet.
  *
- * `record` stamps events, folds them and puts them in the draft; `commit` makes the draft
- * durable as one unit and only then shows it. Long text is put aside as a blob on the way in,
- * so that the state folded live equals the state folded from the store.
+ * `record` stamps events, folds them and adds them to the draft; `commit` makes the draft durable as
+ * one unit, and only then publishes it. `record` replaces long texts by blob references, so that
+ * the live state equals the state folded from the store.
  */
 import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { receive } from "#core/inbox.ts";
-import { sentWith } from "#core/kin.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
@@ -18,27 +17,28 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { stageMessages } from "#core/subagents/outgoing.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
-/** Refolding 60,000 events takes about 0.1 s, so snapshots may be rare. */
+/** Snapshots can be rare: refolding 60,000 events takes about 0.1 s. */
 const SNAPSHOT_EVERY_EVENTS = 256;
 
 export interface JournalParts {
   readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob">;
   readonly clock: Clock;
-  /** The memory row that an event leaves, given the state before it. Pure. */
+  /** The memory row for an event, given the state before it. Pure. */
   remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
-  /** Takes known secrets out of a text, before it is stored, shown to a model or remembered. */
+  /** Removes known secrets from a text before it is stored, sent to a model or remembered. */
   scrub(text: string): string;
-  /** Told after each commit, never before: what is shown is durable. */
+  /** Called after each commit, never before: everything shown is durable. */
   onCommitted(events: readonly RecordedEvent[], state: AgentState): void;
-  /** Told after each commit which agents it has started, or sent something to. */
+  /** Called after a commit with the agents that it started or sent messages to. */
   onSent?(agents: readonly string[]): void;
-  /** Told once, what is so before anything is written. */
+  /** Called once with the loaded state, before the first write. */
   onOpened?(state: AgentState): void;
 }
 
-/** What came of a piece of work: events, and what must become durable with them. */
+/** Events, and the files and writes that must become durable with them. */
 export interface Outcome {
   readonly events: readonly NewEvent[];
   readonly files?: readonly (FileChange & { readonly step: number; readonly callId: string })[];
@@ -49,11 +49,11 @@ export interface Journal {
   readonly state: AgentState;
   readonly lease: Lease;
   record(outcome: Outcome): void;
-  /** Consumes what lies in the inbox, as events. */
+  /** Turns the rows of the inbox into events. */
   receiveInbox(): Promise<void>;
-  /** Makes everything recorded so far durable. `wakeAt`: when the agent wants to run next. */
+  /** Makes everything recorded durable. `wakeAt`: ISO time of the next run, null for none. */
   commit(wakeAt: string | null | "now"): Promise<void>;
-  /** The whole of a text that may have been put aside. */
+  /** Returns the whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
 }
 
@@ -75,7 +75,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   let head = loaded.head;
   let snapshotAt = loaded.snapshot?.seq ?? 0;
   let draft = emptyDraft();
-  /** Blobs of the draft, which the store does not have yet. */
+  /** Texts of the draft's blobs, by hash. The store does not have them yet. */
   const fresh = new Map<string, string>();
 
   function record(outcome: Outcome): void {
@@ -88,7 +88,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
       state = evolve(state, recorded);
-      draft.staged.push(...sentWith(recorded, state, lease.agent));
+      draft.staged.push(...stageMessages(recorded, state, lease.agent));
     }
     draft.files.push(...(outcome.files ?? []));
     for (const write of outcome.staged ?? [])
@@ -158,16 +158,16 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
 const receiverOf = (write: StagedWrite): readonly string[] =>
   write.kind === "send" ? [write.to] : write.kind === "spawn" && write.spec.id !== undefined ? [write.spec.id] : [];
 
-/** Reasons are made where nobody knows the agent's id: with it, the calls of goald in them can be pasted. */
+/** Replaces `<agent>` in a pause reason by the id, so that the commands in it can be pasted. */
 const named = (event: NewEvent, agent: string): NewEvent =>
   event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
 
-/** What stands under these names was made by goald, says what the rest means, and is never scrubbed. */
+/** Fields whose values goald sets itself and whose meaning must not change; they are never scrubbed. */
 const STRUCTURE: ReadonlySet<string> = new Set(
   "type kind by outcome source status code waitFor until retryAt effect mode callId requestHash approve at".split(" "),
 );
 
-/** Every string in a JSON value scrubbed and well-formed, and those over the limit replaced by what `keep` returns. */
+/** Scrubs every string of a JSON value, and replaces those over the limit by the result of `keep`. */
 function putAside(value: unknown, name: string, scrub: Scrub, keep: (text: string) => unknown): unknown {
   if (typeof value === "string") {
     if (STRUCTURE.has(name)) return value;
@@ -179,7 +179,7 @@ function putAside(value: unknown, name: string, scrub: Scrub, keep: (text: strin
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => putAside(item, name, scrub, keep));
   if (isBlobRef(value)) return value;
-  // A clone that is changed in place: several times as fast as a new object of unknown shape.
+  // Changing a clone in place is several times faster than building a new object.
   const copy: Record<string, unknown> = { ...value };
   for (const [key, item] of Object.entries(copy)) {
     const kept = putAside(item, key, scrub, keep);

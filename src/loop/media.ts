@@ -1,10 +1,10 @@
 /**
- * media.ts -- pictures and speech for one call of a command, on the agent's account.
+ * media.ts -- pictures and speech for one command call, counted against the agent's limits.
  *
- * They are counted like the loop's own questions: the most that a request may take is set aside in `command-started`, no
- * request leaves that would go beyond the agent's limits, and what was spent rides in `command-finished`. Who is billed
- * by the picture or the minute is told no tokens: then nothing is counted where no price is known, and the most where
- * one is. Set aside is one request: a command that makes several loses sight of the others when its process dies.
+ * `command-started` reserves the maximum of one request, no request that would exceed a limit is sent, and
+ * `command-finished` records the actual spending. Models billed per picture or minute report no tokens: the maximum
+ * counts when a price is known, otherwise nothing. A command that sends several requests and dies loses the
+ * spending of all but one.
  */
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
@@ -17,13 +17,13 @@ export const PAID_SERVICES: readonly PaidService[] = ["images", "speech"];
 
 export interface MediaParts {
   readonly services: Partial<Services>;
-  /** Of the model behind a service; null where nobody knows. Absent: of none. */
+  /** Price of the model behind a service; null when unknown. */
   readonly servicePriceOf?: (name: PaidService) => Price | null;
 }
 
 export interface Media {
   readonly services: Partial<Pick<Services, PaidService>>;
-  /** undefined when nothing was asked for. */
+  /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined;
 }
 
@@ -31,13 +31,13 @@ interface Most {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
-/** The longest prompt and the largest picture of the dearest quality; a model that hears takes no more at once. */
+/** Tokens of the longest prompt and the largest picture of the best quality; a speech request takes fewer. */
 const MOST: Readonly<Record<PaidService, Most>> = {
   images: { inputTokens: 4_000, outputTokens: 6_240 },
   speech: { inputTokens: 16_000, outputTokens: 2_000 },
 };
 
-/** For one request to each of these. */
+/** Maximum cost of one request to each of these services. */
 export function mediaAllowance(names: readonly PaidService[], { servicePriceOf }: MediaParts): Allowance {
   return names.reduce<Allowance>(
     (sum, name) => bothAllowed(sum, worthOf(MOST[name], servicePriceOf?.(name) ?? null)),
@@ -113,7 +113,7 @@ const listenerOf = (purchase: Purchase): UseListener => ({
   },
 });
 
-/** While it is under way, the most that it may take. */
+/** Counts the maximum while a request is under way. */
 function takenBy(purchase: Purchase): Allowance {
   if (purchase.end === "not sent") return worthOf(purchase.most, purchase.price);
   const spent = spentOn(purchase);
@@ -127,7 +127,7 @@ function spentOn({ end, usage: told, most, price }: Purchase): ModelSpending | u
   return { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 };
 }
 
-/** What costs nothing needs no room, whatever it takes. */
+/** A service that costs nothing is not limited. */
 const worthOf = (most: Most, price: Price | null): Allowance =>
   isFree(price)
     ? { tokens: 0, usd: 0 }
@@ -136,7 +136,7 @@ const worthOf = (most: Most, price: Price | null): Allowance =>
 const isFree = (price: Price | null): boolean => price?.input === 0 && price.output === 0;
 const toUsage = (most: Most): Usage => ({ ...most, cachedTokens: 0, estimated: true });
 
-/** In the dearest quality: a token for each 16 by 16 pixels and one for each row of them, by the table of gpt-image-1. */
+/** Best quality: one token per 16 by 16 pixels and one per row of these, as in the price table of gpt-image-1. */
 function mostOfPicture(prompt: string, size: string): Most {
   const [width = 0, height = 0] = size.split("x").map(Number);
   const tokens = Math.ceil(height / 16) * (Math.ceil(width / 16) + 1);

@@ -1,10 +1,10 @@
-/** pause-agent.ts -- an agent paused from outside its main loop, wherever it stands, when nothing of it is under way. */
+/** pause-agent.ts -- pauses an agent from outside its main loop, while nothing of it is under way. */
 import type { PauseCode } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import { type AgentState, isFinished } from "#core/state.ts";
 import { type JournalParts, openJournal } from "./journal.ts";
 
-/** What was said before, a "go on" too, is heard before the pause: left lying, it would undo it. Resolves to the state then. */
+/** Consumes the inbox before the pause: an unread resume would undo it. Resolves to the state after the pause. */
 export async function pauseAgent(
   lease: Lease,
   parts: JournalParts,

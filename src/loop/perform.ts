@@ -1,8 +1,8 @@
 /**
- * perform.ts -- from a move to work: what to write first, and what to do then.
+ * perform.ts -- turns a move into work: an intent to write first, and an action to do then.
  *
- * `prepare` looks at the world and changes nothing; the intent that it returns is
- * committed by the main loop before `act` begins. `act` returns what came back, as events.
+ * `prepare` reads what it needs and changes nothing. The main loop commits the returned intent
+ * before `act` begins; `act` returns the result as events.
  */
 import type { Move } from "#core/decide.ts";
 import { type AskParts, ask, read } from "./ask-model.ts";

@@ -1,4 +1,4 @@
-/** purchases.ts -- all that one call of a command buys on the agent's account: advice, pictures, speech. */
+/** purchases.ts -- the paid services of one command call: advice, pictures, speech. */
 import type { ModelSpending } from "#core/event.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
@@ -9,15 +9,15 @@ import { type MediaParts, mediaAllowance, openMedia, PAID_SERVICES } from "./med
 export type PurchaseParts = AdviceParts & MediaParts;
 
 export interface Purchases {
-  /** The most that they may cost: durable before the first request. */
+  /** Maximum cost, durable before the first request. */
   readonly reserved: Allowance;
-  /** In place of those of the host. */
+  /** Services that count their cost, in place of the host's. */
   readonly services: Partial<Services>;
-  /** undefined when no request was sent. */
+  /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined;
 }
 
-/** For a command that needs these; undefined when it can buy nothing. */
+/** Undefined when the command needs no paid service. */
 export function openPurchases(
   needs: readonly (keyof Services)[],
   state: AgentState,

@@ -1,8 +1,8 @@
 /**
- * recall-query.ts -- what an agent is busy with, for its long-term memory: its newest messages in parts that count differently.
+ * recall-query.ts -- builds the query to long-term memory from the newest messages, in weighted parts. Pure.
  *
- * What it thinks says most of what it needs to know, the command it chose less, what came back is about what it knows
- * already. A person's words count like thoughts. Each message counts a little less than the next newer one. Pure.
+ * Thoughts count most, because they say what the agent needs to know; the chosen command counts less, results
+ * least. A person's words count like thoughts. Each message counts a little less than the next newer one.
  */
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame, type Message } from "#core/state.ts";
@@ -15,10 +15,10 @@ interface Part {
 
 const WEIGHTS = { thoughts: 1, person: 1, command: 0.5, result: 0.3, goals: 0.3 } as const;
 const OLDER_COUNTS = 0.9;
-/** A result begins with what it is about. */
+/** Characters of a result that are used: results start with their topic. */
 const RESULT_CHARS = 600;
 
-/** Texts and their weights, newest last; the goals before all, which alone are there at the start. */
+/** Texts and their weights, newest last. The goals come first and are the only text at the start. */
 export function describeWork(state: AgentState): Required<Pick<RecallQuery, "texts" | "weights">> {
   const { window } = activeFrame(state);
   const parts: Part[] = [{ text: state.goals.join("\n"), weight: WEIGHTS.goals }];
@@ -29,7 +29,7 @@ export function describeWork(state: AgentState): Required<Pick<RecallQuery, "tex
   return { texts: parts.map(({ text }) => text), weights: parts.map(({ weight }) => weight) };
 }
 
-/** State keeps its messages between steps: each is taken apart once. */
+/** Parts by message: the state keeps its message objects between steps. */
 const known = new WeakMap<Message, readonly Part[]>();
 
 function partsOf(message: Message): readonly Part[] {
@@ -55,7 +55,7 @@ function takeApart({ kind, text }: Message): readonly Part[] {
   }
 }
 
-/** A reply that is not plain JSON is taken as it is: what is in it was read elsewhere, this only looks for words. */
+/** Splits a reply into thoughts and command. A reply that is not plain JSON is used as a whole. */
 function ofReply(text: string): readonly Part[] {
   const { thoughts, command } = parse(text);
   if (!thoughts && !command) return [{ text, weight: WEIGHTS.thoughts }];
@@ -74,7 +74,7 @@ function parse(text: string): { readonly thoughts?: unknown; readonly command?: 
   }
 }
 
-/** The values, without the names that stand in every reply. */
+/** The values of the object, without the keys that every reply has. */
 function wordsIn(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return value === undefined || value === null ? "" : String(value);

@@ -1,36 +1,37 @@
 /**
- * run-command.ts -- one approved call: prepare, intent, run, result; after a crash, probe.
+ * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand, Registry } from "#commands/registry.ts";
+import type { Observation } from "#core/call.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
-import type { NewEvent, Observation } from "#core/event.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
-import { type FamilyParts, grant, openDirectory } from "./family-calls.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
+import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
-/** With what its purchases are made of, which each call has to itself. */
+/** Parts of each call; paid services are created per call. */
 export interface CommandParts extends PurchaseParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
   readonly registry: Registry;
   readonly openWorkspace: OpenWorkspace;
-  /** Writes below `_goald/` too, where commands may not. */
+  /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
-  /** What commands may ask of the world beyond the folder. */
+  /** Services that commands use beyond their folder. */
   readonly services: Partial<Services>;
   knowsAgent(id: string): Promise<boolean>;
-  /** Absent: commands find no other agents, and may start none. */
-  readonly family?: FamilyParts;
+  /** Absent: commands see no sub-agents and cannot start any. */
+  readonly subagents?: SubagentParts;
   readonly clock: Clock;
-  /** Aborted when the host goes down at once. */
+  /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +53,7 @@ export async function execute(
     return effectless({
       events: [{ type: "command-finished", ...of, observation: looked.result.refused, durationMs: 0 }],
     });
-  // What the first attempt recorded is what the effect is measured by; what lies there now is preserved all the same.
+  // The first attempt's record stays valid for `probe`. `prepare` runs again only to preserve current files.
   const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
   const { annotations } = command;
   const { epoch } = journal.lease;
@@ -96,7 +97,7 @@ async function act(
     const event: NewEvent = { type: "command-finished", ...of, durationMs, ...paid, observation, ...closesTurn };
     return { files, ...more, events: [...(more.events ?? []), event] };
   };
-  const granted = await grant(execution.staged, journal.state, of, parts.family);
+  const granted = await grant(execution.staged, journal.state, of, parts.subagents);
   if ("refused" in granted) return finished(granted.refused);
   const { events, staged } = granted;
   const strangers = await unknownReceivers(staged, parts);
@@ -118,7 +119,7 @@ async function unknownReceivers(
   return receivers.filter((_name, index) => !known[index]);
 }
 
-/** A call that a crash cut off, and that can tell whether it happened. Looking changes nothing. */
+/** Asks an interrupted command whether its effect happened. Changes nothing. */
 export async function probe(
   move: Extract<Move, { kind: "probe" }>,
   journal: Journal,
@@ -161,8 +162,8 @@ async function callFrame(
   const open = openCommand(state, callId);
   const args: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
-  const { folder, openWorkspace, openOwnWorkspace, signal, family, clock } = parts;
-  const services = family ? { ...parts.services, agents: openDirectory(state, family, clock) } : parts.services;
+  const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
+  const services = subagents ? { ...parts.services, agents: openDirectory(state, subagents, clock) } : parts.services;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
   return {
     command,
@@ -178,13 +179,13 @@ async function callFrame(
   };
 }
 
-/** An argument with the long texts in it as they were given: schemas know strings and lists of strings. */
+/** Restores long texts of an argument from their blobs. Schemas allow strings and lists of strings. */
 async function whole(value: unknown, journal: Journal): Promise<unknown> {
   if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, journal)));
   return isBlobRef(value) ? journal.read(value) : value;
 }
 
-/** The catalogue has changed since the call was approved. */
+/** The command no longer exists, although the call was approved. */
 function notThere(callId: string, step: number, name: string): Outcome {
   const text = `The command ${name} is not available any more.`;
   const observation = { status: "failed", code: "no-such-command", text, source: "goald", artifacts: [] } as const;

@@ -3,10 +3,10 @@
  *
  *   state --decide--> move --prepare--> intent --commit--> act --record--> state
  *
- * One law holds it together: an intent is durable before its effect begins. So a
- * process killed between any two lines leaves a log that says what was about to happen, and
- * the next one goes on from there: `decide` sees the intent and knows by the command's
- * effect whether to run it again, to look first, or to say that nobody can tell.
+ * The law of this loop: an intent is durable before its effect begins. A process that is
+ * killed between any two lines leaves a log that says what was about to happen. The next
+ * process continues from there: `decide` sees the intent, and the command's effect says
+ * whether to run it again, to probe first, or to report the outcome as unknown.
  */
 import { decide, type Move, type Rules } from "#core/decide.ts";
 import { listens } from "#core/inbox.ts";
@@ -19,17 +19,17 @@ import type { Prepare } from "./perform.ts";
 export interface RunParts extends JournalParts {
   readonly rules: Rules;
   readonly clock: Clock;
-  /** Turns a move into work: what to write first, and what to do then. Changes nothing by itself. */
+  /** Turns a move into an intent and an action. Changes nothing itself. */
   readonly prepare: Prepare;
-  /** True when recalling may leave the machine: results are then made durable before it. */
+  /** True when a recall may send a request. Results become durable before it. */
   remoteRecall(): boolean;
-  /** Resolves when the time has come or a message has arrived; false when this host will not wait for it. */
+  /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */
   wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
-  /** Aborted when the host goes down: the step under way is finished, and no other begins. */
+  /** Aborted when the host shuts down: the current step finishes, and no other begins. */
   readonly draining?: AbortSignal;
 }
 
-/** Runs one agent until it rests, pauses, or waits for what this host will not wait for. */
+/** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
   for (;;) {
@@ -54,7 +54,7 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
       case "read":
       case "execute":
       case "probe": {
-        if (isAgain(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
+        if (isRetryAfterCrash(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);
@@ -67,5 +67,6 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   }
 }
 
-/** What is known of a crash is durable before anything is tried that may bring the next one. */
-const isAgain = (move: Move): boolean => move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);
+/** Commit what we know about a crash before retrying something that may crash again. */
+const isRetryAfterCrash = (move: Move): boolean =>
+  move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);

@@ -1,4 +1,4 @@
-/** work.ts -- a move made ready: what to write first, and what to do then. */
+/** work.ts -- a prepared move: an intent to write first, and an action to do then. */
 import type { Outcome } from "./journal.ts";
 
 export interface Work {
@@ -7,5 +7,5 @@ export interface Work {
   act(): Promise<Outcome>;
 }
 
-/** What came of a move that needs nothing from outside. */
+/** Work for a move that needs nothing from outside. */
 export const effectless = (outcome: Outcome): Work => ({ intent: null, act: async () => outcome });

@@ -1,24 +1,24 @@
-/** asked.ts -- whom goald asked, and the form of a failure to answer. */
+/** asked.ts -- the server and model that a failure names, and the shape of a failure. */
 import type { ModelAnswer } from "#core/ports/model.ts";
 import type { Quote } from "#util/quote.ts";
 
-export type Failure = Extract<ModelAnswer, { kind: "failed" }>;
+export type ModelFailure = Extract<ModelAnswer, { kind: "failed" }>;
 
-/** Whom goald asked, and how to quote what came back. */
-export interface Asked {
-  /** Base URL, fit to be shown. */
+/** The server that goald sent a request to, and how to quote its answer. */
+export interface AskedServer {
+  /** Base URL without secrets, for messages. */
   readonly server: string;
-  /** Absent where none was asked. */
+  /** Absent for a request that names no model. */
   readonly model?: string;
   readonly quote: Quote;
 }
 
-export type AskedModel = Required<Asked>;
+export type AskedModel = Required<AskedServer>;
 
-/** As it stands behind the server in a sentence. */
-export const forModel = ({ model }: Asked): string => (model === undefined ? "" : ` for model ${model}`);
+/** Returns the words that follow the server in a sentence. */
+export const forModel = ({ model }: AskedServer): string => (model === undefined ? "" : ` for model ${model}`);
 
-export const failed = (code: string, message: string, retry: Failure["retry"]): Failure => ({
+export const createFailure = (code: string, message: string, retry: ModelFailure["retry"]): ModelFailure => ({
   kind: "failed",
   code,
   message,

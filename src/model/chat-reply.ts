@@ -1,98 +1,94 @@
 /**
- * chat-reply.ts -- a chat completion, read with suspicion.
+ * chat-reply.ts -- validates a chat completion.
  *
- * A body counts as a reply only when the model ended it (a finish_reason) and said something
- * that is text. Compatible servers answer with status 200 and an error, a web page, half a
- * body or nothing: each is a failure with its own code, never an empty reply.
+ * A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
+ * error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply.
  */
 import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import { type AskedModel, type Failure, failed } from "./asked.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
+import { type AskedModel, createFailure, type ModelFailure } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
-import { isRecord, type Json } from "./json.ts";
 import { StatusError } from "./openai-client.ts";
 
-/** Throws a StatusError for an error that came in the place of a reply. */
+/** Throws a StatusError for an error in place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
-  const body = typeof received === "string" ? jsonOf(received) : received;
-  if (!isRecord(body)) return unusable("broken-reply", "sent something that is no JSON object", received ?? "", asked);
+  // Some servers send JSON under another content type, which the client then returns as a string.
+  const body = typeof received === "string" ? parseJson(received) : received;
+  if (!isRecord(body))
+    return unusableReply("broken-reply", "sent something that is no JSON object", received ?? "", asked);
   const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
   const error = body.error || (body.object === "error" && body) || (isRecord(choice) && choice.error);
-  if (error) throw statusErrorOf(error);
+  if (error) throw toStatusError(error);
   if (!Array.isArray(body.choices))
-    return unusable("broken-reply", "sent JSON that is no chat completion", body, asked);
-  if (!isRecord(choice)) return unusable("incomplete-reply", "sent a reply without a choice", body, asked);
+    return unusableReply("broken-reply", "sent JSON that is no chat completion", body, asked);
+  if (!isRecord(choice)) return unusableReply("incomplete-reply", "sent a reply without a choice", body, asked);
   const { finish_reason: finishReason } = choice;
-  // A router's word for a server that broke down in the middle, however whole the text looks.
-  if (finishReason === "error") throw statusErrorOf("The reply ended in an error.");
+  // A router reports this if the server behind it failed, even if the text looks complete.
+  if (finishReason === "error") throw toStatusError("The reply ended in an error.");
   if (typeof finishReason !== "string" || finishReason === "")
-    return unusable("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
+    return unusableReply("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
 
   const message = isRecord(choice.message) ? choice.message : {};
-  const text = textOf(message);
+  const text = readReplyText(message);
   if (!text?.trim()) {
     if (typeof message.refusal === "string" && message.refusal !== "")
-      return refused(asked.quote(message.refusal, 1_000), asked);
-    if (finishReason === "content_filter") return refused("a content filter stopped the reply", asked);
+      return refusedReply(asked.quote(message.refusal, 1_000), asked);
+    if (finishReason === "content_filter") return refusedReply("a content filter stopped the reply", asked);
   }
-  if (text !== undefined) return { kind: "replied", text, finishReason, usage: usageOf(body.usage) };
-  return unusable("incomplete-reply", "sent a reply without text", body, asked);
+  if (text !== undefined) return { kind: "replied", text, finishReason, usage: readUsage(body.usage) };
+  return unusableReply("incomplete-reply", "sent a reply without text", body, asked);
 }
 
-/** Routers put the real status in the error's `code`. */
-function statusErrorOf(error: unknown): StatusError {
+/** Routers put the real status into the error's `code`. */
+function toStatusError(error: unknown): StatusError {
   const code = isRecord(error) ? Number(error.code ?? error.status) : Number.NaN;
   const status = code >= 400 && code <= 599 ? code : 500;
   return new StatusError(status, new Headers(), JSON.stringify({ error }));
 }
 
 /**
- * Text, joined parts of text, or tool calls as the JSON that the reply reader knows. A server that insists on tool calls
- * puts what the model thinks into the text beside them.
+ * Returns the text, joined parts of text, or tool calls as the JSON that the reply reader accepts. A server that insists
+ * on tool calls puts the model's thoughts into the text.
  */
-function textOf({ content, tool_calls: toolCalls, function_call: functionCall }: Json): string | undefined {
+function readReplyText({
+  content,
+  tool_calls: toolCalls,
+  function_call: functionCall,
+}: JsonRecord): string | undefined {
   const text = Array.isArray(content) ? joinParts(content) : content;
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
   if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
-  // Text that may hold a command of its own is not taken apart here: both are read, and must say the same.
+  // The text may contain a command too. The reply reader reads both, and they must agree.
   return text.includes("{")
     ? `${text}\n${JSON.stringify({ tool_calls: called })}`
     : JSON.stringify({ thoughts: { text }, tool_calls: called });
 }
 
-/** What the server counted; null when it did not, or not in numbers. */
-function usageOf(usage: unknown): Usage | null {
+/** Returns the usage that the server reports. Null if it reports none or not in numbers. */
+function readUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage;
   if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
-  return { inputTokens, outputTokens, cachedTokens: Math.min(inputTokens, cachedTokensOf(usage)), estimated: false };
+  return { inputTokens, outputTokens, cachedTokens: Math.min(inputTokens, readCachedTokens(usage)), estimated: false };
 }
 
-/** As OpenAI says it; else as DeepSeek, as Moonshot, or as a gateway to Anthropic does. */
-function cachedTokensOf(usage: Json): number {
+/** Reads the field of OpenAI, else of DeepSeek, Moonshot, or a gateway to Anthropic. */
+function readCachedTokens(usage: JsonRecord): number {
   const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const { prompt_cache_hit_tokens: hit, cached_tokens: cached, cache_read_input_tokens: read } = usage;
   return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
 }
 
-const refused = (words: string, { server, model }: AskedModel): Failure =>
-  failed("refused", `The model ${model} at ${server} refused to answer: “${words}”.`, null);
+const refusedReply = (words: string, { server, model }: AskedModel): ModelFailure =>
+  createFailure("refused", `The model ${model} at ${server} refused to answer: “${words}”.`, null);
 
-function unusable(code: string, what: string, body: unknown, { server, model, quote }: AskedModel): Failure {
+function unusableReply(code: string, what: string, body: unknown, { server, model, quote }: AskedModel): ModelFailure {
   const begins = quote(body);
   const shown = begins ? `It begins: “${begins}”.` : "It was empty.";
-  return failed(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
+  return createFailure(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
 }
 
 export const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-
-/** Some servers send JSON under another content type, which the client then hands on as a string. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,29 +1,30 @@
 /**
- * chat-stream.ts -- the pieces of a streamed completion, put together to what the server would have sent at once.
+ * chat-stream.ts -- assembles the pieces of a streamed completion into the completion that the server would have sent
+ * at once.
  *
- * Servers differ in everything but the gist: a message in place of a delta, content in parts, usage in the last piece or
- * in each, an error in the middle with status 200. What comes out is read by chat-reply.ts like any other body, and is a
- * reply only when a finish_reason came: the end of a stream says nothing.
+ * Servers differ: a message in place of a delta, content in parts, usage in the last piece or in each, an error in the
+ * middle with status 200. chat-reply.ts validates the result like any other body. Only a finish_reason makes it a
+ * reply; the end of the stream does not.
  */
 import { GoaldError } from "#core/errors.ts";
-import { isRecord, type Json } from "./json.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 
 export interface ChatStream {
-  /** One event's data. Throws a SyntaxError for what is no JSON, and GOALD_HTTP_TOO_LARGE. */
+  /** Adds the data of one event. Throws a SyntaxError for text that is not JSON, and GOALD_HTTP_TOO_LARGE. */
   take(data: string): void;
-  /** The model has begun to say something. */
+  /** True once the model has produced output. */
   readonly hasBegun: boolean;
-  /** The reply is whole: a finish_reason came, or an error. */
+  /** True once a finish_reason or an error has come. */
   readonly isFinished: boolean;
-  /** The server said that nothing more comes. */
+  /** True once the server has sent `[DONE]`. */
   readonly isDone: boolean;
-  /** In the shape of a completion that was not streamed. */
+  /** Returns the result in the shape of a completion that was not streamed. */
   completion(): unknown;
 }
 
-/** Of text and of arguments, together. */
-const MAX_CHARS = 8 * 1024 * 1024;
-/** A list that is longer was not made by a model. */
+/** Maximum of text and arguments together. */
+const MAX_REPLY_CHARS = 8 * 1024 * 1024;
+/** No model produces a longer list. */
 const MAX_TOOL_CALLS = 64;
 
 interface ToolCall {
@@ -38,12 +39,11 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   let finishReason: unknown = null;
   let usage: unknown;
   let error: unknown;
-  let chars = 0;
   let hasChoice = false;
   let hasBegun = false;
   let isDone = false;
-  const toolCalls: ToolCall[] = [];
-  let functionCall: ToolCall["function"] | undefined;
+  const limitChars = createCharLimit();
+  const calls = createCallCollector(limitChars);
 
   function take(data: string): void {
     if (data === "[DONE]") {
@@ -64,54 +64,23 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     if (isRecord(delta)) takeDelta(delta);
   }
 
-  function takeDelta(delta: Json): void {
-    const { content: given, refusal: words, tool_calls: calls, function_call: call } = delta;
+  function takeDelta(delta: JsonRecord): void {
+    const { content: given, refusal: words } = delta;
     const piece = Array.isArray(given) ? joinParts(given) : given;
     if (typeof piece === "string") {
-      content = (content ?? "") + counted(piece);
+      content = (content ?? "") + limitChars(piece);
       if (piece !== "") onText?.(piece);
     }
-    if (typeof words === "string") refusal += counted(words);
-    if (Array.isArray(calls)) for (const each of calls) if (isRecord(each)) takeToolCall(each);
-    if (isRecord(call)) {
-      functionCall ??= { name: "", arguments: "" };
-      extend(functionCall, call);
-    }
-    // A first piece that only names the role comes at once from servers that then think for minutes.
+    if (typeof words === "string") refusal += limitChars(words);
+    calls.take(delta);
+    // Some servers send a first piece with only the role at once, and then need minutes.
     hasBegun ||= Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
-  }
-
-  function takeToolCall(piece: Json): void {
-    const last = Math.max(0, toolCalls.length - 1);
-    const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
-    const place = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
-    if (!(place >= 0 && place < MAX_TOOL_CALLS)) return;
-    toolCalls[place] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
-    if (isRecord(piece.function)) extend(toolCalls[place].function, piece.function);
-  }
-
-  function extend(call: ToolCall["function"], { name, arguments: text }: Json): void {
-    if (typeof name === "string") call.name += counted(name);
-    if (typeof text === "string") call.arguments += counted(text);
-    else if (isRecord(text)) call.arguments += counted(JSON.stringify(text));
-  }
-
-  function counted(piece: string): string {
-    chars += piece.length;
-    if (chars <= MAX_CHARS) return piece;
-    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_CHARS} characters; more came.`);
   }
 
   function completion(): unknown {
     if (error !== undefined) return { error };
     if (!hasChoice) return { choices: [] };
-    const calls = toolCalls.filter((call) => call !== undefined);
-    const message = {
-      content,
-      refusal: refusal || null,
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      ...(functionCall ? { function_call: functionCall } : {}),
-    };
+    const message = { content, refusal: refusal || null, ...calls.read() };
     return { choices: [{ finish_reason: finishReason, message }], usage };
   }
 
@@ -130,7 +99,61 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   };
 }
 
-/** The text among the parts of a content that is a list. */
+interface CallCollector {
+  /** Adds the pieces of tool calls in a delta. */
+  take(delta: JsonRecord): void;
+  /** Returns the members of a message that hold calls. */
+  read(): { readonly tool_calls?: readonly ToolCall[]; readonly function_call?: ToolCall["function"] };
+}
+
+function createCallCollector(limitChars: (piece: string) => string): CallCollector {
+  const toolCalls: ToolCall[] = [];
+  let functionCall: ToolCall["function"] | undefined;
+
+  function takeToolCall(piece: JsonRecord): void {
+    const last = Math.max(0, toolCalls.length - 1);
+    const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
+    const index = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
+    if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
+    toolCalls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
+    if (isRecord(piece.function)) extendCall(toolCalls[index].function, piece.function);
+  }
+
+  function extendCall(call: ToolCall["function"], { name, arguments: text }: JsonRecord): void {
+    if (typeof name === "string") call.name += limitChars(name);
+    if (typeof text === "string") call.arguments += limitChars(text);
+    else if (isRecord(text)) call.arguments += limitChars(JSON.stringify(text));
+  }
+
+  return {
+    take: ({ tool_calls: pieces, function_call: call }) => {
+      if (Array.isArray(pieces)) for (const piece of pieces) if (isRecord(piece)) takeToolCall(piece);
+      if (!isRecord(call)) return;
+      functionCall ??= { name: "", arguments: "" };
+      extendCall(functionCall, call);
+    },
+    read: () => {
+      // A list can have gaps: a piece names its own index.
+      const calls = toolCalls.filter((call) => call !== undefined);
+      return {
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+        ...(functionCall ? { function_call: functionCall } : {}),
+      };
+    },
+  };
+}
+
+/** Returns a function that passes pieces through, and throws once they exceed the limit together. */
+function createCharLimit(): (piece: string) => string {
+  let chars = 0;
+  return (piece) => {
+    chars += piece.length;
+    if (chars <= MAX_REPLY_CHARS) return piece;
+    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
+  };
+}
+
+/** Joins the text parts of a content that is a list. */
 export const joinParts = (parts: readonly unknown[]): string =>
   parts
     .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))

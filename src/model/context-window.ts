@@ -1,33 +1,32 @@
 /**
- * context-window.ts -- how many tokens a model takes, by its name.
+ * context-window.ts -- looks up how many tokens a model accepts, by its name.
  *
- * The table is data (config/models.json): prefixes of model names, the longest that matches
- * counts. Local models are served with far less than they were trained for, so their
- * families stand there with what common servers give them by default.
+ * The table is config/models.json: prefixes of model names, of which the longest match counts. Local servers accept far
+ * less than the model was trained for, so local model families have the defaults of common servers.
  */
 
 export interface ContextWindows {
-  /** Prefix of a model's name to its window in tokens. */
+  /** Maps a prefix of model names to the window in tokens. */
   readonly contextTokens: Readonly<Record<string, number>>;
   readonly unknownModelTokens: number;
 }
 
-/** In tokens, prompt and reply together; `override` is a person's own figure and wins. */
+/** Returns the tokens of prompt and reply together. `override` is the person's setting and wins. */
 export function contextWindowOf(model: string, table: ContextWindows, override?: number): number {
   if (override !== undefined) return override;
-  if (newest.model !== model || newest.table !== table)
-    newest = { model, table, tokens: longestPrefixOf(bareName(model), table) };
-  return newest.tokens;
+  if (lastLookup.model !== model || lastLookup.table !== table)
+    lastLookup = { model, table, tokens: findLongestPrefix(removeModelPath(model), table) };
+  return lastLookup.tokens;
 }
 
-/** Asked for at each step, of one model as a rule. */
-let newest: { readonly model: string; readonly table: ContextWindows | undefined; readonly tokens: number } = {
+/** The last result: each step asks, usually for the same model. */
+let lastLookup: { readonly model: string; readonly table: ContextWindows | undefined; readonly tokens: number } = {
   model: "",
   table: undefined,
   tokens: 0,
 };
 
-function longestPrefixOf(name: string, table: ContextWindows): number {
+function findLongestPrefix(name: string, table: ContextWindows): number {
   let longest = "";
   let tokens = table.unknownModelTokens;
   for (const [prefix, window] of Object.entries(table.contextTokens)) {
@@ -39,8 +38,8 @@ function longestPrefixOf(name: string, table: ContextWindows): number {
   return tokens;
 }
 
-/** Without a router's or publisher's path (`openai/gpt-4o`) and the mark of a fine-tuned model (`ft:gpt-4o:…`). */
-function bareName(model: string): string {
+/** Removes a router's path (`openai/gpt-4o`) and the prefix of a fine-tuned model (`ft:gpt-4o:…`). */
+function removeModelPath(model: string): string {
   const lower = model.trim().toLowerCase().replace(/^ft:/, "");
   return lower.slice(lower.lastIndexOf("/") + 1);
 }

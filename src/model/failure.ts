@@ -1,23 +1,21 @@
 /**
- * failure.ts -- what went wrong between goald and a model's server, in a code and in words.
+ * failure.ts -- explains an error between goald and a model server as a code and a sentence.
  *
- * Everything ends in one shape: a code for programs, a message for a person that names the
- * server and the model and says what to do, and whether another try may help. The rules are
- * tables (status-failure.ts, thrown-failure.ts), the first match counts. No key stands in a message: the server's
- * own words pass `quote`, and what it says of a refused key is not repeated at all.
+ * Each failure has a code for programs, a message for a person that names server, model and remedy, and whether a retry
+ * may help. The rules are in status-failure.ts and thrown-failure.ts; the first match counts. No message contains a
+ * key: server text passes `quote`, and text about a rejected key is left out.
  */
-import { causes } from "#util/causes.ts";
-import type { Asked, Failure } from "./asked.ts";
+import { listCauses } from "#util/causes.ts";
+import type { AskedServer, ModelFailure } from "./asked.ts";
 import type { StatusError } from "./openai-client.ts";
 import { explainStatus } from "./status-failure.ts";
 import { explainThrown } from "./thrown-failure.ts";
 
-/** Any error on the way to an answer. */
-export function explainFailure(thrown: unknown, asked: Asked): Failure {
-  const refused = statusErrorIn(thrown);
-  return refused ? explainStatus(refused, asked) : explainThrown(causes(thrown), asked);
+export function explainFailure(thrown: unknown, asked: AskedServer): ModelFailure {
+  const statusError = findStatusError(thrown);
+  return statusError ? explainStatus(statusError, asked) : explainThrown(listCauses(thrown), asked);
 }
 
-/** The answer with an error status, if that is what went wrong. */
-export const statusErrorIn = (thrown: unknown): StatusError | undefined =>
-  causes(thrown).find((error): error is StatusError => error.name === "StatusError");
+/** Returns the StatusError among the causes of an error. */
+export const findStatusError = (thrown: unknown): StatusError | undefined =>
+  listCauses(thrown).find((error): error is StatusError => error.name === "StatusError");

@@ -1,22 +1,22 @@
 /**
- * gate.ts -- the one door to a model server for all agents of a host: so many calls at a time, so many a minute.
+ * gate.ts -- limits the calls of all agents of a host to a model server: at the same time, and per minute.
  *
- * Agents are served in the order in which they ask, and each asks once at a time: so their turns are fair. A server
- * that says "too many" closes the door for all of them until the time that it named.
+ * Serves agents in the order of their requests. Each agent has one request at a time, so the order is fair. If a server
+ * answers "too many requests", all agents wait until the time that it names.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createSlots } from "#util/slots.ts";
 
 export interface GateLimits {
-  /** Calls at the same time. */
+  /** Maximum calls at the same time. */
   readonly concurrency: number;
-  /** Calls a minute; null for no such limit. A tenth of it may come in one burst. */
+  /** Maximum calls per minute, null for no limit. A tenth of it may come in one burst. */
   readonly requestsPerMinute: number | null;
 }
 
 export interface ModelGate {
-  /** The same model, behind the gate. */
+  /** Returns the same model with these limits. */
   guard(model: LanguageModel): LanguageModel;
   readonly active: number;
   readonly queued: number;
@@ -24,20 +24,20 @@ export interface ModelGate {
   readonly closedUntil: Date | null;
 }
 
-/** A server that names no time is left alone for so long. */
+/** Pause if the server names no time. */
 const DEFAULT_PAUSE_MS = 2_000;
-/** Longer waits are the agent's own: it writes them down and lets go of the gate. */
-const MAX_PAUSE_MS = 60_000;
+/** Maximum pause here. The agent itself records and waits for a longer one. */
+const MAX_GATE_PAUSE_MS = 60_000;
 
 export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, clock: Clock): ModelGate {
   const slots = createSlots(concurrency);
   const turns = createSlots(1);
   const bucket = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
   let closedUntilMs = 0;
-  /** Longer than it was ever closed for: the clock was set back. */
+  /** A longer time than the maximum pause means that the clock was set back. */
   const leftMs = (): number => {
     const left = closedUntilMs - clock.now().getTime();
-    return left > MAX_PAUSE_MS ? 0 : left;
+    return left > MAX_GATE_PAUSE_MS ? 0 : left;
   };
 
   async function waitForOpening(signal: AbortSignal): Promise<void> {
@@ -49,9 +49,9 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
     }
   }
 
-  function heed(answer: ModelAnswer): void {
+  function obeyRateLimit(answer: ModelAnswer): void {
     if (answer.kind !== "failed" || answer.code !== "rate-limited") return;
-    const pauseMs = Math.min(MAX_PAUSE_MS, answer.retry?.afterMs ?? DEFAULT_PAUSE_MS);
+    const pauseMs = Math.min(MAX_GATE_PAUSE_MS, answer.retry?.afterMs ?? DEFAULT_PAUSE_MS);
     closedUntilMs = Math.max(closedUntilMs, clock.now().getTime() + pauseMs);
   }
 
@@ -65,7 +65,7 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
             await bucket?.take(signal);
           }, signal);
           const answer = await model.complete(request, signal, onText);
-          heed(answer);
+          obeyRateLimit(answer);
           return answer;
         }, signal),
     }),
@@ -81,7 +81,7 @@ export function createModelGate({ concurrency, requestsPerMinute }: GateLimits, 
   };
 }
 
-/** A token bucket: filled evenly, emptied one by one. */
+/** A token bucket that fills evenly. */
 function createBucket(perMinute: number, clock: Clock): { take(signal: AbortSignal): Promise<void> } {
   const capacity = Math.max(1, Math.floor(perMinute / 10));
   const msEach = 60_000 / perMinute;
@@ -92,7 +92,7 @@ function createBucket(perMinute: number, clock: Clock): { take(signal: AbortSign
       for (;;) {
         signal.throwIfAborted();
         const nowMs = clock.now().getTime();
-        // A clock that was set back takes nothing away.
+        // A clock that was set back removes no tokens.
         tokens = Math.min(capacity, tokens + Math.max(0, nowMs - filledAtMs) / msEach);
         filledAtMs = nowMs;
         if (tokens >= 1) break;

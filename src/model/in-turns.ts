@@ -1,14 +1,15 @@
 /**
- * in-turns.ts -- messages for a server that wants user and assistant to take turns, beginning with the user. Pure.
+ * in-turns.ts -- merges messages for a server that requires user and assistant to alternate, beginning with the user.
+ * Pure.
  *
- * Neighbours of one role become one message. The rules stay in front; an assistant that would speak first follows a
- * line that says where the conversation stands.
+ * Neighbours of one role become one message. The system message stays first. If an assistant message would follow it, a
+ * user message that says so goes between.
  */
 import type { PromptMessage } from "#core/ports/model.ts";
 
 const EARLIER = "(Earlier messages are left out.)";
 
-export function inTurns(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+export function mergeIntoTurns(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = [];
   for (const { role, content } of messages) {
     const last = joined.at(-1);

@@ -1,8 +1,8 @@
 /**
- * local-servers.ts -- finds OpenAI-compatible servers on this machine; never uses one.
+ * local-servers.ts -- finds OpenAI-compatible servers on this machine. Never uses one.
  *
- * Only an answer that is an OpenAI model list counts: other programs listen on these ports too. No
- * key is sent. Whether a found server is used is for a person to say.
+ * Accepts only an OpenAI model list: other programs use the same ports. Sends no key. The person decides whether to use
+ * a server.
  */
 import { listModels } from "./model-list.ts";
 import type { ConfiguredHttp } from "./openai-client.ts";
@@ -10,7 +10,7 @@ import type { ConfiguredHttp } from "./openai-client.ts";
 export interface LocalServer {
   readonly name: string;
   readonly baseUrl: string;
-  /** Names as the server gives them: text from outside. */
+  /** Names as the server sends them, not sanitized. */
   readonly models: readonly string[];
 }
 export interface LocalPort {
@@ -18,7 +18,7 @@ export interface LocalPort {
   readonly port: number;
 }
 
-/** Where they listen unless told otherwise. */
+/** Default ports of common servers. */
 export const USUAL_PORTS: readonly LocalPort[] = [
   { name: "Ollama", port: 11434 },
   { name: "LM Studio", port: 1234 },
@@ -27,7 +27,7 @@ export const USUAL_PORTS: readonly LocalPort[] = [
 ];
 const PROBE_TIMEOUT_MS = 400;
 
-/** In the order of `ports`; resolves within the time of one probe, never rejects. */
+/** Returns servers in the order of `ports`. Resolves within the time of one probe, never rejects. */
 export async function findLocalServers(
   http: ConfiguredHttp,
   ports: readonly LocalPort[] = USUAL_PORTS,

@@ -1,19 +1,19 @@
 /**
- * media-usage.ts -- what a picture or a recording took, as its server says: tokens in and out, or null.
+ * media-usage.ts -- reads the tokens that an image or a transcription used from the server's answer.
  *
- * Some models are billed by the picture or the minute, and say no tokens; none are made up for them.
+ * Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate.
  */
 import type { Usage } from "#core/event.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
 import { isCount } from "./chat-reply.ts";
 
-export function usageIn(answer: unknown): Usage | null {
-  const { usage } = recordOf(answer);
-  const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = recordOf(usage);
+export function readMediaUsage(answer: unknown): Usage | null {
+  const { usage } = asJsonRecord(answer);
+  const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asJsonRecord(usage);
   if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
-  const { cached_tokens: cached } = recordOf(details);
+  const { cached_tokens: cached } = asJsonRecord(details);
   const cachedTokens = isCount(cached) ? Math.min(inputTokens, cached) : 0;
   return { inputTokens, outputTokens, cachedTokens, estimated: false };
 }
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+const asJsonRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});

@@ -1,24 +1,27 @@
-/** model-list.ts -- the names that `GET <base>/models` offers: for a person who must choose one, never needed for work. */
-import { baseUrlOf, type ConfiguredHttp } from "./openai-client.ts";
+/**
+ * model-list.ts -- reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald
+ * itself needs none.
+ */
+import { type ConfiguredHttp, parseBaseUrl } from "./openai-client.ts";
 
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
-const MAX_NAME_CHARS = 200;
+const MAX_MODEL_NAME_CHARS = 200;
 const OFFERED_NAMES = 10;
 
-interface Listed {
-  /** Says of itself that it is an OpenAI list; cloud servers often leave that out. */
+interface ModelList {
+  /** True if the answer declares itself an OpenAI list. Cloud servers often leave that out. */
   readonly isOpenAIList: boolean;
   readonly names: readonly string[];
 }
 
-/** undefined when there is no such list within the time; never rejects. */
+/** Returns undefined if there is no list within the time. Never rejects. */
 export async function listModels(
   server: { readonly baseUrl: string; readonly apiKey: string; readonly http: ConfiguredHttp },
   timeoutMs: number,
   signal?: AbortSignal,
-): Promise<Listed | undefined> {
+): Promise<ModelList | undefined> {
   try {
-    const url = baseUrlOf(server.baseUrl);
+    const url = parseBaseUrl(server.baseUrl);
     url.pathname = `${url.pathname.replace(/\/$/, "")}/models`;
     const send = server.http.to(url.origin, { totalTimeoutMs: timeoutMs, maxBytes: MAX_LIST_BYTES });
     const headers = server.apiKey ? { authorization: `Bearer ${server.apiKey}` } : {};
@@ -30,21 +33,21 @@ export async function listModels(
   }
 }
 
-/** undefined for what is no list of models; Ollama's is null before the first model is there. */
-export function readModelList(body: unknown): Listed | undefined {
+/** Returns undefined for any other body. Ollama's list is null before the first model is installed. */
+export function readModelList(body: unknown): ModelList | undefined {
   if (typeof body !== "object" || body === null || !("data" in body)) return undefined;
   const isOpenAIList = "object" in body && body.object === "list";
   const models: unknown = body.data ?? (isOpenAIList ? [] : undefined);
   if (!Array.isArray(models)) return undefined;
-  const names = models.map((model: { readonly id?: unknown } | null) => model?.id).filter(isName);
+  const names = models.map((model: { readonly id?: unknown } | null) => model?.id).filter(isModelName);
   return names.length === models.length ? { isOpenAIList, names } : undefined;
 }
 
-const isName = (name: unknown): name is string =>
-  typeof name === "string" && name !== "" && name.length <= MAX_NAME_CHARS;
+const isModelName = (name: unknown): name is string =>
+  typeof name === "string" && name !== "" && name.length <= MAX_MODEL_NAME_CHARS;
 
-/** The first of them, for a sentence. */
-export function namesOf(names: readonly string[]): string {
+/** Returns the first names as text for a sentence. */
+export function listNames(names: readonly string[]): string {
   if (names.length === 0) return "(none yet)";
   const more = names.length > OFFERED_NAMES ? ` and ${names.length - OFFERED_NAMES} more` : "";
   return names.slice(0, OFFERED_NAMES).join(", ") + more;

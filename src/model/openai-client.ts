@@ -1,17 +1,14 @@
 /**
- * openai-client.ts -- the openai package, loaded on first use and kept on our terms.
+ * openai-client.ts -- creates clients of the openai package, loaded on first use.
  *
- * Loading it takes a fifth of a second and 20 MB, so nothing is loaded before the first
- * question. Its own retries, logs and environment variables are off: what is sent follows
- * from the settings alone. An answer with an error status is taken out of its hands
- * with its whole body, since it keeps only `error` of it.
+ * Loading takes 0.2 s and 20 MB. The package's own retries, logs and environment variables are off, so that only the
+ * settings decide what is sent. An error status becomes a StatusError with the whole body, because the package keeps
+ * only its `error`.
  */
 import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
 
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
-/** What this room needs of the HTTP seam: its configured door. */
+/** The part of `Http` that this folder uses. */
 export interface ConfiguredHttp {
   to(
     origin: string,
@@ -21,22 +18,22 @@ export interface ConfiguredHttp {
       readonly idleTimeoutMs?: number;
       readonly totalTimeoutMs?: number;
     },
-  ): Fetch;
+  ): typeof fetch;
 }
 
 export interface ModelServer {
   /** Such as https://api.openai.com/v1. */
   readonly baseUrl: string;
-  /** Empty for a server that wants none. */
+  /** Empty for a server without keys. */
   readonly apiKey: string;
   readonly organization?: string;
   readonly http: ConfiguredHttp;
-  /** For one whole answer. */
+  /** Timeout of one whole answer. */
   readonly timeoutMs: number;
   readonly maxBytes?: number;
 }
 
-/** An answer with a status other than success, and all it said. */
+/** A response with an error status, with its headers and whole body. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   readonly status: number;
@@ -50,18 +47,18 @@ export class StatusError extends Error {
   }
 }
 
-/** The key cannot stand in a header; nothing was sent. */
+/** The key has characters that a header cannot contain. Nothing was sent. */
 class UnusableKeyError extends Error {
   override readonly name = "UnusableKeyError";
 }
 
-/** Throws GOALD_CONFIG for a base URL that is none; the client itself is made at the first call. */
-export function lazyClient(server: ModelServer): () => Promise<OpenAI> {
+/** Returns a function that creates the client at its first call. Throws GOALD_CONFIG for an invalid base URL. */
+export function createLazyClient(server: ModelServer): () => Promise<OpenAI> {
   const { baseUrl, apiKey, organization, timeoutMs, maxBytes } = server;
-  const fetch = throwingStatus(
-    server.http.to(baseUrlOf(baseUrl).origin, {
+  const fetch = throwErrorStatus(
+    server.http.to(parseBaseUrl(baseUrl).origin, {
       firstByteTimeoutMs: timeoutMs,
-      idleTimeoutMs: timeoutMs, // some servers send their headers at once, and the body when the model is done
+      idleTimeoutMs: timeoutMs, // some servers send the headers at once and the body when the model is done
       totalTimeoutMs: timeoutMs,
       ...(maxBytes === undefined ? {} : { maxBytes }),
     }),
@@ -72,7 +69,7 @@ export function lazyClient(server: ModelServer): () => Promise<OpenAI> {
       throw new UnusableKeyError("The key holds a space, a line break or a foreign letter.");
     const { OpenAI } = await import("openai");
     client ??= new OpenAI({
-      baseURL: baseUrlOf(baseUrl).href,
+      baseURL: parseBaseUrl(baseUrl).href,
       apiKey: apiKey || "none",
       ...(apiKey ? {} : { defaultHeaders: { Authorization: null } }),
       adminAPIKey: null,
@@ -80,7 +77,7 @@ export function lazyClient(server: ModelServer): () => Promise<OpenAI> {
       project: null,
       webhookSecret: null,
       maxRetries: 0,
-      timeout: timeoutMs + 10_000, // never first: the seam's own limit says more
+      timeout: timeoutMs + 10_000, // longer than the HTTP timeout, whose error says more
       logLevel: "off",
       fetch,
     });
@@ -88,13 +85,13 @@ export function lazyClient(server: ModelServer): () => Promise<OpenAI> {
   };
 }
 
-/** For messages: without a query or credentials, which may hold secrets. */
-export function shownUrl(baseUrl: string): string {
-  const { origin, pathname } = baseUrlOf(baseUrl);
+/** Returns a base URL for messages, without query and credentials, which may be secret. */
+export function formatBaseUrl(baseUrl: string): string {
+  const { origin, pathname } = parseBaseUrl(baseUrl);
   return (origin + pathname).replace(/\/$/, "");
 }
 
-export function baseUrlOf(baseUrl: string): URL {
+export function parseBaseUrl(baseUrl: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if ((url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "")
     return url;
@@ -107,8 +104,8 @@ export function baseUrlOf(baseUrl: string): URL {
   );
 }
 
-const throwingStatus =
-  (send: Fetch): Fetch =>
+const throwErrorStatus =
+  (send: typeof fetch): typeof fetch =>
   async (input, init) => {
     const response = await send(input, init);
     if (response.ok) return response;

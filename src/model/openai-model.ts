@@ -1,66 +1,61 @@
 /**
- * openai-model.ts -- a language model behind any server that speaks chat completions.
+ * openai-model.ts -- a language model behind any server with chat completions.
  *
- * One request per call and no retries: the loop decides when to ask again and writes that down. Whatever goes
- * wrong outside is an answer of kind `failed`; only an aborted signal rejects. What a server refuses of a request
- * is learned (terms.ts), and the failure then says that the next request will be another one.
+ * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
+ * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects. The
+ * failure then says that the next request differs.
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
+import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
-import type { Asked, AskedModel, Failure } from "./asked.ts";
+import type { AskedModel, AskedServer, ModelFailure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
-import { explainFailure, statusErrorIn } from "./failure.ts";
-import { inTurns } from "./in-turns.ts";
-import { listModels, namesOf } from "./model-list.ts";
-import { lazyClient, type ModelServer, shownUrl } from "./openai-client.ts";
-import { readAnswer } from "./read-answer.ts";
-import type { Sent } from "./step-down.ts";
-import { createTermsKeeper, type Terms, type TermsFile } from "./terms.ts";
+import { explainFailure, findStatusError } from "./failure.ts";
+import { mergeIntoTurns } from "./in-turns.ts";
+import { listModels, listNames } from "./model-list.ts";
+import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { readModelAnswer } from "./read-answer.ts";
+import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
+import { createTermsKeeper } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
-  /** Left to the server when absent: some models take only their own. */
+  /** Defaults to the server's choice: some models accept no other. */
   readonly temperature?: number;
-  /** Silence allowed in a reply that has begun; a minute when absent. */
+  /** Maximum silence within a reply. Defaults to a minute. */
   readonly idleTimeoutMs?: number;
-  /** What a reply must be, as a strict JSON schema; without it no schema is asked for. */
+  /** Strict JSON schema of replies. Without it, no schema is requested. */
   readonly replySchema?: object;
-  /** Where terms are kept; absent: for as long as this process lives. */
-  readonly termsFile?: TermsFile;
+  /** Stores what was learned about servers. Defaults to memory. */
+  readonly termsFile?: JsonFile;
   readonly clock?: Clock;
 }
 
-/** Of JSON that is mostly names and brackets. */
+/** For JSON that is mostly names and brackets. */
 const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
-/** Failures behind which a refused part of the request may stand. */
-const HEEDED: ReadonlySet<string> = new Set(["bad-request", "model-not-found", "not-implemented", "server-error"]);
+/** Codes of failures that a rejected part of the request can cause. */
+const LEARNABLE_CODES: ReadonlySet<string> = new Set([
+  "bad-request",
+  "model-not-found",
+  "not-implemented",
+  "server-error",
+]);
 
-/** Throws GOALD_CONFIG for a base URL that is none. */
+/** Throws GOALD_CONFIG for an invalid base URL. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
-  const client = lazyClient(settings);
-  const server = shownUrl(settings.baseUrl);
+  const client = createLazyClient(settings);
+  const server = formatBaseUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
   const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
-  const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? openMemoryFile());
+  const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
 
   const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
-
-  /** The failure, and what is learned from it. */
-  async function explain(thrown: unknown, sent: Sent | undefined, asked: Asked, model: string): Promise<Failure> {
-    const failure = explainFailure(thrown, asked);
-    const refusal = statusErrorIn(thrown);
-    if (!refusal || !sent || !HEEDED.has(failure.code)) return failure;
-    if (refusal.status === 400 && failure.code === "model-not-found") return failure;
-    if (!(await terms.heed(model, sent, refusal))) return failure;
-    const message = `${failure.message} It is asked again without what it may not take.`;
-    return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
-  }
 
   return {
     async terms(model) {
@@ -76,23 +71,25 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       signal.throwIfAborted();
       const { model } = request;
       const asked: AskedModel = { server, model: quote(model), quote };
-      let sent: Sent | undefined;
+      let sent: SentParts | undefined;
       try {
         const openai = await client();
         const current = await terms.of(model);
-        sent = sentOf(request, current, settings);
-        const body = bodyOf(request, sent, settings);
+        sent = chooseParts(request, current, settings);
+        const body = buildRequestBody(request, sent, settings);
         const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
-        const received = await readAnswer(response, { ...reading, onText });
+        const received = await readModelAnswer(response, { ...reading, onText });
         signal.throwIfAborted();
         const answer = readChatReply(received, asked);
         if (answer.kind === "replied") await terms.taken(model);
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        const failure = await explain(error, sent, asked, model);
+        const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
+          terms.heed(model, parts, refusal),
+        );
         if (failure.code !== "model-not-found") return failure;
-        const helpful = await withOfferedNames(failure, asked, settings, signal);
+        const helpful = await addOfferedModels(failure, asked, settings, signal);
         signal.throwIfAborted();
         return helpful;
       }
@@ -100,36 +97,56 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   };
 }
 
-/** What goes into a request, on these terms. */
-function sentOf({ mode = "plain" }: ModelRequest, { without, turns }: Terms, settings: OpenAIModelSettings): Sent {
+/** Explains an error. `learn` returns whether the next request can avoid it. */
+async function explainAndLearn(
+  thrown: unknown,
+  asked: AskedServer,
+  sent: SentParts | undefined,
+  learn: (sent: SentParts, refusal: RejectedRequest) => Promise<boolean>,
+): Promise<ModelFailure> {
+  const failure = explainFailure(thrown, asked);
+  const refusal = findStatusError(thrown);
+  if (!refusal || !sent || !LEARNABLE_CODES.has(failure.code)) return failure;
+  if (refusal.status === 400 && failure.code === "model-not-found") return failure;
+  if (!(await learn(sent, refusal))) return failure;
+  const message = `${failure.message} It is asked again without what it may not take.`;
+  return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
+}
+
+/** Chooses the optional parts of a request that the server accepts. */
+function chooseParts(
+  { mode = "plain" }: ModelRequest,
+  { without, turns }: ServerTerms,
+  settings: OpenAIModelSettings,
+): SentParts {
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
   return { mode, stream, streamOptions, temperature, turns, isBare: mode === "plain" && !stream && !temperature };
 }
 
-function bodyOf(
+function buildRequestBody(
   { model, messages, schema }: ModelRequest,
-  sent: Sent,
+  sent: SentParts,
   { temperature, replySchema }: OpenAIModelSettings,
 ) {
   return {
     model,
-    messages: sent.turns ? inTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
+    messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
-    ...formatOf(sent.mode, schema ?? replySchema),
+    ...buildResponseFormat(sent.mode, schema ?? replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function formatOf(mode: OutputMode, schema: object | undefined): object {
+function buildResponseFormat(mode: OutputMode, schema: object | undefined): object {
   if (mode === "json_schema" && schema)
     return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
 }
 
-function openMemoryFile(): TermsFile {
+function createMemoryFile(): JsonFile {
   let kept: unknown;
   return {
     read: async () => kept,
@@ -139,16 +156,16 @@ function openMemoryFile(): TermsFile {
   };
 }
 
-/** A wrong name and a wrong address both answer 404; whether the server can list its models tells them apart. */
-async function withOfferedNames(
-  failure: Failure,
-  { quote }: Asked,
+/** A wrong model and a wrong address both answer 404. The server's model list tells them apart. */
+async function addOfferedModels(
+  failure: ModelFailure,
+  { quote }: AskedServer,
   server: ModelServer,
   signal: AbortSignal,
-): Promise<Failure> {
+): Promise<ModelFailure> {
   const listed = await listModels(server, LIST_TIMEOUT_MS, signal);
   const advice = listed
-    ? `Set SMART_LLM to a model that it offers: ${quote(namesOf(listed.names), 1_000)}.`
+    ? `Set SMART_LLM to a model that it offers: ${quote(listNames(listed.names), 1_000)}.`
     : `It lists no models either: does OPENAI_BASE_URL end in /v1? Else set SMART_LLM to a model that it has.`;
   return { ...failure, message: `${failure.message} ${advice}` };
 }

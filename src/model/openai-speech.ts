@@ -1,49 +1,49 @@
 /**
- * openai-speech.ts -- recordings into text, by a server that speaks the OpenAI transcriptions API.
+ * openai-speech.ts -- transcribes recordings with a server that has the OpenAI transcriptions API.
  *
- * Only what its own bytes say to be a recording leaves the machine, and under a name that tells the format and
- * nothing else. What was heard is text from outside, and cleaned as such.
+ * Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
+ * and is cleaned.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Speech } from "#core/services.ts";
-import { readAudioFormat } from "#util/audio-format.ts";
 import { clean } from "#util/clean.ts";
+import { readAudioFormat } from "#util/media-format.ts";
 import { quoteWithout } from "#util/quote.ts";
-import { mediaError } from "./media-failure.ts";
-import { usageIn } from "./media-usage.ts";
-import { lazyClient, type ModelServer } from "./openai-client.ts";
+import { explainMediaError } from "./media-failure.ts";
+import { readMediaUsage } from "./media-usage.ts";
+import { createLazyClient, type ModelServer } from "./openai-client.ts";
 
 export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
   readonly model: string;
-  /** 5 minutes by default. */
+  /** Defaults to 5 minutes. */
   readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 300_000;
-/** What the service takes. */
+const SPEECH_TIMEOUT_MS = 300_000;
+/** Limit of OpenAI's service. */
 const MAX_AUDIO_BYTES = 25 * 1024 * 1024;
-/** Hours of speech are less. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** More than the transcript of hours of speech. */
+const MAX_TRANSCRIPT_BYTES = 4 * 1024 * 1024;
 
-/** Nothing is reached, and no setting is judged, before the first recording. */
+/** Sends nothing and checks no setting before the first recording. */
 export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
-  const { model, timeoutMs = TIMEOUT_MS } = settings;
+  const { model, timeoutMs = SPEECH_TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
   return {
     async transcribe(file, bytes, signal, language, listener) {
       const format = requireAudio(file, bytes);
-      const client = await lazyClient({ ...settings, timeoutMs, maxBytes: MAX_ANSWER_BYTES })();
+      const client = await createLazyClient({ ...settings, timeoutMs, maxBytes: MAX_TRANSCRIPT_BYTES })();
       const { toFile } = await import("openai");
       try {
         const upload = await toFile(bytes, `audio.${format}`);
         const body = { file: upload, model, response_format: "json" as const, ...(language ? { language } : {}) };
         listener?.sent();
         const answer: unknown = await client.audio.transcriptions.create(body, { signal });
-        listener?.took(usageIn(answer));
-        return textIn(answer, quote(answer));
+        listener?.took(readMediaUsage(answer));
+        return readTranscript(answer, quote(answer));
       } catch (error) {
         signal.throwIfAborted();
-        throw mediaError(error, `${file} was not read.`, settings, listener);
+        throw explainMediaError(error, `${file} was not read.`, settings, listener);
       }
     },
   };
@@ -67,7 +67,7 @@ function requireAudio(file: string, bytes: Uint8Array) {
   );
 }
 
-function textIn(answer: unknown, shown: string): string {
+function readTranscript(answer: unknown, shown: string): string {
   const text = typeof answer === "object" && answer !== null ? (answer as { readonly text?: unknown }).text : undefined;
   if (typeof text === "string") return clean(text).toWellFormed().trim();
   throw new GoaldError("GOALD_MEDIA", `The model server answered, but not with the text of a recording: “${shown}”.`, {

@@ -1,28 +1,28 @@
 /**
- * read-answer.ts -- the body of an answer as it arrives: a stream of events put together, or a document read whole.
+ * read-answer.ts -- reads a response body as it arrives: an event stream or one document.
  *
- * Its first characters tell which, not its content type and not what was asked for: a server that does not stream
- * answers with one document, and that is as good. A stream in which the model has begun to speak and then falls silent
- * is given up: data counts, pings do not. What is whole stays whole, however the connection ends afterwards.
+ * The first characters decide which, not the content type: a server that does not stream answers with one document. A
+ * stream that falls silent after the model has begun is aborted. Only data ends a silence, pings do not. A complete
+ * reply stays complete, however the connection ends.
  */
 import { GoaldError } from "#core/errors.ts";
+import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { type ChatStream, createChatStream } from "./chat-stream.ts";
-import { createEventReader, isEventStream } from "./event-stream.ts";
 
 export interface ReadAnswerOptions {
-  /** Silence allowed between two pieces of data, after the first. */
+  /** Maximum silence after the first data. */
   readonly idleMs: number;
-  /** Characters of a document. */
+  /** Maximum characters of a document. */
   readonly maxChars: number;
   onText?: ((piece: string) => void) | undefined;
 }
 
-/** How long to wait for usage and the end of the stream when the reply is whole. */
+/** Time to wait for the usage, and for the end of the stream, after a complete reply. */
 const USAGE_GRACE_MS = 5_000;
 const END_GRACE_MS = 1_000;
 
-/** A completion, or the text of a document. Rejects as the body does, with a SyntaxError, or with a TimeoutError. */
-export async function readAnswer({ body }: Response, options: ReadAnswerOptions): Promise<unknown> {
+/** Returns a completion or the text of a document. Rejects with the body's errors, a SyntaxError or a TimeoutError. */
+export async function readModelAnswer({ body }: Response, options: ReadAnswerOptions): Promise<unknown> {
   if (!body) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -37,16 +37,16 @@ export async function readAnswer({ body }: Response, options: ReadAnswerOptions)
       if (text === undefined) return head;
       head += text;
     }
-    if (isEventStream(head) === true) return await readStream(head, next, reader, options);
+    if (isEventStream(head) === true) return await readEventStream(head, next, reader, options);
     return await readDocument(head, next, options.maxChars);
   } finally {
     void reader.cancel().catch(() => undefined);
   }
 }
 
-type Next = () => Promise<string | undefined>;
+type ReadNext = () => Promise<string | undefined>;
 
-async function readDocument(head: string, next: Next, maxChars: number): Promise<string> {
+async function readDocument(head: string, next: ReadNext, maxChars: number): Promise<string> {
   const pieces = [head];
   let chars = head.length;
   for (let text = await next(); text !== undefined; text = await next()) {
@@ -58,21 +58,24 @@ async function readDocument(head: string, next: Next, maxChars: number): Promise
   return pieces.join("");
 }
 
-async function readStream(
+async function readEventStream(
   head: string,
-  next: Next,
+  next: ReadNext,
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { idleMs, onText }: ReadAnswerOptions,
 ): Promise<unknown> {
   const stream = createChatStream(onText);
   const silence = watchSilence(stream, idleMs, () => void reader.cancel().catch(() => undefined));
-  const events = createEventReader((data) => {
-    stream.take(data);
-    silence.broken();
-  });
+  const parser = createEventStreamParser();
+  const takeEvents = (events: readonly ServerSentEvent[]): void => {
+    for (const data of events.flatMap(splitUnseparated)) {
+      stream.take(data);
+      silence.restart();
+    }
+  };
   try {
-    for (let text: string | undefined = head; text !== undefined; text = await next()) events.push(text);
-    events.end();
+    for (let text: string | undefined = head; text !== undefined; text = await next()) takeEvents(parser.push(text));
+    takeEvents(parser.end());
   } catch (thrown) {
     if (!stream.isFinished) throw thrown;
   } finally {
@@ -82,14 +85,20 @@ async function readStream(
   return stream.completion();
 }
 
-interface Silence {
-  /** It lasted too long; the stream was given up. */
+/** Some servers send no blank line between two events: then each data line is one whole JSON text. */
+function splitUnseparated({ data }: ServerSentEvent): readonly string[] {
+  const lines = data.split("\n");
+  return lines.every((line) => line === "[DONE]" || (line.startsWith("{") && line.endsWith("}"))) ? lines : [data];
+}
+
+interface SilenceWatch {
+  /** True if it lasted too long and the stream was aborted. */
   readonly isOver: boolean;
-  broken(): void;
+  restart(): void;
   stop(): void;
 }
 
-function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): Silence {
+function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): SilenceWatch {
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   let allowedMs = Number.POSITIVE_INFINITY;
@@ -97,7 +106,7 @@ function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): S
     isOver = true;
     giveUp();
   };
-  const allowed = (): number => {
+  const chooseLimit = (): number => {
     if (stream.isDone) return END_GRACE_MS;
     if (stream.isFinished) return Math.min(idleMs, USAGE_GRACE_MS);
     return stream.hasBegun ? idleMs : Number.POSITIVE_INFINITY;
@@ -106,12 +115,12 @@ function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): S
     get isOver() {
       return isOver;
     },
-    broken: () => {
-      if (allowed() === allowedMs) {
+    restart: () => {
+      if (chooseLimit() === allowedMs) {
         timer?.refresh();
         return;
       }
-      allowedMs = allowed();
+      allowedMs = chooseLimit();
       clearTimeout(timer);
       timer = setTimeout(end, allowedMs);
     },
@@ -119,7 +128,7 @@ function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): S
   };
 }
 
-/** Told from other errors by its name. */
+/** Callers recognize it by its name. */
 class SilenceError extends Error {
   override readonly name = "TimeoutError";
   constructor(idleMs: number) {

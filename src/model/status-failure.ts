@@ -1,25 +1,25 @@
-/** status-failure.ts -- an answer with an error status, in a code and in words. */
+/** status-failure.ts -- explains a response with an error status as a code and a sentence. */
 
-import { retryAfterMs } from "#util/retry-after.ts";
-import { type Asked, type Failure, failed, forModel } from "./asked.ts";
-import { errorSentence, errorWords, waitIn } from "./error-words.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
+import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
+import { collectErrorWords, findErrorSentence, parseWaitMs } from "./error-words.ts";
 import type { StatusError } from "./openai-client.ts";
 
 interface StatusRule {
   readonly code: string;
   readonly when: (status: number, words: string) => boolean;
-  /** Whether another try may help. */
+  /** True if a retry may help. */
   readonly again: boolean;
   readonly advice: string;
 }
 
-// In the words of OpenAI, Azure, Anthropic, Google, Mistral, xAI, DeepSeek, Moonshot, Zhipu, DashScope, Groq, GitHub, LiteLLM,
-// OpenRouter, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio. Only what they say is read, never the request they echo.
+// Phrases of OpenAI, Azure, Anthropic, Google, Mistral, xAI, DeepSeek, Moonshot, Zhipu, DashScope, Groq, GitHub, LiteLLM,
+// OpenRouter, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio. Applied to error messages only, never to an echoed request.
 const NO_QUOTA =
   /insufficient[_ ](quota|balance|credits?|funds)|exceeded[_ ](your[_ ])?current[_ ]quota|billing[_ ]hard|credit balance is too low|used all (available )?credits|spending limit|budget[_ ](has been )?exceeded|arrearage|余额不足|欠费/i;
 const TOO_LONG =
   /context[_ -]?(length|window|size|limit)|(maximum|max) (context|prompt|model length)|exceed(s|ed)? (the )?(max(imum)? (length|number of (input )?tokens)|model token limit)|too many (input )?tokens|input token count|\bn_ctx\b|(prompt|input) (is )?too (long|large)|string too long|reduce the length|range of input length|`inputs` (tokens|must have less)/i;
-/** More than may be sent in a minute: waiting does not help. */
+/** The request exceeds the limit of a minute, so waiting does not help. */
 const TOO_LARGE = /request too large|reduce your message size/i;
 const REFUSED =
   /content_filter|content management policy|content_policy|data_inspection_failed|content exists risk|(prompt|input|content|request|message)s? (was|were|is|has been) flagged/i;
@@ -30,9 +30,9 @@ const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|invalid[_ ]api[_ ]key/i;
 const STATUS_RULES: readonly StatusRule[] = [
   {
     code: "quota-exhausted",
-    // A quota of the minute, in the same words, says when to come back.
+    // Limits per minute use the same words, but name a time to wait.
     when: (status, words) =>
-      status === 402 || ([400, 403, 429].includes(status) && NO_QUOTA.test(words) && waitIn(words) === null),
+      status === 402 || ([400, 403, 429].includes(status) && NO_QUOTA.test(words) && parseWaitMs(words) === null),
     again: false,
     advice: "The account behind the key has no money or quota left: top it up, or use another key.",
   },
@@ -84,34 +84,34 @@ const STATUS_RULES: readonly StatusRule[] = [
 
 export function explainStatus(
   { status, headers, body }: Pick<StatusError, "status" | "headers" | "body">,
-  asked: Asked,
-): Failure {
-  const heard = errorWords(body);
-  const rule = STATUS_RULES.find(({ when }) => when(status, heard));
+  asked: AskedServer,
+): ModelFailure {
+  const serverWords = collectErrorWords(body);
+  const rule = STATUS_RULES.find(({ when }) => when(status, serverWords));
   if (!rule) throw new Error("The last rule matches every status.");
-  const words = rule.code === "unauthorized" ? "" : asked.quote(errorSentence(body));
+  const words = rule.code === "unauthorized" ? "" : asked.quote(findErrorSentence(body));
   const message = [
     `The model server at ${asked.server} answered ${status}${forModel(asked)}.`,
     rule.advice,
     words && `It said: “${words}”.`,
   ];
-  const retry = rule.again ? { afterMs: retryAfterMs(headers) ?? waitIn(heard) } : null;
-  const failure = failed(rule.code, message.filter(Boolean).join(" "), retry);
-  const limitTokens = rule.code === "context-overflow" ? limitIn(`${heard}\n${body}`) : undefined;
+  const retry = rule.again ? { afterMs: parseRetryAfter(headers) ?? parseWaitMs(serverWords) } : null;
+  const failure = createFailure(rule.code, message.filter(Boolean).join(" "), retry);
+  const limitTokens = rule.code === "context-overflow" ? parseTokenLimit(`${serverWords}\n${body}`) : undefined;
   return limitTokens === undefined ? failure : { ...failure, limitTokens };
 }
 
-/** How many tokens a server says that it takes, in the sentences that are known. */
-function limitIn(body: string): number | undefined {
+/** Returns the token limit that a known error sentence names. */
+function parseTokenLimit(body: string): number | undefined {
   const text = body.slice(0, 4_000).replace(/(?<=\d)[,_](?=\d{3})/g, "");
-  for (const pattern of LIMITS) {
+  for (const pattern of TOKEN_LIMIT_PHRASES) {
     const tokens = Number(pattern.exec(text)?.[1] ?? 0);
     if (tokens > 0) return tokens;
   }
   return undefined;
 }
 
-const LIMITS: readonly RegExp[] = [
+const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
   /(\d{3,8}) maximum context/i,
   /maximum (?:context|prompt|model) length (?:is|of) (\d{3,8})/i,
   /n_ctx\W{1,6}(\d{3,8})/i,

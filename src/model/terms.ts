@@ -1,39 +1,21 @@
 /**
- * terms.ts -- the terms on which a server takes requests for a model: what it has refused, in its own words, is not sent again.
+ * terms.ts -- remembers which parts of a request a server rejects for a model, so that they are not sent again.
  *
- * Everything is offered until it is refused. What was learned is remembered per server and model, over restarts, for a
- * week: servers are mended. It is never needed: forgotten, it costs the same refusals once more.
+ * Every part is sent until the server rejects it. The knowledge is kept per server and model for a week, because
+ * servers are upgraded. Losing it only costs the same rejections once more.
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import { isRecord } from "./json.ts";
-import { type Refusal, type Sent, stepDown } from "./step-down.ts";
-
-export type Part = "stream" | "stream_options" | "temperature";
-
-export interface Terms {
-  readonly mode: OutputMode;
-  /** Parts of a request that the server does not take. */
-  readonly without: readonly Part[];
-  /** It wants user and assistant to take turns. */
-  readonly turns: boolean;
-  /** The longest request and reply together that it is known to take, as goald counts; null when it has not said. */
-  readonly contextTokens: number | null;
-}
-
-/** Where terms are kept between processes. Neither rejects: what cannot be kept is learned again. */
-export interface TermsFile {
-  read(): Promise<unknown>;
-  write(content: unknown): Promise<void>;
-}
+import { isRecord, type JsonFile } from "#util/json.ts";
+import { type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
 
 export interface TermsKeeper {
-  of(model: string): Promise<Terms>;
-  /** Learns from a refusal; false when it says nothing that another request could heed. */
-  heed(model: string, sent: Sent, refusal: Refusal): Promise<boolean>;
-  /** A request was taken: what was left out for trial stays out. */
+  of(model: string): Promise<ServerTerms>;
+  /** Learns from a rejection. Returns false if no different request can help. */
+  heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean>;
+  /** Call this when a request was accepted: parts that were left out on trial stay out. */
   taken(model: string): Promise<void>;
-  /** Whether a reply in this mode could be read; two in a row that could not are a refusal of the mode. */
+  /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
   noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
   noteContext(model: string, tokens: number | null): Promise<void>;
 }
@@ -46,95 +28,112 @@ const NEXT_MODE: Readonly<Record<OutputMode, OutputMode>> = {
   plain: "plain",
 };
 
-/** Nothing is known yet. */
-export const FULL_TERMS: Terms = { mode: "json_schema", without: [], turns: false, contextTokens: null };
-/** What every server takes that takes anything. */
-const BARE: Pick<Terms, "mode" | "without"> = { mode: "plain", without: ["stream", "stream_options", "temperature"] };
+/** Terms of a server about which nothing is known. */
+export const FULL_TERMS: ServerTerms = { mode: "json_schema", without: [], turns: false, contextTokens: null };
+/** The request that every server accepts. */
+const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
+  mode: "plain",
+  without: ["stream", "stream_options", "temperature"],
+};
 
-export function createTermsKeeper(server: string, clock: Clock, file: TermsFile): TermsKeeper {
-  let loading: Promise<Map<string, Kept>> | undefined;
-  /** Terms before a trial without anything that is not needed, by model. */
-  const trials = new Map<string, Terms>();
-  const unreadable = new Map<string, number>();
+export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
+  const store = createTermsStore(server, clock, file);
+  /** Terms before a trial of the barest request, by model. */
+  const trials = new Map<string, ServerTerms>();
+  const unreadableReplies = new Map<string, number>();
 
-  const load = (): Promise<Map<string, Kept>> => {
-    loading ??= file.read().then((content) => new Map(Object.entries(modelsIn(content, server))));
-    return loading;
-  };
-
-  async function of(model: string): Promise<Terms> {
-    const kept = (await load()).get(model);
-    if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
-    return kept.terms;
-  }
-
-  async function set(model: string, terms: Terms): Promise<void> {
-    const models = await load();
-    models.set(model, { terms, learnedAt: clock.now().toISOString() });
-    const content = await file.read();
-    const servers = isRecord(content) && isRecord(content.servers) ? content.servers : {};
-    await file.write({ version: 1, servers: { ...servers, [server]: Object.fromEntries(models) } });
-  }
-
-  async function heed(model: string, sent: Sent, refusal: Refusal): Promise<boolean> {
-    const terms = await of(model);
+  async function heed(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
+    const terms = await store.read(model);
     const stepped = stepDown(terms, sent, refusal);
     if (stepped.kind === "change") {
-      await set(model, stepped.terms);
+      await store.write(model, stepped.terms);
       return true;
     }
     const before = trials.get(model);
     if (before) {
       trials.delete(model);
-      await set(model, before);
+      await store.write(model, before);
       return false;
     }
     if (stepped.kind === "none" || sent.isBare) return false;
     trials.set(model, terms);
-    (await load()).set(model, { terms: { ...terms, ...BARE }, learnedAt: clock.now().toISOString() });
+    await store.hold(model, { ...terms, ...BARE_TERMS });
     return true;
   }
 
   async function taken(model: string): Promise<void> {
-    if (trials.delete(model)) await set(model, await of(model));
+    if (trials.delete(model)) await store.write(model, await store.read(model));
   }
 
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
-    const terms = await of(model);
+    const terms = await store.read(model);
     if (isReadable || mode === "plain" || terms.mode !== mode) {
-      unreadable.delete(model);
+      unreadableReplies.delete(model);
       return;
     }
-    const count = (unreadable.get(model) ?? 0) + 1;
-    unreadable.set(model, count);
+    const count = (unreadableReplies.get(model) ?? 0) + 1;
+    unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
-    unreadable.delete(model);
-    await set(model, { ...terms, mode: NEXT_MODE[mode] });
+    unreadableReplies.delete(model);
+    await store.write(model, { ...terms, mode: NEXT_MODE[mode] });
   }
 
   return {
-    of,
+    of: store.read,
     heed,
     taken,
     noteReply,
-    noteContext: async (model, tokens) => set(model, { ...(await of(model)), contextTokens: tokens }),
+    noteContext: async (model, tokens) => store.write(model, { ...(await store.read(model)), contextTokens: tokens }),
   };
 }
 
-// ---------------------------------------------------------------- the file, read with suspicion
+interface TermsStore {
+  read(model: string): Promise<ServerTerms>;
+  /** Keeps terms in memory only. */
+  hold(model: string, terms: ServerTerms): Promise<void>;
+  write(model: string, terms: ServerTerms): Promise<void>;
+}
 
-interface Kept {
-  readonly terms: Terms;
+function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsStore {
+  let loading: Promise<Map<string, KeptTerms>> | undefined;
+  const load = (): Promise<Map<string, KeptTerms>> => {
+    loading ??= file.read().then((content) => new Map(Object.entries(readKeptModels(content, server))));
+    return loading;
+  };
+
+  async function hold(model: string, terms: ServerTerms): Promise<void> {
+    (await load()).set(model, { terms, learnedAt: clock.now().toISOString() });
+  }
+  return {
+    hold,
+    async read(model) {
+      const kept = (await load()).get(model);
+      if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
+      return kept.terms;
+    },
+    async write(model, terms) {
+      await hold(model, terms);
+      const content = await file.read();
+      const servers = isRecord(content) && isRecord(content.servers) ? content.servers : {};
+      await file.write({ version: 1, servers: { ...servers, [server]: Object.fromEntries(await load()) } });
+    },
+  };
+}
+
+// ---------------------------------------------------------------- validation of the file
+
+interface KeptTerms {
+  readonly terms: ServerTerms;
   readonly learnedAt: string;
 }
 
-function modelsIn(content: unknown, server: string): Readonly<Record<string, Kept>> {
+function readKeptModels(content: unknown, server: string): Readonly<Record<string, KeptTerms>> {
   const servers = isRecord(content) && content.version === 1 && isRecord(content.servers) ? content.servers : {};
   const models = Object.hasOwn(servers, server) ? servers[server] : undefined;
-  return isRecord(models) ? Object.fromEntries(Object.entries(models).filter(isKept)) : {};
+  return isRecord(models) ? Object.fromEntries(Object.entries(models).filter(isKeptModel)) : {};
 }
 
-function isKept(entry: [string, unknown]): entry is [string, Kept] {
+function isKeptModel(entry: [string, unknown]): entry is [string, KeptTerms] {
   const [, kept] = entry;
   if (!isRecord(kept) || !isRecord(kept.terms) || Number.isNaN(Date.parse(String(kept.learnedAt)))) return false;
   const { mode, without, turns, contextTokens } = kept.terms;
@@ -142,7 +141,7 @@ function isKept(entry: [string, unknown]): entry is [string, Kept] {
     typeof mode === "string" &&
     Object.hasOwn(NEXT_MODE, mode) &&
     Array.isArray(without) &&
-    without.every((part) => BARE.without.includes(part)) &&
+    without.every((part) => BARE_TERMS.without.includes(part)) &&
     typeof turns === "boolean" &&
     (contextTokens === null || (Number.isSafeInteger(contextTokens) && (contextTokens as number) > 0))
   );

@@ -1,10 +1,10 @@
-/** thrown-failure.ts -- no answer at all, or half of one: in a code and in words. */
+/** thrown-failure.ts -- explains a missing or incomplete answer as a code and a sentence. */
 import type { ChainError } from "#util/causes.ts";
-import { type Asked, type Failure, failed, forModel } from "./asked.ts";
+import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
 
 interface ThrownRule {
   readonly code: string;
-  /** Looked for in the name, code and message of the error and its causes. */
+  /** Matched against the name, code and message of the error and its causes. */
   readonly when: RegExp;
   readonly again: boolean;
   readonly advice: string;
@@ -50,7 +50,7 @@ const THROWN_RULES: readonly ThrownRule[] = [
     advice: "The reply was cut off.",
   },
   { code: "broken-reply", when: /^SyntaxError/m, again: true, advice: "The reply is not JSON." },
-  // The request may have arrived, and been worked on: not the same as no connection when it is about money.
+  // The server may have processed the request, and charged for it: not the same as no connection.
   {
     code: "connection-lost",
     when: /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/,
@@ -72,12 +72,12 @@ const THROWN_RULES: readonly ThrownRule[] = [
   { code: "model-error", when: /(?:)/, again: true, advice: "" },
 ];
 
-export function explainThrown(chain: readonly ChainError[], asked: Asked): Failure {
+export function explainThrown(chain: readonly ChainError[], asked: AskedServer): ModelFailure {
   const facts = chain.map(({ name, code, message }) => `${name} ${code ?? ""} ${message}`).join("\n");
   const rule = THROWN_RULES.find(({ when }) => when.test(facts));
   if (!rule) throw new Error("The last rule matches every error.");
   const innermost = chain.at(-1);
   const reason = asked.quote(`${innermost?.message || innermost?.name} ${innermost?.hint ?? ""}`.trim(), 400);
   const message = `No usable answer from the model server at ${asked.server}${forModel(asked)}. ${rule.advice} (${reason})`;
-  return failed(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
+  return createFailure(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
 }

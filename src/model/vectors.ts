@@ -1,26 +1,26 @@
-/** vectors.ts -- the vectors in an embeddings answer: all of them, sound and of unit length, or a problem in words. */
-import { isRecord, type Json } from "./json.ts";
+/** vectors.ts -- reads the vectors of an embeddings answer: all of them, valid and of unit length, or throws. */
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 
-/** Ends a sentence that begins with "the server answered, but". */
+/** Its message ends a sentence that begins with "the server answered, but". */
 export class VectorProblem extends Error {
   override readonly name = "VectorProblem";
 }
 
-/** In the order of the input. `dimensions` 0: whatever the first one has. Throws VectorProblem. */
+/** Returns vectors in the order of the input. `dimensions` 0 accepts those of the first vector. Throws VectorProblem. */
 export function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
-  const body = typeof answer === "string" ? parse(answer) : answer;
+  const body = typeof answer === "string" ? parseJson(answer) : answer;
   const data = isRecord(body) ? body.data : undefined;
   if (!Array.isArray(data)) throw new VectorProblem("what came is no list of vectors");
   if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
-  const vectors = inOrder(data).map((item) => unit(numbersOf(item.embedding)));
+  const vectors = sortByIndex(data).map((item) => normalizeVector(parseNumbers(item.embedding)));
   const expected = dimensions || (vectors[0]?.length ?? 0);
   const odd = vectors.find(({ length }) => length !== expected);
   if (odd) throw new VectorProblem(`vectors of ${expected} dimensions were expected and one of ${odd.length} came`);
   return vectors;
 }
 
-/** By `index`, each once; servers that leave it out everywhere mean the order of the input. */
-function inOrder(data: readonly unknown[]): readonly Json[] {
+/** Sorts by `index`, which must occur once each. Without any `index`, the order of the input holds. */
+function sortByIndex(data: readonly unknown[]): readonly JsonRecord[] {
   const items = data.map((item) => (isRecord(item) ? item : {}));
   if (items.every(({ index }) => index === undefined)) return items;
   return items.map((_, position) => {
@@ -30,8 +30,8 @@ function inOrder(data: readonly unknown[]): readonly Json[] {
   });
 }
 
-/** An array of numbers, or 32-bit little-endian floats in base64. */
-function numbersOf(embedding: unknown): Float32Array {
+/** Accepts an array of numbers, or 32-bit little-endian floats in base64. */
+function parseNumbers(embedding: unknown): Float32Array {
   if (Array.isArray(embedding) && embedding.every((value) => typeof value === "number"))
     return Float32Array.from(embedding);
   if (typeof embedding !== "string") throw new VectorProblem("one vector is neither numbers nor base64");
@@ -40,17 +40,9 @@ function numbersOf(embedding: unknown): Float32Array {
   return Float32Array.from({ length: bytes.length / 4 }, (_, position) => bytes.readFloatLE(position * 4));
 }
 
-function unit(vector: Float32Array): Float32Array {
+function normalizeVector(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   if (vector.length === 0 || !Number.isFinite(length) || length === 0)
     throw new VectorProblem("one vector is empty, zero or holds something that is no number");
   return vector.map((value) => value / length);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 /** doubts.ts -- signs that a call which could be read is not what was meant. Pure. */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { isSame } from "./json.ts";
 import { shapeOf } from "./shape.ts";
 import { clearSpans } from "./spans.ts";

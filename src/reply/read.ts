@@ -14,7 +14,7 @@
  * arguments hold no debris of the JSON: the worst is a wrong search. Beside a command that is broken no other one changes
  * anything: it may be a piece of the broken one. Pure, synchronous, and linear but for the capped repair.
  */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { clearCalls, isDamaged, isSameCall, looksMisread } from "./doubts.ts";
 import { conflictingKey } from "./duplicates.ts";
 import { type Piece, splitReply } from "./extract-json.ts";

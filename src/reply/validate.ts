@@ -7,8 +7,8 @@
  * and never sees more than a few arguments too many.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
-import type { CommandCall } from "#core/event.ts";
 import { type Aliases, commandNamed } from "./aliases.ts";
 import { arrangeArguments } from "./arguments.ts";
 import * as problem from "./problems.ts";

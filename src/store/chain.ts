@@ -1,25 +1,24 @@
 /**
- * chain.ts -- canonical JSON, and the hash chain that ties each event to all before it.
+ * chain.ts -- canonical JSON, and the hash chain that links each event to all earlier ones.
  *
- * A link is SHA-256 over the previous link and the event's canonical text, in hex; that of a commit's last
- * event also covers the digest of the rows that came with it. The first hangs on the agent's id, so that logs
- * cannot be exchanged either. The text that is hashed is the text that is stored: checking a log parses
- * nothing and trusts nothing.
+ * A link is the SHA-256, in hex, of the previous link and the event's canonical text. The link of a commit's last
+ * event also covers the digest of the commit's other rows. The first link depends on the agent's id, so two logs cannot
+ * be exchanged. The hashed text is the stored text, so a check of the log parses nothing.
  */
 import { hash } from "node:crypto";
 
 export const sha256 = (data: string | Uint8Array): string => hash("sha256", data, "hex");
 
-/** What the first event of an agent is chained to. */
+/** The link before an agent's first event. */
 export const chainStart = (agent: string): string => sha256(`goald agent ${agent}`);
 
-/** `text` is a JSON object and so ends where it ends: the digest behind it cannot be taken for a part of it. */
+/** `text` is one JSON value, so the digest appended to it cannot be read as a part of it. */
 export const chainLink = (previous: string, text: string, rowsSha: string | null = null): string =>
   sha256(previous + text + (rowsSha ?? ""));
 
 /**
- * JSON with keys sorted by code unit and no white space: one value, one text, on every back
- * end. Reads values as JSON.stringify does: undefined members go, what is not finite is null.
+ * Returns JSON with keys sorted by code unit and no white space, so that one value has one text in every store.
+ * Values count as in JSON.stringify: undefined members are left out, numbers that are not finite become null.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -38,7 +37,7 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
-/** Member names that were met, as they stand in JSON: they are few, and come again in every event. */
+/** Cache of quoted member names: events use few different ones. */
 const quotedKeys = new Map<string, string>();
 const MAX_QUOTED_KEYS = 1_024;
 

@@ -1,99 +1,92 @@
 /**
- * commit-rows.ts -- the rows that a commit leaves beside its events, in the one form that is written, read back and hashed.
+ * commit-rows.ts -- the rows that a commit writes beside its events, as they are written, read and hashed.
  *
- * The link of a commit's last event covers a digest of its memories, versions of files and consumed messages, so that none
- * of them can be changed, removed or added unnoticed. Vectors are left out: they are made from the text, and come later.
+ * The link of a commit's last event covers a digest of its memories, versions of files and consumed messages, so verify
+ * finds every change to them. The digest leaves out vectors, which are computed from the text later.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
-import { prepare, type Query } from "./connection.ts";
-import { hasKeys, keysAfter, nextKey } from "./keys.ts";
+import { prepare } from "./connection.ts";
 import { DIGESTED } from "./memory-rows.ts";
-import { memoryTable } from "./memory-tables.ts";
 
-type Value = string | number | null;
-/** The values of one row, the number of its event first. */
-export type RowValues = readonly [seq: number, ...rest: Value[]];
+type RowValue = string | number | null;
+/** The values of one row. The first is the number of its event. */
+export type RowValues = readonly [seq: number, ...rest: RowValue[]];
 
 export interface CommitRows {
   readonly memories: readonly RowValues[];
   readonly files: readonly RowValues[];
-  /** Keys of messages. */
+  /** Keys of consumed messages. */
   readonly consumed: readonly string[];
 }
 
 const FILE_COLUMNS = "seq, path, operation, bytes, sha, step, call_id, at";
 
-/** In the order of their events: so they lie in the table. */
-export const prepareFileInsert = (database: DatabaseSync): Query =>
-  prepare(
-    database,
-    `INSERT INTO file_version (no, agent_no, ${FILE_COLUMNS})
-     VALUES (${nextKey("file_version", "?1")}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-  );
+/** Inserts the versions of files of one commit. Those of one event are numbered from 0. */
+export type InsertFileVersions = (agentNo: number, files: readonly RowValues[]) => void;
 
-/** Null for a commit without such rows. Those of one event count in the order in which they were written. */
+export function openFileInsert(database: DatabaseSync): InsertFileVersions {
+  const insert = prepare(
+    database,
+    `INSERT INTO file_version (agent_no, ordinal, ${FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (agentNo, files) => {
+    const counts = new Map<number, number>();
+    for (const values of files) {
+      const ordinal = counts.get(values[0]) ?? 0;
+      counts.set(values[0], ordinal + 1);
+      insert.run(agentNo, ordinal, ...values);
+    }
+  };
+}
+
+/** Returns null for a commit without such rows. Rows of one event keep the order in which they were written. */
 export function digestOf({ memories, files, consumed }: CommitRows): string | null {
   if (memories.length === 0 && files.length === 0 && consumed.length === 0) return null;
-  return sha256(JSON.stringify([inOrder(memories), inOrder(files), [...consumed].sort()]));
+  return sha256(JSON.stringify([sortBySeq(memories), sortBySeq(files), [...consumed].sort()]));
 }
 
-export const inOrder = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
+export const sortBySeq = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
 
-/** Hands over what belongs to events up to `seq` and was not handed over yet. */
+/** Returns the rows of events up to `seq` that no earlier call returned. */
 export type TakeRows = (seq: number) => readonly RowValues[];
 
-/** Rows of events after `head` are left out: they were written after the reading began. */
-export function readMemories(database: DatabaseSync, agentNo: number, head: number): TakeRows {
-  const columns = `${DIGESTED.replace("text_sha", "coalesce(text_sha, text) AS said")}, text_sha IS NULL AS isOld`;
-  const select = (place: string): string =>
-    `SELECT ${place} AS place, ${columns} FROM ${memoryTable(database)} WHERE ordinal IS NOT NULL AND seq <= ?4`;
-  const take = (sql: string): TakeRows => takeUpTo(pages(database, sql, agentNo, head).map(asWritten));
-  const byEvent = "agent_no = ?1 AND (seq, ordinal) > (?2, ?3) ORDER BY seq, ordinal";
-  if (!hasKeys(database)) return take(`${select("ordinal")} AND ${byEvent}`);
-  const placed = take(`${select("change")} AND listed = 0 AND no ${keysAfter("?1", "?3")} ORDER BY no`);
-  const listed = take(`${select("ordinal")} AND listed = 1 AND ${byEvent}`);
-  return (seq) => [...placed(seq), ...listed(seq)].sort((a, b) => a[0] - b[0] || Number(a[1]) - Number(b[1]));
-}
+/** Leaves out rows of events after `head`, which were committed after the check began. */
+export const readMemories = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
+  takeRowsUpTo(
+    readPages(
+      database,
+      `SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`,
+      agentNo,
+      head,
+    ),
+  );
 
-/** A row of version 2 was hashed with its text, and had no more columns. */
-function asWritten(values: RowValues): RowValues {
-  return values.slice(0, values.at(-1) === 1 ? 9 : -1) as unknown as RowValues;
-}
-
+/** Leaves out rows of events after `head`, as `readMemories` does. */
 export const readFileVersions = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeUpTo(pages(database, filesAfter(database, FILE_COLUMNS, "AND seq <= ?4"), agentNo, head));
-
-/** Of the agent `?1`, after what has the columns `seq` = `?2` and `place` = `?3`, oldest first. */
-export const filesAfter = (database: DatabaseSync, columns: string, also = ""): string =>
-  hasKeys(database)
-    ? `SELECT number AS place, ${columns} FROM file_version WHERE no ${keysAfter("?1", "?3")} ${also} ORDER BY no`
-    : `SELECT no AS place, ${columns} FROM file_version
-       WHERE agent_no = ?1 AND (seq, no) > (?2, ?3) ${also} ORDER BY seq, no`;
+  takeRowsUpTo(readPages(database, `SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`, agentNo, head));
 
 const PAGE = 500;
 
-/** `sql`: the rows of the agent `?1` up to the event `?4`, after what has the first columns `place` = `?3` and `seq` = `?2`. */
-function* pages(database: DatabaseSync, sql: string, agentNo: number, head: number): Generator<RowValues> {
-  const read = prepare<Readonly<Record<string, Value>> & { readonly place: number }>(database, `${sql} LIMIT ${PAGE}`);
-  interface Placed {
-    readonly seq: number;
-    readonly place: number;
-    readonly values: RowValues;
-  }
-  let last: Pick<Placed, "seq" | "place"> | undefined = { seq: -1, place: 0 };
-  while (last) {
-    const page: Placed[] = read.all(agentNo, last.seq, last.place, head).map((row) => {
-      const [place, ...values] = Object.values(row) as [number, number, ...Value[]];
-      return { place, seq: values[0], values };
-    });
-    last = page.at(-1);
-    // They lie in this order, unless somebody moved one: the others are then still found with their events.
-    for (const { values } of page.sort((a, b) => a.seq - b.seq)) yield values;
+/** `select`: a query without its conditions on agent and event. Its first columns are `place` (the ordinal) and `seq`. */
+function* readPages(database: DatabaseSync, select: string, agentNo: number, head: number): Generator<RowValues> {
+  const read = prepare<Readonly<Record<string, RowValue>>>(
+    database,
+    `${select} agent_no = ?1 AND (seq, ordinal) > (?2, ?3) AND seq <= ?4 ORDER BY seq, ordinal LIMIT ${PAGE}`,
+  );
+  let [lastSeq, lastOrdinal] = [-1, 0];
+  for (;;) {
+    const page = read.all(agentNo, lastSeq, lastOrdinal, head);
+    if (page.length === 0) return;
+    for (const row of page) {
+      const [ordinal, seq, ...values] = Object.values(row) as [number, number, ...RowValue[]];
+      [lastSeq, lastOrdinal] = [seq, ordinal];
+      yield [seq, ...values];
+    }
   }
 }
 
-function takeUpTo(rows: Iterator<RowValues>): TakeRows {
+function takeRowsUpTo(rows: Iterator<RowValues>): TakeRows {
   let next = rows.next();
   return (seq) => {
     const taken: RowValues[] = [];

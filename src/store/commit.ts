@@ -1,9 +1,8 @@
 /**
- * commit.ts -- one unit of an agent's work, written all together.
+ * commit.ts -- writes one commit of an agent.
  *
- * Called inside a transaction: whatever throws here leaves nothing behind. First it is
- * settled that this writer may write (epoch) and writes where it thinks it does (head); the rest is
- * inserts whose cost depends on what the commit carries, never on how old the agent is.
+ * Runs inside a transaction, which the caller rolls back when anything throws. It first checks the lease (epoch) and the
+ * end of the log (head). The cost of the inserts depends on the commit and never on the age of the agent.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
@@ -12,19 +11,19 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
-import { type CommitRows, digestOf, inOrder, prepareFileInsert, type RowValues } from "./commit-rows.ts";
+import { type CommitRows, digestOf, openFileInsert, type RowValues, sortBySeq } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import { missing } from "./failure.ts";
-import type { Log } from "./log.ts";
+import { throwNoAgent } from "./failure.ts";
+import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
 import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert } from "./memory-rows.ts";
 import { isoTime } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;
-/** A larger content is not hashed a second time here: whoever changed the file has done it, and `verify` does. */
+/** Larger contents are not hashed again: the writer of the file has hashed them, and `verify` does. */
 const MAX_CHECKED_BYTES = 64 * 1024;
 
-interface Writer {
+interface AgentHead {
   readonly no: number;
   readonly epoch: number;
   readonly head: number;
@@ -34,25 +33,26 @@ interface Writer {
 
 export type WriteCommit = (lease: Lease, expectedHead: number, commit: Commit) => void;
 
-interface Parts {
-  readonly log: Log;
+interface CommitParts {
+  readonly log: EventLog;
   readonly mailbox: Mailbox;
   readonly blobs: Blobs;
 }
 
-export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Parts): WriteCommit {
+export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: CommitParts): WriteCommit {
   const queries = writingQueries(database);
-  const remember = openMemoryInsert(database);
+  const insertMemory = openMemoryInsert(database);
+  const insertFiles = openFileInsert(database);
 
   return (lease, expectedHead, commit) => {
-    const writer = queries.writer.get(lease.agent) ?? missing(lease.agent);
-    requireRight(lease, writer, expectedHead, commit.events);
+    const writer = queries.writer.get(lease.agent) ?? throwNoAgent(lease.agent);
+    requireValidCommit(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);
     const { no } = writer;
     const memories = memoriesOf(commit, lease.agent, place.result);
     const rows: CommitRows = {
       memories: memories.map(digestedValues),
-      files: inOrder(filesOf(commit, place)),
+      files: sortBySeq(filesOf(commit, place)),
       consumed: commit.consumed,
     };
     const headSha = appendToLog(no, writer, commit, rows);
@@ -61,14 +61,14 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Par
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)
-      if (content !== null && sha !== null) blobs.keepContent(no, sha, content);
-    for (const values of rows.files) queries.recordFile.run(no, ...values);
-    for (const memory of memories) remember(no, memory);
+      if (content !== null && sha !== null) blobs.keepContent(sha, content);
+    insertFiles(no, rows.files);
+    for (const memory of memories) insertMemory(no, memory);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
   };
 
-  function appendToLog(no: number, { head, headSha }: Writer, { events }: Commit, rows: CommitRows): string {
+  function appendToLog(no: number, { head, headSha }: AgentHead, { events }: Commit, rows: CommitRows): string {
     if (events.length > 0) return log.append(no, headSha, events, digestOf(rows));
     return rows.consumed.length === 0 ? headSha : log.appendConsumed(no, headSha, head, rows.consumed);
   }
@@ -78,7 +78,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Par
       case "memory":
         return;
       case "send": {
-        const to = queries.writer.get(write.to) ?? missing(write.to);
+        const to = queries.writer.get(write.to) ?? throwNoAgent(write.to);
         mailbox.deliver(to.no, senderKey(agent, no, write.key), write.message, at);
         return;
       }
@@ -98,7 +98,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Par
   }
 }
 
-function filesOf({ files, events }: Commit, place: Place): readonly RowValues[] {
+function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {
   return files.map(({ path, operation, bytes, sha256: sha, content, step, callId }) => {
     if (events.length === 0) throw strayFile(path);
     const isWrong = content === null ? sha !== null : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
@@ -112,7 +112,7 @@ const wakeTime = (at: string | null): string | null => (at === null ? null : iso
 
 function writingQueries(database: DatabaseSync) {
   return {
-    writer: prepare<Writer>(
+    writer: prepare<AgentHead>(
       database,
       "SELECT no, epoch, head, head_sha AS headSha, updated_at AS updatedAt FROM agent WHERE id = ?",
     ),
@@ -121,7 +121,6 @@ function writingQueries(database: DatabaseSync) {
       database,
       "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
     ),
-    recordFile: prepareFileInsert(database),
     keepSnapshot: prepare(
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",
@@ -134,8 +133,8 @@ function writingQueries(database: DatabaseSync) {
   };
 }
 
-/** Throws unless the lease is the newest, the log ends where the writer thinks, and the events continue it. */
-export function requireRight(
+/** Throws unless the lease is the newest, the log ends at `expectedHead` and the events continue it. */
+export function requireValidCommit(
   lease: Lease,
   agent: { readonly epoch: number; readonly head: number },
   expectedHead: number,
@@ -149,7 +148,7 @@ export function requireRight(
   if (agent.head !== expectedHead)
     throw new GoaldError(
       "GOALD_CONFLICT",
-      `Expected the log of ${lease.agent} to end at ${expectedHead}, found ${agent.head}: somebody else appended. Load it again.`,
+      `Expected the log of ${lease.agent} to end at ${expectedHead}, found ${agent.head}: another writer appended. Load it again.`,
     );
   const stray = events.findIndex((event, place) => event.seq !== expectedHead + 1 + place);
   if (stray !== -1)
@@ -159,17 +158,20 @@ export function requireRight(
     );
 }
 
-/** Where in the log, and when, a commit's parts belong. */
-interface Place {
-  /** After the commit. */
+/** The events that the parts of a commit belong to. */
+interface CommitPlace {
+  /** The head after the commit. */
   readonly head: number;
   readonly at: string;
   readonly last: EventPlace;
-  /** The result that staged writes ride with; the last event when there is none. */
+  /** The command's result that staged writes belong to, or the last event of a commit without a result. */
   readonly result: EventPlace;
 }
 
-export function placeOf({ events }: Commit, before: { readonly head: number; readonly updatedAt: string }): Place {
+export function placeOf(
+  { events }: Commit,
+  before: { readonly head: number; readonly updatedAt: string },
+): CommitPlace {
   const toPlace = (event: RecordedEvent): EventPlace => {
     const { seq, at } = event;
     return { seq, at, step: "step" in event ? event.step : 0 };

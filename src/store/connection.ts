@@ -1,57 +1,57 @@
 /**
- * connection.ts -- one connection to a database file, opened the careful way.
+ * connection.ts -- opens connections to a database file, with the settings that durability needs.
  *
- * WAL with synchronous=FULL: a commit returns when it is on the disk, and readers of other
- * processes never wait for it. No mmap: a bad sector is then an error, not a signal that
- * ends the process. Statements are prepared once and stay referenced for as long as the connection.
+ * WAL with synchronous=FULL: a commit returns when it is on the disk, and readers in other processes never wait for it.
+ * No mmap: a bad sector then raises an error instead of a signal that ends the process. Statements are prepared once
+ * and stay referenced as long as the connection.
  */
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 
-type Value = string | number | null | Uint8Array;
+type SqlValue = string | number | null | Uint8Array;
 
 /** A prepared statement whose rows have the shape `Row`. */
-export interface Query<Row = never> {
-  get(...values: Value[]): Row | undefined;
-  all(...values: Value[]): Row[];
-  /** How many rows changed. */
-  run(...values: Value[]): number;
+export interface PreparedQuery<Row = never> {
+  get(...values: SqlValue[]): Row | undefined;
+  all(...values: SqlValue[]): Row[];
+  /** Returns how many rows changed. */
+  run(...values: SqlValue[]): number;
 }
 
 /** Before 3.51.3, two connections that write and checkpoint at once can damage a database (sqlite.org/wal.html#walresetbug). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5_000;
-/** A WAL that has grown past this is cut back at the next checkpoint. */
+/** The next checkpoint truncates a larger WAL to this size. */
 const MAX_IDLE_WAL_BYTES = 16 * 1024 * 1024;
 
 export function openForWriting(path: string, busyTimeoutMs: number = BUSY_TIMEOUT_MS): DatabaseSync {
   createPrivateFile(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, defensive: true });
-  return configured(database, () => {
-    // auto_vacuum holds only when it is set before the first page is written.
+  return configure(database, () => {
+    // SQLite applies auto_vacuum only when it is set before the first page is written.
     database.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${MAX_IDLE_WAL_BYTES};`);
-    // Bits that a copy or a restored backup may have loosened; -wal and -shm are created with those of the file.
+    // A copy or a restored backup may have a looser mode. SQLite creates -wal and -shm with the mode of the file.
     for (const suffix of ["", "-wal", "-shm"]) tightenMode(path + suffix);
   });
 }
 
 export function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS, defensive: true });
-  return configured(database, () => database.exec("PRAGMA query_only = ON;"));
+  return configure(database, () => database.exec("PRAGMA query_only = ON;"));
 }
 
-/** A database that is in no file: what a reader sees where there is none yet. */
+/** Opens an empty database in memory, for readers of a home without a store. */
 export const openEmpty = (): DatabaseSync => new DatabaseSync(":memory:", { defensive: true });
 
-function configured(database: DatabaseSync, configure: () => void): DatabaseSync {
+function configure(database: DatabaseSync, setUp: () => void): DatabaseSync {
   try {
     const { version } = database.prepare("SELECT sqlite_version() AS version").get() as { version: string };
     requireSqlite(version);
     database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;");
-    configure();
+    setUp();
     return database;
   } catch (error) {
     database.close();
@@ -59,18 +59,18 @@ function configured(database: DatabaseSync, configure: () => void): DatabaseSync
   }
 }
 
-/** Throws unless this SQLite is new enough to be trusted with a WAL. */
+/** Throws GOALD_CONFIG for a version of SQLite that can damage a WAL. */
 export function requireSqlite(version: string): void {
   const parts = version.split(".").map(Number);
   const differing = OLDEST_SQLITE.findIndex((oldest, place) => oldest !== (parts[place] ?? 0));
   if (differing === -1 || (parts[differing] ?? 0) > (OLDEST_SQLITE[differing] ?? 0)) return;
   throw new GoaldError("GOALD_CONFIG", `Expected SQLite ${OLDEST_SQLITE.join(".")} or newer, got ${version}.`, {
-    hint: "It is built into Node: use Node 24.15 or newer. Older ones can damage a database.",
+    hint: "Node contains SQLite: use Node 24.15 or newer. Older versions can damage a database.",
   });
 }
 
-/** A bare `LIMIT ?` has SQLite compile the statement anew whenever it is bound; `LIMIT 0 + ?` says the same and does not. */
-export function prepare<Row = never>(database: DatabaseSync, sql: string): Query<Row> {
+/** Write `LIMIT 0 + ?`: SQLite compiles a statement with a bare `LIMIT ?` again at each call. */
+export function prepare<Row = never>(database: DatabaseSync, sql: string): PreparedQuery<Row> {
   const statement: StatementSync = database.prepare(sql);
   return {
     get: (...values) => statement.get(...values) as Row | undefined,
@@ -81,8 +81,8 @@ export function prepare<Row = never>(database: DatabaseSync, sql: string): Query
 
 export type Transact = <T>(work: () => T) => T;
 
-/** All that `work` writes, durably, or nothing: BEGIN IMMEDIATE … COMMIT, undone when anything throws. */
-export function transactions(database: DatabaseSync): Transact {
+/** Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back when anything throws. */
+export function openTransactions(database: DatabaseSync): Transact {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   return (work) => {
@@ -92,7 +92,7 @@ export function transactions(database: DatabaseSync): Transact {
       commit.run();
       return result;
     } catch (error) {
-      // After a full disk SQLite has often rolled back by itself.
+      // SQLite has often rolled back by itself when the disk is full.
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
@@ -100,8 +100,8 @@ export function transactions(database: DatabaseSync): Transact {
 }
 
 /**
- * An empty file that only its owner reads, entered in its folder durably. A file that is there is
- * never opened here: closing it would drop the locks that SQLite holds on it in this process.
+ * Creates an empty file that only its owner can read, and syncs the folder. Never opens an existing file: closing it
+ * would drop the locks that SQLite holds on it in this process.
  */
 export function createPrivateFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -120,7 +120,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** As far as the owner may: a file of somebody else is left as it is. */
+/** Skips files that are missing or belong to another user. */
 function tightenMode(path: string): void {
   try {
     chmodSync(path, 0o600);

@@ -1,41 +1,36 @@
 /**
- * curate.ts -- what a person, or the reading of files, changes in the memory of a namespace.
+ * curate.ts -- changes that a person, or the import of files, makes in the memory of a namespace.
  *
- * Called inside a transaction. Curations are no events: they are made whoever has the agent's lease, and nothing the agent
- * does follows from them but what it recalls. They have a chain of their own, one link per call, which says of each
- * change what it was, and of a row that was added the hash of all that stays as it is. So everything that may change in a row (pinned,
- * forgotten) follows from that chain, and what superseded a row says so itself.
+ * Runs inside a transaction. Curations are not events: they need no lease, and they affect only what the agent recalls.
+ * Each namespace has a hash chain of curations with one link per call. A link records each change, and for an added row the
+ * hash of its constant columns. So `pinned` and `forgotten` follow from the chain; a superseding row names the older row.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { canonicalJson, chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { keyOf } from "./keys.ts";
-import { openMemoryByName } from "./memory-names.ts";
 import {
   contentOf,
   digestedValues,
-  MOVED,
+  NEXT_CHANGE,
   type NewRow,
-  newSalt,
-  noMemory,
+  openMemoryByName,
   openMemoryInsert,
   openNamespaces,
-  overwriting,
-  textShaOf,
+  throwNoMemory,
+  withSecureDelete,
 } from "./memory-rows.ts";
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
 
-/** One change as the chain has it; `id` is the row's name in the namespace. */
+/** One change as it is stored in the chain. `id` is the row's name in the namespace. */
 export type Curated =
   | { readonly op: "add"; readonly id: string; readonly sha: string }
-  /** It was there already, or was not to come again. */
+  /** Nothing changed: the row exists already, or a person forgot or corrected it. */
   | { readonly op: "known"; readonly id: string }
   | { readonly op: "pin" | "unpin"; readonly id: string }
-  /** `isOld`: the digest of its commit covered the text itself, and can be computed no more. */
-  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly isOld?: true }
-  /** In a fork: how the row stood when it was copied. */
+  | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" }
+  /** In a fork: the state of the row when it was copied. */
   | {
       readonly op: "copy";
       readonly id: string;
@@ -50,17 +45,17 @@ export interface Curation {
 }
 
 export const curationStart = (namespace: string): string => sha256(`goald memory ${namespace}`);
-/** Of a row that a person put there. */
+/** The hash of the constant columns of a row that a person added. */
 export const rowSha = (row: NewRow): string => sha256(JSON.stringify(digestedValues(row)));
 
-export type Curate = (
+export type CurateMemories = (
   namespace: string,
   changes: readonly MemoryChange[],
   key: string,
   at: string,
 ) => readonly MemoryChanged[];
 
-export function openCurations(database: DatabaseSync): Curate {
+export function openCurations(database: DatabaseSync): CurateMemories {
   const namespaceNo = openNamespaces(database);
   const chain = openCurationChain(database);
   const change = openChanges(database);
@@ -112,35 +107,34 @@ export function openCurationChain(database: DatabaseSync): CurationChain {
   };
 }
 
-interface Found extends Pick<MemoryRow, "change" | "forgotten" | "text" | "trust"> {
+interface CuratedRow extends Pick<MemoryRow, "forgotten" | "trust"> {
+  readonly no: number;
   readonly name: string;
   readonly pinned: number;
-  readonly isOld: number;
   readonly supersededBy: string | null;
 }
-type Keyed = Pick<Found, "name" | "forgotten" | "supersededBy"> & { readonly no: number };
+type KeyedRow = Pick<CuratedRow, "name" | "forgotten" | "supersededBy"> & { readonly change: number };
 
 function changeQueries(database: DatabaseSync) {
-  const columns = `name, change, trust, text, pinned, forgotten, superseded_by AS supersededBy, text_sha IS NULL AS isOld`;
   return {
-    row: openMemoryByName<Found>(database, columns),
-    keyed: prepare<Keyed>(
+    row: openMemoryByName<CuratedRow>(database, "no, name, trust, pinned, forgotten, superseded_by AS supersededBy"),
+    keyed: prepare<KeyedRow>(
       database,
-      // The index has a key's rows in that order: without it all rows might be searched.
-      `SELECT no, name, forgotten, superseded_by AS supersededBy FROM memory INDEXED BY memory_key
-       WHERE agent_no = ? AND key = ? AND no < ? ORDER BY no DESC LIMIT 1`,
+      `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
+       WHERE agent_no = ? AND key = ? AND change < ? ORDER BY change DESC LIMIT 1`,
     ),
     numbers: prepare<{ readonly made: number; readonly seq: number }>(
       database,
       `SELECT (SELECT coalesce(max(made), 0) FROM memory WHERE agent_no = ?1 AND made IS NOT NULL) + 1 AS made,
          coalesce((SELECT head FROM agent WHERE no = ?1), 0) AS seq`,
     ),
-    pin: prepare(database, `UPDATE memory SET pinned = ?3, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`),
+    pin: prepare(database, `UPDATE memory SET pinned = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`),
     forget: prepare(
       database,
-      `UPDATE memory SET text = '', salt = NULL, text_sha = coalesce(text_sha, ?3), vector = NULL, embedder = NULL,
-         pinned = 0, forgotten = ?4, ${MOVED} WHERE no = ${keyOf("?1", "?2")}`,
+      `UPDATE memory SET text = '', salt = NULL, vector = NULL, embedder = NULL, pinned = 0, forgotten = ?3,
+         change = ${NEXT_CHANGE} WHERE no = ?2`,
     ),
+    dropNextVectors: prepare(database, "DELETE FROM next_vector WHERE memory_no = ?"),
   };
 }
 
@@ -151,7 +145,7 @@ function openChanges(
   const insert = openMemoryInsert(database);
 
   function add(agentNo: number, namespace: string, memory: MemoryChange & { readonly op: "add" }, at: string): Curated {
-    const known = memory.key === undefined ? undefined : newestKnown(agentNo, memory.key);
+    const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
     if (known) return { op: "known", id: known.name };
     const content = contentOf(memory, namespace);
     if (content.supersedes !== null) requireLive(agentNo, content.supersedes, namespace);
@@ -162,52 +156,55 @@ function openChanges(
     return { op: "add", id: nameOfRow(row), sha: rowSha(row) };
   }
 
-  /** Row by row: nearly always the first one counts. */
-  function newestKnown(agentNo: number, key: string): Keyed | undefined {
+  /** Finds the newest row of this key that prevents another one. Nearly always that is the first. */
+  function findKnown(agentNo: number, key: string): KeyedRow | undefined {
     let row = queries.keyed.get(agentNo, key, Number.MAX_SAFE_INTEGER);
-    while (row && !isKnown(agentNo, row)) row = queries.keyed.get(agentNo, key, row.no);
+    while (row && !preventsAdd(agentNo, row)) row = queries.keyed.get(agentNo, key, row.change);
     return row;
   }
 
-  /** Alive, or gone because a person would have it so. */
-  function isKnown(agentNo: number, { forgotten, supersededBy }: Keyed): boolean {
+  /** True for a live row, and for one that a person forgot or corrected. */
+  function preventsAdd(agentNo: number, { forgotten, supersededBy }: KeyedRow): boolean {
     if (forgotten === "person" || (forgotten === null && supersededBy === null)) return true;
     return supersededBy !== null && queries.row(agentNo, supersededBy)?.trust === "person";
   }
 
   function requireLive(agentNo: number, name: string, namespace: string): void {
     const id = `${namespace}/${name}`;
-    const row = queries.row(agentNo, name) ?? noMemory(id);
-    if (row.forgotten !== null) throw wasForgotten(id);
-    if (row.supersededBy !== null) throw isSuperseded(id, `${namespace}/${row.supersededBy}`);
+    const row = queries.row(agentNo, name) ?? throwNoMemory(id);
+    if (row.forgotten !== null) throw forgottenError(id);
+    if (row.supersededBy !== null) throw supersededError(id, `${namespace}/${row.supersededBy}`);
   }
 
-  function forget(agentNo: number, row: Found, by: "person" | "source"): Curated {
-    const { name } = row;
-    // A person's word outlasts the file's.
+  function forget(agentNo: number, row: CuratedRow, by: "person" | "source"): Curated {
+    const { no, name } = row;
+    // What a person forgot stays forgotten by the person.
     if (row.forgotten === by || row.forgotten === "person") return { op: "known", id: name };
-    overwriting(database, () => queries.forget.run(agentNo, row.change, textShaOf(newSalt(), row.text), by));
-    return { op: "forget", id: name, by, ...(row.isOld === 1 ? { isOld: true } : {}) };
+    withSecureDelete(database, () => {
+      queries.forget.run(agentNo, no, by);
+      queries.dropNextVectors.run(no);
+    });
+    return { op: "forget", id: name, by };
   }
 
   return (agentNo, namespace, change, at) => {
     if (change.op === "add") return add(agentNo, namespace, change, at);
-    const name = nameOf(namespace, change.id) ?? noMemory(change.id);
-    const row = queries.row(agentNo, name) ?? noMemory(change.id);
+    const name = nameOf(namespace, change.id) ?? throwNoMemory(change.id);
+    const row = queries.row(agentNo, name) ?? throwNoMemory(change.id);
     if (change.op === "forget") return forget(agentNo, row, change.by);
-    if (row.forgotten !== null) throw wasForgotten(change.id);
+    if (row.forgotten !== null) throw forgottenError(change.id);
     const pinned = change.op === "pin" ? 1 : 0;
     if (row.pinned === pinned) return { op: "known", id: name };
     if (pinned === 1) requireLive(agentNo, name, namespace);
-    overwriting(database, () => queries.pin.run(agentNo, row.change, pinned));
+    withSecureDelete(database, () => queries.pin.run(agentNo, row.no, pinned));
     return { op: change.op, id: name };
   };
 }
 
-export const wasForgotten = (id: string): GoaldError =>
+export const forgottenError = (id: string): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `Expected the memory ${id}; it was forgotten.`);
 
-export const isSuperseded = (id: string, newer: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `Expected the memory ${id} as the newest word; ${newer} has taken its place.`, {
+export const supersededError = (id: string, newer: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT", `Expected the newest version of the memory ${id}; ${newer} has replaced it.`, {
     hint: `Change that one: ${newer}`,
   });

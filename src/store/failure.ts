@@ -1,9 +1,8 @@
 /**
- * failure.ts -- what SQLite and the file system throw, as errors that say what to do.
+ * failure.ts -- turns errors of SQLite and the file system into errors with a remedy.
  *
- * Numbers are SQLite's result codes (https://sqlite.org/rescode.html): the low byte is the
- * kind, the whole the detail. A disk that took no write is "full" whatever it called the
- * reason: the remedy is the same, and nothing of the transaction is left.
+ * Numbers are SQLite's result codes (https://sqlite.org/rescode.html): the low byte is the kind, the whole number the
+ * detail. Every failed write counts as "full": the remedy is the same, and the transaction is rolled back.
  */
 import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 
@@ -21,8 +20,8 @@ const NOT_WRITTEN: ReadonlySet<number> = new Set([778, 1034, 1290, 1546, 4618, 4
 /** PRIMARYKEY, UNIQUE. */
 const ALREADY_THERE: ReadonlySet<number> = new Set([1555, 2067]);
 
-/** Runs `work` on the database at `path`; whatever it throws comes out as a GoaldError. */
-export function guarded<T>(path: string, work: () => T): T {
+/** Runs `work` on the database at `path`. Throws every failure as a GoaldError. */
+export function wrapStoreErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (thrown) {
@@ -30,8 +29,8 @@ export function guarded<T>(path: string, work: () => T): T {
   }
 }
 
-/** The same for work that rests between its parts. */
-export async function guardedAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** `wrapStoreErrors` for asynchronous work. */
+export async function wrapStoreErrorsAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
@@ -48,14 +47,14 @@ export function storeError(thrown: unknown, path: string): GoaldError {
     case "full":
       return failure(
         "GOALD_STORE_FULL",
-        `The disk did not take a write to ${path}. Nothing of it was kept, and nothing before it is lost`,
+        `The disk did not take a write to ${path}. It was rolled back; earlier writes are safe`,
         "Free some space on that disk (or raise the file size limit or quota), then resume the agent.",
       );
     case "damaged":
       return failure(
         "GOALD_STORE_DAMAGED",
         `Expected a goald store at ${path}; it cannot be read as one`,
-        "Copy the file and its -wal aside before anything else, check the disk, and put back a backup.",
+        "Copy the file and its -wal to another place first. Then check the disk and restore a backup.",
       );
     case "no-access":
       return failure(
@@ -67,10 +66,10 @@ export function storeError(thrown: unknown, path: string): GoaldError {
       return failure(
         "GOALD_ALREADY_RUNNING",
         `Another process has been writing to ${path} for too long`,
-        "Only one goald writes to a home: stop the other one, or wait for it.",
+        "Only one goald can write to a home: stop the other one, or wait for it.",
       );
     case "already-there":
-      return failure("GOALD_CONFLICT", "Expected a row that is new, got one that the store already has", "");
+      return failure("GOALD_CONFLICT", "Expected a new row, got one that the store already has", "");
     case "closed":
       return failure("GOALD_INTERNAL", `The store at ${path} is closed`, "");
     case "other":
@@ -81,15 +80,15 @@ export function storeError(thrown: unknown, path: string): GoaldError {
 export const closedError = (path: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `The store at ${path} is closed.`);
 
-export function missing(agent: string): never {
+export function throwNoAgent(agent: string): never {
   throw new GoaldError("GOALD_NOT_FOUND", `There is no agent ${JSON.stringify(agent)} here.`, {
     hint: "`goald ps` lists the agents of this home.",
   });
 }
 
-type Kind = "full" | "damaged" | "no-access" | "busy" | "already-there" | "closed" | "other";
+type StoreFailureKind = "full" | "damaged" | "no-access" | "busy" | "already-there" | "closed" | "other";
 
-function kindOf({ code, errcode, message }: Error & { code?: string; errcode?: number }): Kind {
+function kindOf({ code, errcode, message }: Error & { code?: string; errcode?: number }): StoreFailureKind {
   if (errcode !== undefined) return sqliteKind(errcode, message);
   switch (code) {
     case "ENOSPC":
@@ -111,10 +110,10 @@ function kindOf({ code, errcode, message }: Error & { code?: string; errcode?: n
   }
 }
 
-function sqliteKind(errcode: number, message: string): Kind {
+function sqliteKind(errcode: number, message: string): StoreFailureKind {
   const kind = errcode & 0xff;
   if (kind === FULL || NOT_WRITTEN.has(errcode)) return "full";
-  // What is left of IOERR are reads that the disk refused; "no such table" is a schema with holes.
+  // The other IOERR codes are failed reads. "no such table" means that a part of the schema is missing.
   if (kind === CORRUPT || kind === NOTADB || kind === IOERR || message.startsWith("no such ")) return "damaged";
   if (NO_ACCESS.has(kind)) return "no-access";
   if (kind === BUSY || kind === LOCKED) return "busy";

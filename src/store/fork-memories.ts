@@ -1,48 +1,47 @@
 /**
- * fork-memories.ts -- the memory of an agent that begins with another's past.
+ * fork-memories.ts -- copies the memory of an agent to its fork.
  *
- * It has what came with the events of that past. What people put there, and what they said of its rows, holds whenever they
- * did it: a memory that was found to be wrong, or was to be forgotten, does not come back because an agent was forked. The
- * first link of its own chain of curations says how these rows stood.
+ * The fork gets the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
+ * corrected or forgotten must not come back in a fork. The first link of the fork's own chain of curations records the
+ * state of these rows.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, openCurationChain } from "./curate.ts";
-import { keyOf, keysOf } from "./keys.ts";
 import { DIGESTED } from "./memory-rows.ts";
 
-interface Place {
+interface ForkTarget {
   readonly no: number;
   readonly id: string;
   readonly sourceNo: number;
   readonly head: number;
 }
-type Stands = Readonly<Record<string, string | number | null>> & {
+type CopiedMemory = Readonly<Record<string, string | number | null>> & {
   readonly name: string;
   readonly made: number | null;
   readonly pinned: number;
   readonly forgotten: string | null;
 };
 
-export function openForkMemories(database: DatabaseSync): (place: Place, key: string, at: string) => void {
+export function openForkMemories(database: DatabaseSync): (place: ForkTarget, key: string, at: string) => void {
   const chain = openCurationChain(database);
   const plain =
     "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, pinned, forgotten";
-  // Names of people's rows begin with "+", those of others with the number of their event.
-  const ifComes = (name: string): string =>
+  // Names of rows that people added begin with "+", other names with the number of their event.
+  const nameIfCopied = (name: string): string =>
     `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
   const copy = prepare(
     database,
-    `INSERT INTO memory (no, agent_no, listed, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
-     SELECT ${keyOf("?1", "row_number() OVER (ORDER BY row.no)")}, ?1, row.ordinal IS NOT NULL, ?2, min(row.seq, ?4),
-       ${ifComes("supersedes")}, ${ifComes("superseded_by")}, ${plain}, embedder, vector
-     FROM memory AS row WHERE row.no ${keysOf("?3")} AND (row.ordinal IS NULL OR row.seq <= ?4)`,
+    `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
+     SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
+       ${nameIfCopied("supersedes")}, ${nameIfCopied("superseded_by")}, ${plain}, embedder, vector
+     FROM memory AS row WHERE row.agent_no = ?3 AND (row.ordinal IS NULL OR row.seq <= ?4) ORDER BY row.change`,
   );
-  const curated = prepare<Stands>(
+  const curated = prepare<CopiedMemory>(
     database,
     `SELECT name, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE no ${keysOf("?1")} AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY no`,
+     WHERE agent_no = ? AND (made IS NOT NULL OR pinned = 1 OR forgotten IS NOT NULL) ORDER BY change`,
   );
 
   return ({ no, id, sourceNo, head }, key, at) => {

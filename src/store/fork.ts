@@ -1,9 +1,9 @@
 /**
- * fork.ts -- a new agent that begins with another's past.
+ * fork.ts -- creates an agent that starts with a copy of another agent's log.
  *
- * Called inside a transaction. Its log is the other's up to an event, in the same words but for its own id, on a hash chain of
- * its own; the memories and versions of files that came with these events come along, all covered by the last of them, and
- * what people put into its memory or changed there, whenever it was. Blobs are shared. Its epoch is as high as any that its log names, so that whatever the past left open counts as interrupted.
+ * Runs inside a transaction. The fork gets the events up to a head, with its own id and its own hash chain, and the memories
+ * and versions of files of these events, whose digest is in the last copied event. It also gets all changes of memory by
+ * people. Blobs are shared. Its epoch is at least the highest in its log, so every open intent counts as interrupted.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
@@ -12,34 +12,33 @@ import { wellFormed } from "#core/text.ts";
 import { chainStart } from "./chain.ts";
 import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import { missing } from "./failure.ts";
+import { throwNoAgent } from "./failure.ts";
 import { openForkMemories } from "./fork-memories.ts";
-import { keyOf, keysOf } from "./keys.ts";
-import type { Log } from "./log.ts";
+import type { EventLog } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
 import { isoTime, parseJson } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
 
-/** Returns the id of the agent that this key made, now or before. */
+/** Returns the id of the agent that was created with this key, now or earlier. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;
 
-export function openForks(database: DatabaseSync, log: Log): WriteFork {
+export function openForks(database: DatabaseSync, log: EventLog): WriteFork {
   const queries = forkQueries(database);
   const copyMemories = openForkMemories(database);
 
   return (source, fork, key) => {
     const earlier = queries.byKey.get(key);
     if (earlier) return earlier.id;
-    const { no: sourceNo } = queries.byId.get(source) ?? missing(source);
+    const { no: sourceNo } = queries.byId.get(source) ?? throwNoAgent(source);
     const id = freeSlug(fork.name, (taken) => queries.byId.get(taken) !== undefined);
     const past = queries.events
       .all(sourceNo, fork.head)
       .map(({ seq, data }) =>
-        adopt(parseJson(data, `event ${seq} of ${source}`) as RecordedEvent, source, id, fork.name),
+        adoptEvent(parseJson(data, `event ${seq} of ${source}`) as RecordedEvent, source, id, fork.name),
       );
     const [created] = past;
-    if (!created) return missing(source);
+    if (!created) return throwNoAgent(source);
     const { no, epoch: lowest } = queries.next.get() ?? { no: 1, epoch: 0 };
     const epoch = highestEpoch(past, lowest);
     const row = { id, name: wellFormed(fork.name), folder: folderOf(id, null), parent: null, epoch };
@@ -57,7 +56,6 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
     );
     copyMemories({ no, id, sourceNo, head: fork.head }, `fork ${key}`, createdAt);
     queries.copyFiles.run(no, sourceNo, fork.head);
-    queries.noteContents.run(no);
     appendAll(no, id, past, fork);
     return id;
   };
@@ -75,15 +73,15 @@ export function openForks(database: DatabaseSync, log: Log): WriteFork {
   }
 }
 
-/** A log may hold more events than a call takes arguments. */
+/** Uses `reduce` because a log can have more events than a call can have arguments. */
 export const highestEpoch = (events: readonly RecordedEvent[], lowest: number): number =>
   events.reduce((epoch, event) => ("epoch" in event ? Math.max(epoch, event.epoch) : epoch), lowest);
 
-/** An event of the other's log as one of the new agent's. */
-export function adopt(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
+/** Returns an event of the source's log as an event of the fork. */
+export function adoptEvent(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
   if (event.type === "agent-created") {
     const { startedBy } = event;
-    // It answers to nobody; what it was born with it keeps.
+    // The fork has no parent. It keeps its other settings.
     return { ...event, name: wellFormed(name), ...(startedBy ? { startedBy: { ...startedBy, agent: null } } : {}) };
   }
   if (event.type !== "model-asked") return event;
@@ -92,7 +90,7 @@ export function adopt(event: RecordedEvent, source: string, id: string, name: st
 }
 
 function forkQueries(database: DatabaseSync) {
-  const file = "seq, path, operation, bytes, sha, step, call_id, at";
+  const file = "seq, ordinal, path, operation, bytes, sha, step, call_id, at";
   return {
     byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
     byId: prepare<{ no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
@@ -110,13 +108,8 @@ function forkQueries(database: DatabaseSync) {
     setHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
     copyFiles: prepare(
       database,
-      `INSERT INTO file_version (no, agent_no, ${file})
-       SELECT ${keyOf("?1", "number")}, ?1, ${file} FROM file_version WHERE no ${keysOf("?2")} AND seq <= ?3 ORDER BY no`,
-    ),
-    noteContents: prepare(
-      database,
-      `INSERT INTO reference (sha, agent_no) SELECT DISTINCT sha, agent_no FROM file_version
-       WHERE no ${keysOf("?1")} AND sha IS NOT NULL ON CONFLICT DO NOTHING`,
+      `INSERT INTO file_version (agent_no, ${file})
+       SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY seq, ordinal`,
     ),
   };
 }

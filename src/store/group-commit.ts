@@ -1,19 +1,19 @@
 /**
- * group-commit.ts -- many writes in one transaction, and so one wait for the disk; each of them still all or nothing.
+ * group-commit.ts -- runs many writes in one transaction, with one wait for the disk. Each write is atomic.
  *
- * Each write is a savepoint: one that throws is undone alone. When the disk takes no more in the middle, SQLite may
- * undo the whole transaction by itself: then the one that it happened to is out, and the others are made anew.
- * When the transaction cannot begin or end, all of the group have failed.
+ * Each write has a savepoint, so one that throws is rolled back alone. On a full disk SQLite may roll back the whole
+ * transaction: then the write that failed is left out and the others run again. When BEGIN or COMMIT fails, every
+ * write of the group fails.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { GoaldError } from "#core/errors.ts";
 import { prepare } from "./connection.ts";
 import { storeError } from "./failure.ts";
 
-export type Outcome = { readonly value: unknown } | { readonly error: GoaldError };
+export type WriteOutcome = { readonly value: unknown } | { readonly error: GoaldError };
 
-/** Returns when all that succeeded is on the disk. Outcomes are in the order of the writes. */
-export type RunGroup = (writes: readonly (() => unknown)[]) => readonly Outcome[];
+/** Returns when all successful writes are on the disk. Outcomes are in the order of the writes. */
+export type RunGroup = (writes: readonly (() => unknown)[]) => readonly WriteOutcome[];
 
 export function openGroups(database: DatabaseSync, path: string): RunGroup {
   const statement = (sql: string) => prepare(database, sql);
@@ -24,16 +24,16 @@ export function openGroups(database: DatabaseSync, path: string): RunGroup {
   const undo = statement("ROLLBACK TO one");
 
   return (writes) => {
-    const outcomes = new Map<number, Outcome>();
+    const outcomes = new Map<number, WriteOutcome>();
     const fail = (place: number, thrown: unknown) => outcomes.set(place, { error: storeError(thrown, path) });
     let left = [...writes.keys()];
     while (left.length > 0) {
       const culprit = attempt(left);
       left = culprit === undefined ? [] : left.filter((place) => place !== culprit);
     }
-    return writes.map((_, place) => outcomes.get(place) as Outcome);
+    return writes.map((_, place) => outcomes.get(place) as WriteOutcome);
 
-    /** The write at which SQLite undid everything: all others of this attempt are to be made anew. */
+    /** Returns the write at which SQLite rolled back the transaction: all others must run again. */
     function attempt(places: readonly number[]): number | undefined {
       try {
         begin.run();

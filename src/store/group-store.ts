@@ -1,47 +1,47 @@
 /**
  * group-store.ts -- the embedded store for a process that runs many agents at once.
  *
- * The same file and the same promises as openSqliteStore. While one agent writes, writes are made in the calling
- * thread, which costs least. As soon as a second one does, they go to a thread of their own, where all that wait
- * share one wait for the disk, and the calling thread never waits for it. A thread that is no longer needed ends.
+ * It has the same file and the same contract as openSqliteStore. While one agent writes, writes run in the calling
+ * thread, which costs least. When a second agent writes, writes go to a writer thread, where all waiting writes share one
+ * wait for the disk. The writer thread stops when only one agent writes.
  *
- * Going over loses and reorders nothing: a write in the calling thread is over before the next is begun, and the
- * thread is left only when nothing is under way in it. What comes while it starts waits for it, some 0.1 s once:
- * busy with writes, the calling thread would hold up the start.
+ * A change of threads loses and reorders nothing: a write in the calling thread ends before the next one starts, and the
+ * writer thread stops only when it is idle. Writes that come while it starts wait for it, about 0.1 s: writes in the
+ * calling thread would delay the start.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
 import { closedError } from "./failure.ts";
 import { openStoreWith, type SqliteStoreOptions } from "./sqlite-store.ts";
 import { WriterThread } from "./writer-thread.ts";
-import { openDirectWriter, type WriteArgs, type WriteName, type WriteResult, type Writer } from "./writes.ts";
+import { openDirectWriter, type StoreWriter, type WriteArgs, type WriteName, type WriteResult } from "./writes.ts";
 
 export interface GroupStoreOptions extends SqliteStoreOptions {
-  /** When writes go to the thread; `with-second-agent` unless given. */
+  /** When writes go to the writer thread. Default: `with-second-agent`. */
   readonly thread?: "with-second-agent" | "always";
-  /** An agent counts as writing for this long after its last commit; a minute unless given. */
+  /** An agent counts as writing for this long after its last commit. Default: one minute. */
   readonly quietMs?: number;
 }
 
 const QUIET_MS = 60_000;
 
-/** Creates the file, readable by its owner only, and the folder it lies in. */
+/** Creates the file, readable by its owner only, and its folder. */
 export async function openGroupStore(path: string, options: GroupStoreOptions = {}): Promise<Store> {
   return openStoreWith(path, options, (database) => new GroupWriter(database, path, options));
 }
 
-class GroupWriter implements Writer {
+class GroupWriter implements StoreWriter {
   readonly #path: string;
   readonly #busyTimeoutMs: number | undefined;
   readonly #always: boolean;
   readonly #quietMs: number;
-  readonly #direct: Writer;
+  readonly #direct: StoreWriter;
   #thread: WriterThread | undefined;
-  /** The end of the thread that was needed last. */
+  /** Resolves when the last writer thread has stopped. */
   #ending: Promise<void> = Promise.resolve();
-  /** After a death it is not started again at once: what killed it may be lasting. */
+  /** The earliest time for a new thread after one died, because the cause may persist. */
   #notBefore = 0;
-  /** Who wrote last; and when somebody else last did. */
+  /** The agent that wrote last, when it did, and when another agent last did. */
   #agent: string | undefined;
   #at = Number.NEGATIVE_INFINITY;
   #otherAt = Number.NEGATIVE_INFINITY;
@@ -60,14 +60,14 @@ class GroupWriter implements Writer {
   async write<Name extends WriteName>(name: Name, ...args: WriteArgs<Name>): Promise<WriteResult<Name>> {
     if (this.#closing) throw closedError(this.#path);
     const now = performance.now();
-    this.#note(name, args, now);
-    // A removal takes as long as the agent is old: it is never made in the calling thread.
-    const isWanted = this.#always || name === "remove" || this.#areMany(now);
-    if (!this.#thread && isWanted && now >= this.#notBefore) this.#start();
+    this.#noteWriter(name, args, now);
+    // A removal takes longer the older the agent is, so it never runs in the calling thread.
+    const needsThread = this.#always || name === "remove" || this.#areManyWriting(now);
+    if (!this.#thread && needsThread && now >= this.#notBefore) this.#start();
     return this.#thread ? this.#thread.write(name, args) : this.#direct.write(name, ...args);
   }
 
-  #note(name: WriteName, args: WriteArgs<WriteName>, now: number): void {
+  #noteWriter(name: WriteName, args: WriteArgs<WriteName>, now: number): void {
     const [owner] = args;
     const agent = name === "commit" ? (owner as WriteArgs<"commit">[0]).agent : name === "claim" ? owner : undefined;
     if (typeof agent !== "string") return;
@@ -76,7 +76,7 @@ class GroupWriter implements Writer {
     this.#at = now;
   }
 
-  #areMany(now: number): boolean {
+  #areManyWriting(now: number): boolean {
     return now - this.#at <= this.#quietMs && now - this.#otherAt <= this.#quietMs;
   }
 
@@ -91,14 +91,14 @@ class GroupWriter implements Writer {
       });
       this.#thread = thread;
     } catch {
-      // No thread to be had: slower, and nothing worse.
+      // Without a thread, writes run in the calling thread, only slower.
       this.#notBefore = performance.now() + this.#quietMs;
     }
   }
 
   #stopIfQuiet(): void {
     const thread = this.#thread;
-    if (!thread?.isIdle || this.#areMany(performance.now())) return;
+    if (!thread?.isIdle || this.#areManyWriting(performance.now())) return;
     this.#thread = undefined;
     this.#ending = thread.stop();
   }

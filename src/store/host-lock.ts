@@ -1,18 +1,18 @@
 /**
- * host-lock.ts -- who runs the agents of a home: one process, or none.
+ * host-lock.ts -- the lock of a home: at most one process runs its agents.
  *
- * The lock is an exclusive transaction on an empty database, so a lock of the operating system: the
- * kernel drops it with the process, whatever ended that. What stands in daemon.json beside it is
- * for people; nothing is decided by it. (Pid files and bound sockets let two win in a race of six.)
+ * The lock is an exclusive transaction on an empty database, and so a lock of the operating system, which releases it when
+ * the process ends for any reason. daemon.json beside it only informs people. Pid files and bound sockets were measured:
+ * two of six racing processes won.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { GoaldError, toError } from "#core/errors.ts";
 import { createPrivateFile } from "./connection.ts";
-import { guarded, storeError } from "./failure.ts";
+import { storeError, wrapStoreErrors } from "./failure.ts";
 
-/** What the holder tells about itself. */
+/** Describes the process that holds the lock. */
 export interface HostInfo {
   readonly pid: number;
   readonly version: string;
@@ -21,26 +21,26 @@ export interface HostInfo {
 }
 
 export interface HostLock {
-  /** Gives the lock up; a second time does nothing. */
+  /** Releases the lock. A second call does nothing. */
   release(): void;
   [Symbol.dispose](): void;
 }
 
-/** Long enough to see a killed holder's lock vanish, short enough for a person to wait. */
+/** A killed holder's lock disappears within this time, and a person can wait for it. */
 const BUSY_TIMEOUT_MS = 300;
 
-/** A connection that were collected as garbage would drop its lock. */
+/** Keeps connections from garbage collection, which would release their locks. */
 const held = new Set<DatabaseSync>();
 
 /** Throws GOALD_ALREADY_RUNNING, naming the holder when that is known. */
 export function holdHostLock(path: string, info: HostInfo): HostLock {
-  return guarded(path, () => {
+  return wrapStoreErrors(path, () => {
     createPrivateFile(path);
     const database = lockDatabase(path);
     held.add(database);
     const release = () => {
       if (!held.delete(database)) return;
-      // While the lock is held: afterwards the file may be the next holder's; where the lock was removed, it is already.
+      // Remove our info while we hold the lock: later it may belong to the next holder. It already does if lock.db was removed.
       if ((readHostInfo(path)?.pid ?? info.pid) === info.pid) rmSync(infoPath(path), { force: true });
       database.close();
     };
@@ -54,7 +54,7 @@ export function holdHostLock(path: string, info: HostInfo): HostLock {
   });
 }
 
-/** Whether a process runs the agents now. Looks only: nobody who wants the lock meanwhile is turned away. */
+/** True while a process runs the agents. Takes no lock, so a process that wants it is not refused meanwhile. */
 export function isHostHeld(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
@@ -68,7 +68,7 @@ export function isHostHeld(path: string): boolean {
   }
 }
 
-/** What the last holder said of itself; it may be dead by now. */
+/** Reads the info of the last holder, which may have ended since. */
 export function readHostInfo(path: string): HostInfo | undefined {
   try {
     const info: unknown = JSON.parse(readFileSync(infoPath(path), "utf8"));
@@ -87,22 +87,21 @@ function lockDatabase(path: string): DatabaseSync {
   } catch (error) {
     database.close();
     const refusal = storeError(error, path);
-    if (refusal.code === "GOALD_STORE_DAMAGED") throw unreadable(path, refusal);
-    throw refusal.code === "GOALD_ALREADY_RUNNING" ? alreadyRunning(path) : refusal;
+    if (refusal.code === "GOALD_STORE_DAMAGED") throw unreadableError(path, refusal);
+    throw refusal.code === "GOALD_ALREADY_RUNNING" ? alreadyRunningError(path) : refusal;
   }
 }
 
-/** It has no content that could be lost: a backup is of no use. */
-const unreadable = (path: string, cause: GoaldError): GoaldError =>
+const unreadableError = (path: string, cause: GoaldError): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
     `Expected an empty lock file at ${path}, got one that cannot be read (${toError(cause.cause).message}).`,
-    { hint: `Nothing is kept in it. When no goald runs in this home, remove it: rm ${path}`, cause },
+    { hint: `The file holds no data. If no goald runs in this home, remove it: rm ${path}`, cause },
   );
 
-function alreadyRunning(path: string): GoaldError {
+function alreadyRunningError(path: string): GoaldError {
   const info = readHostInfo(path);
-  // Between taking the lock and saying so, the file is still that of a dead one.
+  // A new holder writes its info after it has taken the lock: until then the file describes the last holder.
   const holder =
     info && isAlive(info.pid)
       ? `process ${info.pid} (goald ${info.version}, since ${info.startedAt})`
@@ -112,12 +111,12 @@ function alreadyRunning(path: string): GoaldError {
   });
 }
 
-/** Whether a process of that number is there, anybody's. */
+/** True when a process with this id exists, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it lives, and is somebody else's.
+    // EPERM: the process exists and belongs to another user.
     return Error.isError(error) && "code" in error && error.code === "EPERM";
   }
 }

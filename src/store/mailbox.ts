@@ -1,8 +1,8 @@
 /**
- * mailbox.ts -- what reaches an agent from outside: inbox rows, and the timers that become them.
+ * mailbox.ts -- inbox rows, and the timers that turn into them.
  *
- * A delivered key stays known after its row was consumed: a message that is sent again, however
- * late, is still delivered once. A timer that has fired is gone, and may be set again.
+ * A consumed row stays in the table, so a message that is sent again is delivered once, however late it comes. A timer that
+ * has fired is deleted and can be set again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
@@ -13,13 +13,13 @@ import { blobsIn, type References } from "./references.ts";
 import { isoTime } from "./rows.ts";
 
 export interface Mailbox {
-  /** False when this key was delivered to this agent before. */
+  /** Returns false when this key was delivered to this agent before. */
   deliver(agentNo: number, key: string, message: InboxMessage, at: string): boolean;
-  /** Throws GOALD_CONFLICT for a key that is not waiting. `head` is that after the consuming commit. */
+  /** Throws GOALD_CONFLICT for a key that is not waiting. `head` is the head after the consuming commit. */
   consume(agentNo: number, keys: readonly string[], head: number): void;
-  /** Replaces the timer of that key; at null takes it away. */
+  /** Sets or replaces the timer of this key. `at` null deletes it. */
   setTimer(agentNo: number, key: string, at: string | null, message: InboxMessage): void;
-  /** Delivers the message of every timer whose time has come. */
+  /** Delivers the message of every timer that is due. */
   fireTimers(now: string): void;
 }
 
@@ -50,7 +50,7 @@ export function openMailbox(database: DatabaseSync, references: References): Mai
     "SELECT agent_no AS agentNo, key, at, message FROM timer WHERE at <= ? ORDER BY at, agent_no, key",
   );
 
-  /** As the tables keep it. A child's answer may refer to what the child has put aside. */
+  /** Returns the text to store. A child's answer can refer to blobs of the child. */
   function textOf(agentNo: number, message: InboxMessage): string {
     const text = canonicalJson(message);
     references.note(agentNo, blobsIn(text));
@@ -65,7 +65,7 @@ export function openMailbox(database: DatabaseSync, references: References): Mai
         if (consumeRow.run(head, agentNo, key) === 0)
           throw new GoaldError(
             "GOALD_CONFLICT",
-            `Expected an inbox row ${JSON.stringify(key)} that waits, found none: it was consumed before or never came.`,
+            `Expected a waiting inbox row ${JSON.stringify(key)}, found none: it was consumed before or never delivered.`,
           );
     },
 
@@ -83,11 +83,11 @@ export function openMailbox(database: DatabaseSync, references: References): Mai
   };
 }
 
-/** The time is part of it, so that a timer that is set again after it fired is delivered again. */
+/** The key contains the time, so that a timer that is set again after it fired is delivered again. */
 export const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
 
 /**
- * The key of what an agent sends, or of a child that it starts: its own name and number in front, because call
- * ids, which such keys are made of, are unique within one agent only, and names come again after a removal.
+ * Returns the key of a message that an agent sends, or of a child that it starts. Such keys come from call ids, which are
+ * unique within one agent only; an agent's id can be used again after a removal, its number cannot.
  */
 export const senderKey = (agent: string, agentNo: number, key: string): string => `${agent}#${agentNo}/${key}`;

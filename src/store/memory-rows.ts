@@ -1,10 +1,9 @@
 /**
- * memory-rows.ts -- rows of memory: how they are named, written, and bound to what they came with.
+ * memory-rows.ts -- writes rows of memory and finds them by name.
  *
- * A row that came with an event has that event's number and an ordinal, and its commit's digest covers it. One that a person
- * put there is numbered by `made`, and the chain of curations covers it (curate.ts). Either way it is covered by a salted hash
- * of its text, not by the text, so that a text can be purged for good and what is left of the row be checked still.
- * `change` is counted per namespace: every row has the number of its last change, which is its key: a row that changes moves.
+ * A row that was committed with an event has the event's number and an ordinal, and the commit's digest covers it. A row that
+ * a person added has the number `made`, and the chain of curations covers it (curate.ts). Both cover a salted hash of the
+ * text instead of the text, so that a forgotten text can be overwritten and the rest of the row can still be checked.
  */
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -16,13 +15,11 @@ import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
 import type { RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import { missing } from "./failure.ts";
-import { keyOf, nextKey } from "./keys.ts";
-import { openMemoryNames } from "./memory-names.ts";
-import { SHARED_NO } from "./memory-tables.ts";
+import { throwNoAgent } from "./failure.ts";
 import { nameOf, nameOfRow } from "./rows.ts";
+import { SHARED_NO } from "./tables.ts";
 
-/** An event, as far as what rides with it needs it. */
+/** The event that a row was committed with. */
 export interface EventPlace {
   readonly seq: number;
   readonly at: string;
@@ -47,7 +44,7 @@ export interface NewRow {
   readonly source: string | null;
 }
 
-/** Hashed as they stand here: DIGESTED has the same columns in the same order. */
+/** The hashed values, in the order of the columns of DIGESTED. */
 export const digestedValues = (row: NewRow): RowValues => [
   row.seq,
   row.ordinal,
@@ -66,7 +63,7 @@ export const DIGESTED =
   "seq, ordinal, step, namespace, kind, text_sha, importance, trust, at, supersedes, key, source" as const;
 
 const SALT_BYTES = 12;
-/** Drawn for many salts at once: a draw costs as much as the rest of a row. */
+/** Random bytes for many salts: one call of randomBytes costs as much as the rest of a row. */
 let drawn = Buffer.alloc(0);
 
 export function newSalt(): string {
@@ -77,10 +74,10 @@ export function newSalt(): string {
 }
 export const textShaOf = (salt: string, text: string): string => sha256(salt + text);
 
-/** The rows of a commit in the order of its events: an event's own memory has the ordinal 0; those that were staged with it come after. */
+/** Returns the rows of a commit in the order of its events. An event's own memory has ordinal 0, staged ones follow from 1. */
 export function memoriesOf({ memories, staged, events }: Commit, agent: string, result: EventPlace): readonly NewRow[] {
   const toRow = (memory: NewMemory, ordinal: number): NewRow & { readonly ordinal: number } => {
-    const { at } = events.find(({ seq }) => seq === memory.seq) ?? strayMemory(memory.seq);
+    const { at } = events.find(({ seq }) => seq === memory.seq) ?? throwStrayMemory(memory.seq);
     if (memory.namespace !== agent) throw strayNamespace(memory.namespace, agent);
     return { ...memory, ...contentOf(memory, agent), ordinal, made: null, at };
   };
@@ -97,7 +94,7 @@ export function memoriesOf({ memories, staged, events }: Commit, agent: string, 
   return rows;
 }
 
-/** What a row says, in the form in which the tables have it. */
+/** Returns the content of a memory as the table stores it. */
 export function contentOf(
   { text, supersedes, key, source }: Pick<NewMemory, "text" | "supersedes" | "key" | "source">,
   namespace: string,
@@ -108,18 +105,17 @@ export function contentOf(
     text: said,
     salt,
     textSha: textShaOf(salt, said),
-    supersedes: supersedes === undefined ? null : (nameOf(namespace, supersedes) ?? noMemory(supersedes)),
+    supersedes: supersedes === undefined ? null : (nameOf(namespace, supersedes) ?? throwNoMemory(supersedes)),
     key: key ?? null,
     source: source === undefined ? null : wellFormed(source),
   };
 }
 
-const NEXT_CHANGE = nextKey("memory", "?1");
-/** What is set in a row that changes; the agent is `?1`. */
-export const MOVED = `no = ${NEXT_CHANGE}, listed = ordinal IS NOT NULL`;
+/** The number of the next change in the namespace of the agent `?1`, in SQL. */
+export const NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM memory WHERE agent_no = ?1)";
 
-/** What is freed meanwhile is overwritten, so that the text of a row that moved, or was forgotten, is not left lying in the file. */
-export function overwriting<T>(database: DatabaseSync, work: () => T): T {
+/** SQLite overwrites what `work` frees: no old copy of a changed row stays in the file, so a forgotten text is gone. */
+export function withSecureDelete<T>(database: DatabaseSync, work: () => T): T {
   database.exec("PRAGMA secure_delete = ON");
   try {
     return work();
@@ -128,33 +124,49 @@ export function overwriting<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Writes a row with the next change of its namespace; what it supersedes gets one too. Returns whether it superseded something. */
-export type InsertRow = (agentNo: number, row: NewRow) => boolean;
+/** Inserts a row with the next change of its namespace, and marks the row that it supersedes. */
+export type InsertMemory = (agentNo: number, row: NewRow) => void;
 
-export function openMemoryInsert(database: DatabaseSync): InsertRow {
+export function openMemoryInsert(database: DatabaseSync): InsertMemory {
   const insert = prepare(
     database,
-    `INSERT INTO memory (no, agent_no, made, text, salt, ${DIGESTED})
-     VALUES (${NEXT_CHANGE}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+    `INSERT INTO memory (agent_no, change, made, text, salt, ${DIGESTED})
+     VALUES (?1, ${NEXT_CHANGE}, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
   );
   const supersede = prepare(
     database,
-    `UPDATE memory SET superseded_by = ?3, ${MOVED}
-     WHERE no = ${keyOf("?1", "?2")} AND superseded_by IS NULL AND forgotten IS NULL`,
+    `UPDATE memory SET superseded_by = ?3, change = ${NEXT_CHANGE}
+     WHERE no = ?2 AND superseded_by IS NULL AND forgotten IS NULL`,
   );
-  const changeOf = openMemoryNames(database);
+  const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   return (agentNo, row) => {
     insert.run(agentNo, row.made, row.text, row.salt, ...digestedValues(row));
-    if (row.supersedes === null) return false;
-    const older = changeOf(agentNo, row.supersedes) ?? 0;
-    return overwriting(database, () => supersede.run(agentNo, older, nameOfRow(row))) === 1;
+    const older = row.supersedes === null ? undefined : byName(agentNo, row.supersedes);
+    if (older) withSecureDelete(database, () => supersede.run(agentNo, older.no, nameOfRow(row)));
   };
 }
 
-/** The number that stands for a namespace in the tables. Throws GOALD_NOT_FOUND. */
+/** Finds a row by its name within the namespace. `columns` of the table memory. */
+export function openMemoryByName<Row>(
+  database: DatabaseSync,
+  columns: string,
+): (agentNo: number, name: string) => Row | undefined {
+  const ofEvent = prepare<Row>(
+    database,
+    `SELECT ${columns} FROM memory WHERE agent_no = ? AND seq = ? AND ordinal = ?`,
+  );
+  const ofPerson = prepare<Row>(database, `SELECT ${columns} FROM memory WHERE agent_no = ? AND made = ?`);
+  return (agentNo, name) => {
+    if (name.startsWith("+")) return ofPerson.get(agentNo, Number(name.slice(1)));
+    const [seq = 0, ordinal = 0] = name.split(".").map(Number);
+    return ofEvent.get(agentNo, seq, ordinal);
+  };
+}
+
+/** Returns the number of a namespace in the tables. Throws GOALD_NOT_FOUND. */
 export function openNamespaces(database: DatabaseSync): (namespace: string) => number {
   const find = prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?");
-  return (namespace) => (namespace === SHARED_MEMORY ? SHARED_NO : (find.get(namespace) ?? missing(namespace)).no);
+  return (namespace) => (namespace === SHARED_MEMORY ? SHARED_NO : (find.get(namespace) ?? throwNoAgent(namespace)).no);
 }
 
 export function stagedMemory(
@@ -166,7 +178,7 @@ export function stagedMemory(
   return supersedes === undefined ? row : { ...row, supersedes };
 }
 
-export function strayMemory(seq: number): never {
+export function throwStrayMemory(seq: number): never {
   throw new GoaldError("GOALD_INTERNAL", `Expected a memory of an event of its own commit, got one of event ${seq}.`);
 }
 
@@ -176,8 +188,8 @@ const twoMemories = (seq: number): GoaldError =>
 const strayNamespace = (namespace: string, agent: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `Expected a memory of ${agent} with its commit, got one of ${namespace}.`);
 
-export function noMemory(id: string): never {
+export function throwNoMemory(id: string): never {
   throw new GoaldError("GOALD_NOT_FOUND", `Expected a memory ${JSON.stringify(id)}, found none.`, {
-    hint: "List those that are there: goald memory <agent> list",
+    hint: "List all memories: goald memory <agent> list",
   });
 }

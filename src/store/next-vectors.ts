@@ -1,82 +1,72 @@
 /**
- * next-vectors.ts -- vectors of the embedder to come, beside those in use until there is one for every row.
+ * next-vectors.ts -- vectors of a new embedder, kept beside the vectors in use until every row has one.
  *
- * Its table is made with the first of them. What is forgotten or removed takes its vector along.
+ * The vectors of a row are deleted when it is forgotten (curate.ts) or removed (foreign key).
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
 import { prepare } from "./connection.ts";
-import { keyOf, keysOf } from "./keys.ts";
-import { openMemoryNames } from "./memory-names.ts";
-import { openNamespaces } from "./memory-rows.ts";
+import { openMemoryByName, openNamespaces, withSecureDelete } from "./memory-rows.ts";
 import { nameOf, vectorToBytes } from "./rows.ts";
 
-export const NEXT_VECTOR_TABLE = `
-CREATE TABLE IF NOT EXISTS next_vector (
-  agent_no INTEGER NOT NULL,
-  name     TEXT NOT NULL,
-  embedder TEXT NOT NULL,
-  vector   BLOB NOT NULL,                   -- float32, little endian
-  PRIMARY KEY (agent_no, embedder, name)
-) STRICT;
-CREATE TRIGGER IF NOT EXISTS next_vector_forgotten AFTER UPDATE OF forgotten ON memory WHEN NEW.forgotten IS NOT NULL
-BEGIN DELETE FROM next_vector WHERE agent_no = NEW.agent_no AND name = NEW.name; END;
-CREATE TRIGGER IF NOT EXISTS next_vector_removed AFTER DELETE ON memory
-BEGIN DELETE FROM next_vector WHERE agent_no = OLD.agent_no AND name = OLD.name; END;
-`;
-
 export interface NextVectors {
-  /** How many vectors each embedder made of those in use. */
+  /** Counts the vectors in use by embedder. */
   counts(namespace: string): ReadonlyMap<string, number>;
-  /** Ids of the rows for which there is one to come. */
+  /** Returns the ids of the rows that have a vector of the new embedder. */
   ids(namespace: string, embedder: string): readonly string[];
   save(namespace: string, embedder: string, vectors: Parameters<Store["saveVectors"]>[2]): void;
-  /** Those to come are those in use from now on; what another embedder was to bring is dropped. */
+  /** Replaces the vectors in use by those of this embedder, and deletes those of other new embedders. */
   adopt(namespace: string, embedder: string): void;
 }
 
 export function openNextVectors(database: DatabaseSync): NextVectors {
-  const isThere = prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'next_vector'");
+  const queries = nextVectorQueries(database);
   const namespaceNo = openNamespaces(database);
-  const changeOf = openMemoryNames(database);
+  const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   return {
     counts(namespace) {
-      const rows = prepare<{ readonly embedder: string; readonly count: number }>(
-        database,
-        `SELECT embedder, count(*) AS count FROM memory WHERE no ${keysOf("?1")} AND embedder IS NOT NULL GROUP BY embedder`,
-      ).all(namespaceNo(namespace));
+      const rows = queries.counts.all(namespaceNo(namespace));
       return new Map(rows.map(({ embedder, count }) => [embedder, count]));
     },
-    ids(namespace, embedder) {
-      if (isThere.get() === undefined) return [];
-      return prepare<{ readonly name: string }>(
-        database,
-        "SELECT name FROM next_vector WHERE agent_no = ? AND embedder = ?",
-      )
-        .all(namespaceNo(namespace), embedder)
-        .map(({ name }) => `${namespace}/${name}`);
-    },
+    ids: (namespace, embedder) =>
+      queries.names.all(namespaceNo(namespace), embedder).map(({ name }) => `${namespace}/${name}`),
     save(namespace, embedder, vectors) {
-      database.exec(NEXT_VECTOR_TABLE);
-      const insert = prepare(
-        database,
-        `INSERT OR REPLACE INTO next_vector (agent_no, name, embedder, vector)
-         SELECT agent_no, name, ?3, ?4 FROM memory WHERE no = ${keyOf("?1", "?2")} AND forgotten IS NULL`,
-      );
-      const no = namespaceNo(namespace);
-      for (const { id, vector } of vectors)
-        insert.run(no, changeOf(no, nameOf(namespace, id) ?? "") ?? 0, embedder, vectorToBytes(vector));
+      const agentNo = namespaceNo(namespace);
+      for (const { id, vector } of vectors) {
+        const row = byName(agentNo, nameOf(namespace, id) ?? "");
+        if (row) queries.insert.run(row.no, embedder, vectorToBytes(vector));
+      }
     },
     adopt(namespace, embedder) {
-      if (isThere.get() === undefined) return;
-      const no = namespaceNo(namespace);
-      prepare(
-        database,
-        `UPDATE memory SET embedder = next.embedder, vector = next.vector FROM next_vector AS next
-         WHERE memory.no ${keysOf("?1")} AND next.agent_no = ?1 AND next.embedder = ?2 AND next.name = memory.name
-           AND memory.forgotten IS NULL`,
-      ).run(no, embedder);
-      prepare(database, "DELETE FROM next_vector WHERE agent_no = ?").run(no);
+      const agentNo = namespaceNo(namespace);
+      withSecureDelete(database, () => queries.adopt.run(agentNo, embedder));
+      queries.drop.run(agentNo);
     },
+  };
+}
+
+function nextVectorQueries(database: DatabaseSync) {
+  return {
+    counts: prepare<{ readonly embedder: string; readonly count: number }>(
+      database,
+      `SELECT embedder, count(*) AS count FROM memory WHERE agent_no = ? AND embedder IS NOT NULL GROUP BY embedder`,
+    ),
+    names: prepare<{ readonly name: string }>(
+      database,
+      `SELECT memory.name FROM memory JOIN next_vector AS next ON next.memory_no = memory.no
+       WHERE memory.agent_no = ? AND next.embedder = ?`,
+    ),
+    insert: prepare(
+      database,
+      `INSERT OR REPLACE INTO next_vector (memory_no, embedder, vector)
+       SELECT no, ?2, ?3 FROM memory WHERE no = ?1 AND forgotten IS NULL`,
+    ),
+    adopt: prepare(
+      database,
+      `UPDATE memory SET embedder = next.embedder, vector = next.vector FROM next_vector AS next
+       WHERE memory.agent_no = ?1 AND memory.forgotten IS NULL
+         AND next.memory_no = memory.no AND next.embedder = ?2`,
+    ),
+    drop: prepare(database, "DELETE FROM next_vector WHERE memory_no IN (SELECT no FROM memory WHERE agent_no = ?)"),
   };
 }

@@ -1,9 +1,9 @@
 /**
- * reader.ts -- everything that changes nothing: what reading verbs use, and the store itself.
+ * reader.ts -- all reads of the store, for verbs that only read and for the store itself.
  *
- * Works while another process or thread writes: each answer comes from one statement, or is bounded by a head that
- * was read first, so that it is a state that the log really had. Reads are pages: an iterator
- * held open would keep the WAL from ever being reset. Between pages a long read lets others run.
+ * Other processes and threads may write meanwhile: each answer comes from one statement, or is bounded by a head that was
+ * read first, so it is a state that the log really had. Reads use pages, because an open iterator would keep the WAL from
+ * being reset. Long reads pause between pages so that other work runs.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
@@ -13,15 +13,11 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
-import { blobTable } from "./blobs.ts";
+import { createTurns } from "#util/turns.ts";
 import { sha256 } from "./chain.ts";
-import { filesAfter } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import { guarded, guardedAsync, missing } from "./failure.ts";
-import { openMemoryByName } from "./memory-names.ts";
-import { openNamespaces } from "./memory-rows.ts";
-import { memoriesAfter, memoryTable } from "./memory-tables.ts";
-import { Pace } from "./pace.ts";
+import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
+import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
@@ -41,11 +37,10 @@ import {
 } from "./rows.ts";
 import { verifyStore } from "./verify.ts";
 
-/** In rows: some milliseconds even when each is as large as an event can be. */
+/** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
 const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at";
 
-/** The statements that only read, prepared once. */
 function readingQueries(database: DatabaseSync) {
   return {
     agents: prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} ORDER BY agent.no`),
@@ -59,22 +54,28 @@ function readingQueries(database: DatabaseSync) {
       database,
       "SELECT seq, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ? ORDER BY seq DESC",
     ),
-    // Each step asks for these two: one statement is one transaction, with its locks. An agent without messages is a row of nulls.
+    // Every step runs this query: one statement takes one transaction. An agent without messages gives one row of nulls.
     inbox: prepare<InboxRecord | { readonly key: null }>(
       database,
       `SELECT key, at, message FROM agent LEFT JOIN inbox ON inbox.agent_no = agent.no AND consumed_by IS NULL
        WHERE agent.id = ? ORDER BY inbox.no`,
     ),
-    blob: prepare<{ readonly bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`),
+    blob: prepare<{ readonly bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?"),
     memories: prepare<MemoryRecord>(
       database,
-      `SELECT ${MEMORY_COLUMNS} FROM ${memoryTable(database)} WHERE ${memoriesAfter(database)} LIMIT 0 + ?3`,
+      `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
-    files: prepare<FileRecord>(database, `${filesAfter(database, `seq, ${FILE_VERSION}`)} LIMIT ${PAGE}`),
+    files: prepare<FileRecord>(
+      database,
+      `SELECT seq, ordinal, ${FILE_VERSION} FROM file_version
+       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${PAGE}`,
+    ),
     lastFile: prepare<FileVersion>(
       database,
-      `SELECT ${FILE_VERSION} FROM file_version WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ? ORDER BY no DESC LIMIT 1`,
+      `SELECT ${FILE_VERSION} FROM file_version
+       WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
+       ORDER BY seq DESC, ordinal DESC LIMIT 1`,
     ),
     isHead: prepare<{ readonly seq: number }>(
       database,
@@ -98,39 +99,39 @@ export class SqliteReader implements StoreReader {
   }
 
   async agents(): Promise<readonly AgentRow[]> {
-    return guarded(this.path, () => this.#queries.agents.all().map(toAgentRow));
+    return wrapStoreErrors(this.path, () => this.#queries.agents.all().map(toAgentRow));
   }
 
   async agent(id: string): Promise<AgentRow | undefined> {
-    return guarded(this.path, () => {
+    return wrapStoreErrors(this.path, () => {
       const record = this.#queries.agent.get(id);
       return record && toAgentRow(record);
     });
   }
 
   load(agent: string, stateVersion: number): Promise<Loaded> {
-    return guardedAsync(this.path, async () => {
+    return wrapStoreErrorsAsync(this.path, async () => {
       const { no, head, headSha } = this.requireAgent(agent);
-      if (!this.#queries.isHead.get(no, head, headSha)) throw endsElsewhere(agent, head);
-      const snapshot = this.#soundSnapshot(agent, no, stateVersion, head);
+      if (!this.#queries.isHead.get(no, head, headSha)) throw otherEndError(agent, head);
+      const snapshot = this.#findSnapshot(agent, no, stateVersion, head);
       const after = snapshot?.seq ?? 0;
       const events = await this.#readEvents(agent, no, after, head - after);
       const last = events.at(-1)?.seq ?? after;
-      if (last < head) throw endsEarly(agent, last, head);
-      if (events.length < head - after) throw hasHole(agent, after, events);
+      if (last < head) throw truncatedError(agent, last, head);
+      if (events.length < head - after) throw holeError(agent, after, events);
       return { head, snapshot, events };
     });
   }
 
-  /** As many as there are, up to `limit`. */
   async #readEvents(agent: string, no: number, after: number, limit: number): Promise<RecordedEvent[]> {
-    const pace = new Pace();
+    const takeTurn = createTurns();
     const events: RecordedEvent[] = [];
     while (events.length < limit) {
       const page = this.#queries.events.all(no, events.at(-1)?.seq ?? after, Math.min(PAGE, limit - events.length));
       for (const record of page) {
         events.push(toEvent(agent, record));
-        if (pace.isOver) await this.#rest(pace, agent, no);
+        const pause = takeTurn();
+        if (pause) await this.#pauseFor(pause, agent, no);
       }
       if (page.length === 0) break;
     }
@@ -138,42 +139,44 @@ export class SqliteReader implements StoreReader {
   }
 
   /** Throws GOALD_NOT_FOUND when the agent was removed meanwhile. */
-  async #rest(pace: Pace, agent: string, no: number): Promise<void> {
-    await pace.rest();
-    if (this.requireAgentNo(agent) !== no) missing(agent);
+  async #pauseFor(pause: Promise<void>, agent: string, no: number): Promise<void> {
+    await pause;
+    if (this.requireAgentNo(agent) !== no) throwNoAgent(agent);
   }
 
-  /** One that does not match its hash is passed over: the log says the same. */
-  #soundSnapshot(agent: string, no: number, version: number, head: number): Loaded["snapshot"] {
+  /** Skips a snapshot that does not match its hash: the state can be folded from the log. */
+  #findSnapshot(agent: string, no: number, version: number, head: number): Loaded["snapshot"] {
     const sound = this.#queries.snapshots.all(no, version, head).find(({ data, sha }) => sha256(data) === sha);
     return sound ? { seq: sound.seq, state: parseJson(sound.data, `snapshot ${sound.seq} of ${agent}`) } : null;
   }
 
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
-    return guardedAsync(this.path, async () => this.#readEvents(agent, this.requireAgentNo(agent), after, limit));
+    return wrapStoreErrorsAsync(this.path, async () =>
+      this.#readEvents(agent, this.requireAgentNo(agent), after, limit),
+    );
   }
 
   async inbox(agent: string): Promise<readonly InboxRow[]> {
-    return guarded(this.path, () => {
+    return wrapStoreErrors(this.path, () => {
       const records = this.#queries.inbox.all(agent);
-      if (records.length === 0) missing(agent);
+      if (records.length === 0) throwNoAgent(agent);
       return records.flatMap((record) => (record.key === null ? [] : [toInboxRow(agent, record)]));
     });
   }
 
   async blob(sha: string): Promise<Uint8Array | undefined> {
-    return guarded(this.path, () => this.#queries.blob.get(sha)?.bytes);
+    return wrapStoreErrors(this.path, () => this.#queries.blob.get(sha)?.bytes);
   }
 
   async memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
-    return guarded(this.path, () => {
+    return wrapStoreErrors(this.path, () => {
       const no = this.#namespaceNo(namespace);
       return this.#queries.memories.all(no, after, Math.max(0, limit)).map(toMemoryRow);
     });
   }
 
   async memory(namespace: string, id: string): Promise<MemoryRow | undefined> {
-    return guarded(this.path, () => {
+    return wrapStoreErrors(this.path, () => {
       const no = this.#namespaceNo(namespace);
       const name = nameOf(namespace, id);
       const record = name === undefined ? undefined : this.#queries.memory(no, name);
@@ -182,22 +185,23 @@ export class SqliteReader implements StoreReader {
   }
 
   files(agent: string): Promise<readonly FileVersion[]> {
-    return guardedAsync(this.path, async () => {
+    return wrapStoreErrorsAsync(this.path, async () => {
       const agentNo = this.requireAgentNo(agent);
-      const pace = new Pace();
+      const takeTurn = createTurns();
       const versions: FileVersion[] = [];
       let page = this.#queries.files.all(agentNo, -1, 0);
       for (let last = page.at(-1); last; last = page.at(-1)) {
-        for (const { seq: _seq, place: _place, ...version } of page) versions.push(version);
-        if (pace.isOver) await this.#rest(pace, agent, agentNo);
-        page = this.#queries.files.all(agentNo, last.seq, last.place);
+        for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
+        const pause = takeTurn();
+        if (pause) await this.#pauseFor(pause, agent, agentNo);
+        page = this.#queries.files.all(agentNo, last.seq, last.ordinal);
       }
       return versions;
     });
   }
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
-    return guarded(this.path, () => {
+    return wrapStoreErrors(this.path, () => {
       const row = this.#queries.lastFile.get(agent, path);
       if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
@@ -205,40 +209,40 @@ export class SqliteReader implements StoreReader {
   }
 
   verify(agent?: string): Promise<VerifyReport> {
-    return guardedAsync(this.path, async () => {
+    return wrapStoreErrorsAsync(this.path, async () => {
       const agents = agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)];
       return verifyStore(this.database, agents, agent === undefined);
     });
   }
 
   async close(): Promise<void> {
-    guarded(this.path, () => {
+    wrapStoreErrors(this.path, () => {
       if (this.database.isOpen) this.database.close();
     });
   }
 
   protected requireAgent(id: string): AgentRecord {
-    return this.#queries.agent.get(id) ?? missing(id);
+    return this.#queries.agent.get(id) ?? throwNoAgent(id);
   }
 
   protected requireAgentNo(id: string): number {
-    return (this.#queries.agentNo.get(id) ?? missing(id)).no;
+    return (this.#queries.agentNo.get(id) ?? throwNoAgent(id)).no;
   }
 }
 
-const endsElsewhere = (agent: string, head: number): GoaldError =>
+const otherEndError = (agent: string, head: number): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `Expected the log of ${agent} to end with event ${head} as the agent remembers it, found another end. Run \`goald verify\`.`,
+    `Expected the log of ${agent} to end with event ${head} and the link in the agent's row, found another end. Run \`goald verify\`.`,
   );
 
-const endsEarly = (agent: string, after: number, head: number): GoaldError =>
+const truncatedError = (agent: string, after: number, head: number): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
     `Expected ${head} events of ${agent}, got none after ${after}. Run \`goald verify\`.`,
   );
 
-const hasHole = (agent: string, after: number, events: readonly RecordedEvent[]): GoaldError =>
+const holeError = (agent: string, after: number, events: readonly RecordedEvent[]): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
     `Expected event ${after + 1 + events.findIndex(({ seq }, place) => seq !== after + 1 + place)} of ${agent}, found a later one. Run \`goald verify\`.`,

@@ -1,15 +1,13 @@
 /**
- * references.ts -- which agents refer to a blob, so that one can be forgotten with its last agent.
+ * references.ts -- records which agents' events and messages refer to a blob, so that it is deleted with the last of them.
  *
- * It would have to be searched for in all logs, so it is noted when it is written: a row per blob and agent. These are few:
- * of events and messages only long text becomes a blob, and a version of a file is noted only for who is not the blob's
- * owner (blobs.ts).
+ * Otherwise a removal would have to search all logs. Rows of `file_version` name their blobs themselves.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { prepare } from "./connection.ts";
 
 const MARK = '"blob":"';
-/** In canonical JSON the quotes of a text are escaped, so that no text is taken for a reference. */
+/** Canonical JSON escapes quotes within texts, so no text can look like a reference. */
 const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
 
 export const blobsIn = (json: string): readonly string[] =>

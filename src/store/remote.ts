@@ -1,23 +1,11 @@
 /**
- * remote.ts -- the journal of what may lie in indexes of somebody else's: outside the chain, and kept past the removal of an agent,
- * since what was sent must still be deleted there.
+ * remote.ts -- the journal of rows that may be in remote indexes.
  *
- * Its table is made with the first row: a home that keeps its memory to itself has none.
+ * It is not part of the hash chain. It outlives the removal of an agent, because rows that were sent must still be deleted.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RemoteRow } from "#core/ports/memory-row.ts";
 import { prepare } from "./connection.ts";
-
-const TABLE = `
-CREATE TABLE IF NOT EXISTS remote (
-  place     TEXT NOT NULL,                  -- which index
-  namespace TEXT NOT NULL,
-  id        TEXT NOT NULL,
-  version   TEXT NOT NULL,
-  is_sent   INTEGER NOT NULL,
-  PRIMARY KEY (place, namespace, id)
-) STRICT, WITHOUT ROWID;
-`;
 
 export interface RemoteJournal {
   namespaces(place: string): readonly string[];
@@ -26,34 +14,21 @@ export interface RemoteJournal {
 }
 
 export function openRemoteJournal(database: DatabaseSync): RemoteJournal {
-  const isThere = prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'remote'");
-  let queries: ReturnType<typeof prepareQueries> | undefined;
-  const opened = (): typeof queries => {
-    queries ??= isThere.get() === undefined ? undefined : prepareQueries(database);
-    return queries;
-  };
+  const queries = remoteQueries(database);
   return {
-    namespaces: (place) =>
-      opened()
-        ?.namespaces.all(place)
-        .map(({ namespace }) => namespace) ?? [],
+    namespaces: (place) => queries.namespaces.all(place).map(({ namespace }) => namespace),
     rows: (place, namespace, after, limit) =>
-      (opened()?.rows.all(place, namespace, after, limit) ?? []).map(({ id, version, isSent }) => ({
-        id,
-        version,
-        isSent: isSent === 1,
-      })),
+      queries.rows
+        .all(place, namespace, after, limit)
+        .map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 })),
     save(place, namespace, rows, gone) {
-      if (rows.length + gone.length === 0) return;
-      database.exec(TABLE);
-      const { put, drop } = opened() ?? prepareQueries(database);
-      for (const { id, version, isSent } of rows) put.run(place, namespace, id, version, isSent ? 1 : 0);
-      for (const id of gone) drop.run(place, namespace, id);
+      for (const { id, version, isSent } of rows) queries.put.run(place, namespace, id, version, isSent ? 1 : 0);
+      for (const id of gone) queries.drop.run(place, namespace, id);
     },
   };
 }
 
-function prepareQueries(database: DatabaseSync) {
+function remoteQueries(database: DatabaseSync) {
   return {
     namespaces: prepare<{ readonly namespace: string }>(
       database,

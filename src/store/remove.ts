@@ -1,39 +1,42 @@
 /**
- * remove.ts -- forgetting an agent: every row of it, and the blobs that nobody else refers to.
+ * remove.ts -- removes an agent with all its rows, and the blobs that no other agent refers to.
  *
- * Called inside a transaction. Its number is never given to another agent, so that a reader that is under way
- * never reads on in somebody else's rows. Whoever gets its name begins above its epoch, so that no lease
- * of the removed agent is ever taken for one of the new.
+ * Runs inside a transaction. The agent's number is never used again, so a reader never continues in another agent's rows.
+ * New agents start above its epoch, so a lease of the removed agent is never valid for a new one.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { BLOB_TABLES } from "./blobs.ts";
 import { prepare } from "./connection.ts";
-import { missing } from "./failure.ts";
-import { keysOf } from "./keys.ts";
+import { throwNoAgent } from "./failure.ts";
 
 /** Tables whose rows belong to one agent each. */
-const OWNED = ["event", "eventless", "inbox", "snapshot", "curation", "curated", "timer", "reference"] as const;
-const KEYED = ["memory", "file_version"] as const;
+const OWNED = [
+  "event",
+  "eventless",
+  "inbox",
+  "snapshot",
+  "memory",
+  "file_version",
+  "curation",
+  "curated",
+  "timer",
+  "reference",
+] as const;
 
-const OWN = `(SELECT sha FROM reference WHERE agent_no = ?1
-    UNION SELECT sha FROM file_version WHERE no ${keysOf("?1")} AND sha IS NOT NULL)`;
-/** Those that others refer to are nobody's own from then on: all others are noted. */
-const forgetBlobs = (table: string): readonly string[] => [
-  `DELETE FROM ${table} WHERE sha IN ${OWN} AND (owner_no IS NULL OR owner_no = ?1)
-     AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = ${table}.sha AND other.agent_no <> ?1)`,
-  `UPDATE ${table} SET owner_no = NULL WHERE sha IN ${OWN} AND owner_no = ?1`,
-];
+/** Deletes the blobs of the agent `?1` that no other agent names. */
+const FORGET_BLOBS = `DELETE FROM blob WHERE sha IN
+    (SELECT sha FROM reference WHERE agent_no = ?1 UNION SELECT sha FROM file_version WHERE agent_no = ?1)
+  AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)
+  AND NOT EXISTS (SELECT 1 FROM file_version AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)`;
 
 export type RemoveAgent = (id: string) => void;
 
 export function openRemove(database: DatabaseSync): RemoveAgent {
   const find = prepare<{ no: number; epoch: number }>(database, "SELECT no, epoch FROM agent WHERE id = ?");
   const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
-  // Blobs first: who else refers to them is seen in the rows that go after.
+  // Delete blobs first: the rows that name them are deleted below.
   const deletes = [
-    ...BLOB_TABLES.flatMap(forgetBlobs),
-    ...KEYED.map((table) => `DELETE FROM ${table} WHERE no ${keysOf("?1")}`),
+    FORGET_BLOBS,
     ...OWNED.map((table) => `DELETE FROM ${table} WHERE agent_no = ?1`),
     "DELETE FROM agent WHERE no = ?1",
   ].map((sql) => prepare(database, sql));
@@ -44,28 +47,27 @@ export function openRemove(database: DatabaseSync): RemoveAgent {
   );
 
   return (id) => {
-    const { no, epoch } = find.get(id) ?? missing(id);
+    const { no, epoch } = find.get(id) ?? throwNoAgent(id);
     const ids = children.all(no).map((child) => child.id);
-    if (ids.length > 0) throw hasChildren(id, ids);
+    if (ids.length > 0) throw hasChildrenError(id, ids);
     for (const rows of deletes) rows.run(no);
     remember.run(REMOVED_NO, no);
     remember.run(REMOVED_EPOCH, epoch);
   };
 }
 
-/** In `meta`: the highest number and the highest epoch that a removed agent had. */
+/** Keys in `meta` of the highest number and the highest epoch of all removed agents. */
 const REMOVED_NO = "removed_no";
 const REMOVED_EPOCH = "removed_epoch";
 
-/** The number that the next agent gets, and the epoch that it begins with. */
+/** Selects the number and the first epoch of the next agent. */
 export const NEXT_AGENT = `SELECT
     1 + max(coalesce((SELECT max(no) FROM agent), 0), coalesce((SELECT value FROM meta WHERE key = '${REMOVED_NO}'), 0) + 0) AS no,
     coalesce((SELECT value FROM meta WHERE key = '${REMOVED_EPOCH}'), 0) + 0 AS epoch`;
 
-/** Its hint names the last first; one that has started agents itself says so when its turn comes. */
-export const hasChildren = (id: string, children: readonly string[]): GoaldError =>
+export const hasChildrenError = (id: string, children: readonly string[]): GoaldError =>
   new GoaldError(
     "GOALD_CONFLICT",
-    `${id} has started ${children.length === 1 ? "an agent that is" : "agents that are"} still there: ${children.join(", ")}.`,
+    `${id} has started ${children.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${children.join(", ")}.`,
     { hint: `Remove what it has started first: goald rm ${children.toReversed().join(" && goald rm ")}` },
   );

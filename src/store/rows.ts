@@ -1,8 +1,7 @@
 /**
- * rows.ts -- between rows of tables and values of the ports.
+ * rows.ts -- converts rows of tables to values of the ports.
  *
- * Everything that is read is checked as far as reading needs it: text that is not JSON and
- * vectors of odd length are damage, said with the place, not a stack trace later.
+ * Text that is not JSON and vectors of a wrong length throw GOALD_STORE_DAMAGED with their place.
  */
 import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
@@ -14,7 +13,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { upcast } from "#core/upcast.ts";
 import { requireFolder } from "./seal.ts";
 
-/** With the columns of `AGENT_COLUMNS`. */
+/** A row with the columns of `AGENT_COLUMNS`. */
 export interface AgentRecord extends AgentRow {
   readonly no: number;
   readonly headSha: string;
@@ -30,7 +29,7 @@ export interface EventRecord {
   readonly data: string;
   readonly sha: string;
 }
-export type FileRecord = FileVersion & { readonly seq: number; readonly place: number };
+export type FileRecord = FileVersion & { readonly seq: number; readonly ordinal: number };
 export interface InboxRecord {
   readonly key: string;
   readonly at: string;
@@ -65,7 +64,7 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-/** Member by member: a spread of SQLite's records costs more than reading them, which the start of a long memory feels. */
+/** Copies member by member: a spread of SQLite's records costs more than reading them, which delays the start of a long memory. */
 export function toMemoryRow(record: MemoryRecord): MemoryRow {
   const { seq, ordinal, made, namespace, supersedes, supersededBy, vector } = record;
   const idOf = (name: string): string => `${namespace}/${name}`;
@@ -92,23 +91,23 @@ export function toMemoryRow(record: MemoryRecord): MemoryRow {
   };
 }
 
-interface Numbers {
+interface MemoryNumbers {
   readonly seq: number;
   readonly ordinal: number | null;
   readonly made: number | null;
 }
 
-/** A row's id without the namespace, as `name` in the table has it. */
-export const nameOfRow = ({ seq, ordinal, made }: Numbers): string =>
+/** Returns a row's id without the namespace: the column `name`. */
+export const nameOfRow = ({ seq, ordinal, made }: MemoryNumbers): string =>
   ordinal === null ? `+${made}` : ordinal === 0 ? String(seq) : `${seq}.${ordinal}`;
 
-/** Undefined for what is no id of a row of this namespace. */
+/** Returns undefined for a text that cannot be the id of a row of this namespace. */
 export function nameOf(namespace: string, id: string): string | undefined {
   const name = id.startsWith(`${namespace}/`) ? id.slice(namespace.length + 1) : "";
   return /^(?:\+[1-9]\d*|[1-9]\d*(?:\.[1-9]\d*)?)$/.test(name) ? name : undefined;
 }
 
-/** Columns and members have the same names; a copy, because rows have no prototype. */
+/** Copies the row, because SQLite's rows have no prototype. */
 export const toFileVersion = (row: FileVersion): FileVersion => ({ ...row });
 
 export function parseJson(text: string, what: string): unknown {
@@ -116,7 +115,7 @@ export function parseJson(text: string, what: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     throw new GoaldError("GOALD_STORE_DAMAGED", `Expected JSON in ${what}, got ${JSON.stringify(text.slice(0, 80))}.`, {
-      hint: "Run `goald verify` to see what else is damaged, and put back a backup.",
+      hint: "Run `goald verify` to list all damage, then restore a backup.",
       cause,
     });
   }
@@ -133,13 +132,13 @@ function bytesToVector(bytes: Uint8Array, what: string): Float32Array {
       "GOALD_STORE_DAMAGED",
       `Expected whole 4-byte numbers in the vector of ${what}, got ${bytes.byteLength} bytes.`,
     );
-  // SQLite's bytes are this row's own: a copy of 10,000 vectors would cost as much as reading them.
+  // No copy when aligned: SQLite's buffer belongs to this row, and copying 10,000 vectors costs as much as reading them.
   const own = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   if (endianness() !== "LE") Buffer.from(own.buffer, own.byteOffset, own.byteLength).swap32();
   return new Float32Array(own.buffer, own.byteOffset, own.byteLength / 4);
 }
 
-/** Any time that Date reads, in the one form whose text order is time order. Throws for anything else. */
+/** Returns a time that Date can parse in the form whose text order is time order. Throws for other texts. */
 export function isoTime(time: string): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime()))

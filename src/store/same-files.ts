@@ -1,21 +1,20 @@
 /**
- * same-files.ts -- whether a store is still the one that lies at its path.
+ * same-files.ts -- checks that the files of an open store are still at its path.
  *
- * A connection outlives the name of its file: where somebody removes, moves or replaces that under a running host,
- * SQLite goes on writing to what no name leads to any more, and all of it is gone with the process. A name
- * that cannot be looked up now is no sign of that.
+ * When somebody removes, moves or replaces the file under a running host, SQLite continues to write to the old file, which
+ * is lost when the process ends. A path that cannot be checked now counts as unchanged.
  */
 import { statSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
-import type { Writer } from "./writes.ts";
+import type { StoreWriter } from "./writes.ts";
 
-/** What has been committed lately lies in the second one. */
+/** The -wal contains the latest commits. */
 const SUFFIXES = ["", "-wal"] as const;
 
-type Identity = string | "gone" | "unknown";
+type FileIdentity = string | "gone" | "unknown";
 
-/** The writer of the store that lies at `path` now: refuses, with GOALD_STORE_DAMAGED, to write to one that does no longer. */
-export function onlyThere(path: string, writer: Writer): Writer {
+/** Returns the writer with a check before each write: throws GOALD_STORE_DAMAGED when the files at `path` have changed. */
+export function requireSameFiles(path: string, writer: StoreWriter): StoreWriter {
   const files = SUFFIXES.map((suffix) => path + suffix).map((file) => ({ file, opened: identityOf(file) }));
   return {
     write: async (name, ...args) => {
@@ -26,21 +25,21 @@ export function onlyThere(path: string, writer: Writer): Writer {
   };
 }
 
-function requireSame(file: string, opened: Identity): void {
+function requireSame(file: string, opened: FileIdentity): void {
   if (opened === "gone" || opened === "unknown") return;
   const found = identityOf(file);
   if (found === opened || found === "unknown") return;
-  const what = found === "gone" ? "is not there any more" : "is another file now";
+  const change = found === "gone" ? "does not exist any more" : "is another file now";
   throw new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `The store was opened at ${file}, which ${what}. Nothing is written where nobody would find it.`,
+    `The store was opened at ${file}, which ${change}. goald has stopped writing to it.`,
     {
-      hint: `Put back what was moved, and agents go on. What was removed, process ${process.pid} still holds: copy it before that ends (on Linux: ls -l /proc/${process.pid}/fd).`,
+      hint: `If the file was moved, put it back and the agents continue. If it was removed, copy it from process ${process.pid} before that ends (on Linux: ls -l /proc/${process.pid}/fd).`,
     },
   );
 }
 
-function identityOf(file: string): Identity {
+function identityOf(file: string): FileIdentity {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     return found ? `${found.dev}:${found.ino}` : "gone";

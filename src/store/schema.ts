@@ -1,136 +1,79 @@
 /**
- * schema.ts -- the tables, and which versions of goald may read and write them.
+ * schema.ts -- which schema version a store has, and whether this goald may read, write or upgrade it.
  *
- * Truth: agent, event, eventless, inbox, memory, curation, file_version, blob, timer; a snapshot only spares refolding, and
- * `reference` says again which blobs an agent's events and messages name.
- * Times are ISO 8601 in UTC, so that text order is time order. `meta.min_reader` lets an
- * older goald read what a newer one wrote, as long as the newer one says that it can.
+ * `meta.schema` is the version of the tables. `meta.min_reader` is the oldest version whose goald can read them: an older
+ * goald may read a newer store as long as the newer goald allows it.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { SMALL_BLOB_TABLE } from "./blobs.ts";
-import { prepare, transactions } from "./connection.ts";
-import { CURATION_TABLES, MEMORY_TABLE } from "./memory-tables.ts";
-import { FILE_VERSION_TABLE, MIGRATIONS, REFERENCE_TABLE } from "./migrations.ts";
+import { openTransactions, prepare } from "./connection.ts";
+import { APPLICATION_ID, TABLES } from "./tables.ts";
 
-/** Raise with every change of the tables, and say in migrations.ts how older ones become new. */
-const SCHEMA_VERSION = 4;
-/** The oldest schema version whose readers can read this one. */
-const MIN_READER = 4;
+/** Changes the tables of one schema version into those of the next. Runs inside a transaction. */
+export type Migration = (database: DatabaseSync) => void;
 
-const TABLES = `
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
-CREATE TABLE agent (
-  no         INTEGER PRIMARY KEY,
-  id         TEXT NOT NULL UNIQUE,
-  create_key TEXT NOT NULL UNIQUE,
-  name       TEXT NOT NULL,
-  folder     TEXT NOT NULL UNIQUE,
-  parent_no  INTEGER REFERENCES agent (no),
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
-  head       INTEGER NOT NULL,              -- seq of the last event
-  head_sha   TEXT NOT NULL,                 -- its link in the chain
-  epoch      INTEGER NOT NULL DEFAULT 0,
-  seal       TEXT NOT NULL,                 -- hash of what changes with a claim only, see seal.ts
-  wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
-) STRICT;
-
-CREATE TABLE event (
-  agent_no INTEGER NOT NULL REFERENCES agent (no),
-  seq      INTEGER NOT NULL,
-  data     TEXT NOT NULL,                   -- canonical JSON
-  rows_sha TEXT,                            -- of a commit's last event: the digest of the rows that came with it
-  sha      TEXT NOT NULL,                   -- its link in the chain
-  PRIMARY KEY (agent_no, seq)
-) STRICT;
-
-CREATE TABLE eventless (                    -- commits that consumed messages and appended nothing: links between events
-  no       INTEGER PRIMARY KEY,
-  agent_no INTEGER NOT NULL REFERENCES agent (no),
-  seq      INTEGER NOT NULL,                -- the event that it came after
-  keys     TEXT NOT NULL,                   -- of the messages, as canonical JSON
-  sha      TEXT NOT NULL
-) STRICT;
-CREATE INDEX eventless_agent ON eventless (agent_no, seq);
-
-CREATE TABLE inbox (
-  no          INTEGER PRIMARY KEY,          -- order of delivery
-  agent_no    INTEGER NOT NULL REFERENCES agent (no),
-  key         TEXT NOT NULL,
-  at          TEXT NOT NULL,
-  message     TEXT NOT NULL,
-  consumed_by INTEGER,                      -- head after the commit that consumed it; kept, so that the key stays known
-  UNIQUE (agent_no, key)
-) STRICT;
-CREATE INDEX inbox_waiting ON inbox (agent_no, at) WHERE consumed_by IS NULL;
-
-CREATE TABLE snapshot (
-  agent_no INTEGER NOT NULL REFERENCES agent (no),
-  seq      INTEGER NOT NULL,
-  version  INTEGER NOT NULL,
-  data     TEXT NOT NULL,
-  sha      TEXT NOT NULL,                   -- of data
-  PRIMARY KEY (agent_no, seq)
-) STRICT;
-
--- See blobs.ts; owner_no: the agent that wrote it first, no reference to it because it may be gone
-CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL, owner_no INTEGER) STRICT;
-
-CREATE TABLE timer (
-  agent_no INTEGER NOT NULL REFERENCES agent (no),
-  key      TEXT NOT NULL,
-  at       TEXT NOT NULL,
-  message  TEXT NOT NULL,
-  PRIMARY KEY (agent_no, key)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX timer_at ON timer (at);
-${SMALL_BLOB_TABLE}${FILE_VERSION_TABLE}${MEMORY_TABLE}${CURATION_TABLES}${REFERENCE_TABLE}`;
-
-/** Creates the tables in an empty database, or brings those of an older goald up to date, or says that it may not. */
-export function prepareSchema(database: DatabaseSync): void {
-  if (isEmpty(database)) createTables(database);
-  const { schema } = readVersions(database);
-  if (schema > SCHEMA_VERSION) throw tooNew(schema, "writes");
-  if (schema < SCHEMA_VERSION) migrate(database);
+export interface Schema {
+  /** In order: the first one upgrades version 1 to 2. */
+  readonly migrations: readonly Migration[];
+  /** The oldest schema version whose goald can read the newest tables. */
+  readonly minReader: number;
 }
 
-/** True when there is something to read; false for a database that nobody has put tables into yet. */
-export function isReadable(database: DatabaseSync): boolean {
+const SCHEMA: Schema = { migrations: [], minReader: 1 };
+
+/** Creates the tables in an empty database and upgrades an older one. Throws when this goald may not write to it. */
+export function prepareSchema(database: DatabaseSync, schema: Schema = SCHEMA): void {
+  if (isEmpty(database)) createTables(database);
+  requireWritable(database, schema);
+  if (readVersions(database).schema < newestOf(schema)) migrate(database, schema);
+}
+
+/** Throws when this goald may not write to the store. Changes nothing. */
+export function requireWritable(database: DatabaseSync, schema: Schema = SCHEMA): void {
+  if (isEmpty(database)) return;
+  const { schema: found } = readVersions(database);
+  if (found > newestOf(schema)) throw tooNew(found, newestOf(schema), "writes");
+}
+
+/** False for a database without tables. Throws when this goald cannot read the store. */
+export function isReadable(database: DatabaseSync, schema: Schema = SCHEMA): boolean {
   if (isEmpty(database)) return false;
-  const { schema, minReader } = readVersions(database);
-  if (minReader > SCHEMA_VERSION) throw tooNew(schema, "reads");
+  const { schema: found, minReader } = readVersions(database);
+  const newest = newestOf(schema);
+  if (minReader > newest) throw tooNew(found, newest, "reads");
+  if (found < newest) throw notUpgraded(found, newest);
   return true;
 }
 
+/** Creates the tables of version 1. */
 export function createTables(database: DatabaseSync): void {
-  transactions(database)(() => {
-    // Another process may have been faster.
+  openTransactions(database)(() => {
+    // Another process may have created them since the caller looked.
     if (!isEmpty(database)) return;
-    database.exec(TABLES);
-    putVersions(database);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; ${TABLES}`);
+    putVersions(database, 1, 1);
   });
 }
 
-/** All steps in one transaction: a crash leaves the old tables as they were. */
-function migrate(database: DatabaseSync): void {
-  transactions(database)(() => {
-    // Another process may have been faster, and newer.
-    const { schema } = readVersions(database);
-    if (schema > SCHEMA_VERSION) throw tooNew(schema, "writes");
-    for (let version = schema; version < SCHEMA_VERSION; version++) MIGRATIONS[version]?.(database);
-    putVersions(database);
+/** Runs all steps in one transaction: a crash leaves the store as it was. */
+function migrate(database: DatabaseSync, schema: Schema): void {
+  openTransactions(database)(() => {
+    // Another process may have upgraded the store since the caller looked.
+    requireWritable(database, schema);
+    for (const step of schema.migrations.slice(readVersions(database).schema - 1)) step(database);
+    putVersions(database, newestOf(schema), schema.minReader);
   });
 }
 
-function putVersions(database: DatabaseSync): void {
+const newestOf = ({ migrations }: Schema): number => 1 + migrations.length;
+
+function putVersions(database: DatabaseSync, schema: number, minReader: number): void {
   const put = prepare(
     database,
     "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
   );
-  put.run("schema", String(SCHEMA_VERSION));
-  put.run("min_reader", String(MIN_READER));
+  put.run("schema", String(schema));
+  put.run("min_reader", String(minReader));
 }
 
 const isEmpty = (database: DatabaseSync): boolean =>
@@ -140,16 +83,42 @@ function readVersions(database: DatabaseSync): { readonly schema: number; readon
   const read = prepare<{ value: string }>(database, "SELECT value FROM meta WHERE key = ?");
   const schema = Number(read.get("schema")?.value);
   const minReader = Number(read.get("min_reader")?.value);
-  if (Number.isInteger(schema) && Number.isInteger(minReader)) return { schema, minReader };
-  throw new GoaldError(
+  if (!Number.isInteger(schema) || !Number.isInteger(minReader) || schema < 1) throw withoutVersion();
+  const id = prepare<{ application_id: number }>(database, "PRAGMA application_id").get()?.application_id;
+  if (id !== APPLICATION_ID) throw unreleased(database.location() ?? "");
+  return { schema, minReader };
+}
+
+const withoutVersion = (): GoaldError =>
+  new GoaldError(
     "GOALD_STORE_DAMAGED",
     "Expected the version of the store in its table meta, got none: this is another program's database, or damaged.",
   );
-}
 
-const tooNew = (version: number, verb: "reads" | "writes"): GoaldError =>
+const tooNew = (found: number, newest: number, verb: "reads" | "writes"): GoaldError =>
   new GoaldError(
     "GOALD_STORE_TOO_NEW",
-    `This store has the schema version ${version}; this goald ${verb} up to ${SCHEMA_VERSION}.`,
-    { hint: "Run the goald that wrote it, or a newer one." },
+    `This store has the schema version ${found}; this goald ${verb} up to ${newest}.`,
+    {
+      hint: "Run the goald that wrote it, or a newer one.",
+    },
   );
+
+const notUpgraded = (found: number, newest: number): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_TOO_OLD",
+    `This store has the schema version ${found}; this goald reads version ${newest}.`,
+    {
+      hint: "Upgrade it by starting this goald once: goald start",
+    },
+  );
+
+/** Goalds before the first release noted versions 1 to 4 in `meta.schema`, and no application id. */
+function unreleased(path: string): GoaldError {
+  const quoted = `'${path.replaceAll("'", "'\\''")}'`;
+  return new GoaldError(
+    "GOALD_STORE_TOO_OLD",
+    `The store ${path} was made by a goald before the first release and cannot be read.`,
+    { hint: `Move it to another folder: mkdir old-store && mv ${quoted}* old-store/` },
+  );
+}

@@ -1,20 +1,19 @@
 /**
- * seal.ts -- what must hold of an agent's own row, which is no event: that it is as it was written, and leads nowhere else.
+ * seal.ts -- protects an agent's row, which the hash chain does not cover, by a hash in the row.
  *
- * The name, the folder and the epoch decide where an agent writes and who may append; they change with a claim only, and
- * a hash of them lies beside them.
+ * The name, folder and epoch decide where an agent writes and who may append. Only a claim changes them.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { sha256 } from "./chain.ts";
 import { folderOf } from "./slug.ts";
 
-type Sealed = Pick<AgentRow, "id" | "name" | "folder" | "parent" | "createdAt" | "epoch">;
+type SealedColumns = Pick<AgentRow, "id" | "name" | "folder" | "parent" | "createdAt" | "epoch">;
 
-export const sealOf = ({ id, name, folder, parent, createdAt, epoch }: Sealed): string =>
+export const sealOf = ({ id, name, folder, parent, createdAt, epoch }: SealedColumns): string =>
   sha256(JSON.stringify([id, name, folder, parent, createdAt, epoch]));
 
-/** Whether a folder is one that goald gives: `<id>`, or `<parent's folder>/agents/<id>`, which leaves `workspace/` nowhere. */
+/** True for `<id>` and `<parent's folder>/agents/<id>`: the only folders that goald gives, all of them within `workspace/`. */
 export function isFolderOf(id: string, folder: string): boolean {
   const names = folder.split("/");
   const parent = names.length === 1 ? null : names.slice(0, -2).join("/");
@@ -22,23 +21,23 @@ export function isFolderOf(id: string, folder: string): boolean {
   return names.every(isPlain) && folder === folderOf(id, parent);
 }
 
-/** Throws GOALD_STORE_DAMAGED: an agent must not run on with another name, folder or epoch than it was given. */
-export function requireSealed(row: Sealed & { readonly seal: string }): void {
+/** Throws GOALD_STORE_DAMAGED when the row was changed: an agent must not run with another name, folder or epoch. */
+export function requireSealed(row: SealedColumns & { readonly seal: string }): void {
   requireFolder(row);
   if (sealOf(row) === row.seal) return;
   throw new GoaldError("GOALD_STORE_DAMAGED", `Expected the agent ${row.id} as it was written, found it changed.`, {
-    hint: "Run `goald verify` to see what else is changed, and put back a backup.",
+    hint: "Run `goald verify` to list all changes, then restore a backup.",
   });
 }
 
-/** Throws GOALD_STORE_DAMAGED. */
+/** Throws GOALD_STORE_DAMAGED for a folder that goald does not give. */
 export function requireFolder({ id, folder }: Pick<AgentRow, "id" | "folder">): void {
   if (isFolderOf(id, folder)) return;
   throw new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `Expected the folder of ${id} to lie in workspace/ under its own name, got ${JSON.stringify(folder)}.`,
+    `Expected the folder of ${id} in workspace/ under its own id, got ${JSON.stringify(folder)}.`,
     {
-      hint: "Nothing is read or written there. Run `goald verify` to see what else is changed, and put back a backup.",
+      hint: "goald reads and writes nothing there. Run `goald verify` to list all changes, then restore a backup.",
     },
   );
 }

@@ -1,27 +1,27 @@
 /**
- * shrink.ts -- giving back to the file system what a removal left empty in the database file.
+ * shrink.ts -- returns the free pages of the database file to the file system after a removal.
  *
- * In lots, each a short transaction of its own, so that others get their turn in between. What cannot be given back
- * now, for want of room or because the store is closed, stays in the file and is used again.
+ * It works in short transactions and pauses between them. Pages that cannot be returned, because the disk is full or the
+ * store is closed, stay in the file and are used again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { prepare } from "./connection.ts";
 
-/** 1 MB, some ten milliseconds. */
-const LOT_PAGES = 256;
+/** Pages of one transaction: 1 MB, about ten milliseconds. */
+const PAGES_PER_TRANSACTION = 256;
 
-export async function shrink(database: DatabaseSync): Promise<void> {
+export async function shrinkFile(database: DatabaseSync): Promise<void> {
   try {
     const free = prepare<{ freelist_count: number }>(database, "PRAGMA freelist_count");
     for (let left = free.get()?.freelist_count ?? 0; left > 0; ) {
-      database.exec(`PRAGMA incremental_vacuum(${LOT_PAGES})`);
+      database.exec(`PRAGMA incremental_vacuum(${PAGES_PER_TRANSACTION})`);
       await setImmediate();
       const now = database.isOpen ? (free.get()?.freelist_count ?? 0) : 0;
-      // A file of a goald that did not set auto_vacuum keeps its pages.
+      // Stop when the file cannot shrink.
       left = now < left ? now : 0;
     }
   } catch {
-    // See above.
+    // The pages are used again, see above.
   }
 }

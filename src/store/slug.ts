@@ -1,15 +1,15 @@
 /**
- * slug.ts -- from an agent's name to its id, which is also the name of its folder.
+ * slug.ts -- derives an agent's id, which is also the name of its folder, from its name.
  *
- * Letters and digits of every script stay, in lower case; Latin letters lose their accents; all
- * else becomes a hyphen. So an id is typed easily, is no option, no hidden file and no path, is
- * told apart on file systems that ignore case, and is no device of Windows.
+ * Letters and digits of every script stay, in lower case. Latin letters lose their accents; every other character becomes a
+ * hyphen. So an id is easy to type, cannot be an option, a hidden file, a path or a Windows device, and differs from other
+ * ids on file systems that ignore case.
  */
 
 import { GoaldError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 
-/** In code points: with four bytes each and a number behind, still below the 255 bytes of a file name. */
+/** In code points: with four bytes each and a number appended, shorter than the 255 bytes of a file name. */
 const MAX_CHARS = 48;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin|conout|clock|com\d|lpt\d)$/;
 const WITHOUT_NAME = "agent";
@@ -28,7 +28,7 @@ export function slugOf(name: string): string {
   return WINDOWS_DEVICE.test(slug) || slug === SHARED_MEMORY ? `${WITHOUT_NAME}-${slug}` : slug;
 }
 
-/** The slug, or the slug with the first free number from 2 on. */
+/** Returns the slug, or the slug with the first free number from 2. */
 export function freeSlug(name: string, isTaken: (id: string) => boolean): string {
   const slug = slugOf(name);
   let id = slug;
@@ -36,18 +36,18 @@ export function freeSlug(name: string, isTaken: (id: string) => boolean): string
   return id;
 }
 
-/** The id that was asked for. Throws GOALD_CONFLICT when it is taken or could not have been given. */
+/** Returns the id. Throws GOALD_CONFLICT when it is taken or is not a slug. */
 export function requireFree(id: string, isTaken: (id: string) => boolean): string {
   if (slugOf(id) === id && !isTaken(id)) return id;
   throw new GoaldError(
     "GOALD_CONFLICT",
-    `Expected ${JSON.stringify(id)} to be free as an agent's id here; it is not.`,
+    `Expected ${JSON.stringify(id)} as a free agent's id in this home; it is taken or not valid.`,
     {
       hint: "Use another home, or remove the agent of that name: goald rm",
     },
   );
 }
 
-/** Below `workspace/`; a child lives in its parent's folder. */
+/** Returns the folder below `workspace/`. A child's folder is within its parent's. */
 export const folderOf = (id: string, parentFolder: string | null): string =>
   parentFolder === null ? id : `${parentFolder}/agents/${id}`;

@@ -1,9 +1,9 @@
 /**
- * sqlite-store.ts -- the embedded store: the truth about all agents of a home, in one file.
+ * sqlite-store.ts -- the embedded store: all agents of a home in one file.
  *
- * One process writes (the host lock sees to it), any number read. Every write is on the disk when its promise
- * resolves, or left nothing behind; a failed one, a full disk too, leaves the store usable. Here each write is
- * a transaction of its own, synchronous inside; group-store.ts is the same store for many agents at once.
+ * One process writes (the host lock ensures it), any number read. A write is on the disk when its promise resolves; when it
+ * rejects, the write is rolled back and the store stays usable, also when the disk is full. Here each write is a synchronous
+ * transaction of its own; group-store.ts is the same store for many agents at once.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -13,36 +13,37 @@ import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
-import { guarded } from "./failure.ts";
+import { wrapStoreErrors } from "./failure.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime } from "./rows.ts";
-import { onlyThere } from "./same-files.ts";
-import { createTables, isReadable, prepareSchema } from "./schema.ts";
-import { openDirectWriter, type Vectors, type Writer } from "./writes.ts";
+import { requireSameFiles } from "./same-files.ts";
+import { createTables, isReadable, prepareSchema, requireWritable } from "./schema.ts";
+import { openDirectWriter, type StoreWriter, type Vectors } from "./writes.ts";
 
 export interface SqliteStoreOptions {
-  /** How long to wait for another writer before giving up. */
+  /** Maximum time to wait for another writer. */
   readonly busyTimeoutMs?: number;
 }
 
-/** Creates the file, readable by its owner only, and the folder it lies in. Each write is made at once in the calling thread. */
+/** Creates the file, readable by its owner only, and its folder. Writes run in the calling thread. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   return openStoreWith(path, options, (database) => openDirectWriter(database, path));
 }
 
-/** The store whose writes go the way that `openWriter` knows. */
+/** Opens the store with the writer that `openWriter` returns. */
 export function openStoreWith(
   path: string,
   options: SqliteStoreOptions,
-  openWriter: (database: DatabaseSync) => Writer,
+  openWriter: (database: DatabaseSync) => StoreWriter,
 ): Store {
-  return guarded(path, () => {
+  return wrapStoreErrors(path, () => {
+    requireWritableFile(path);
     const database = openForWriting(path, options.busyTimeoutMs);
     try {
       prepareSchema(database);
-      return new SqliteStore(database, path, onlyThere(path, openWriter(database)));
+      return new SqliteStore(database, path, requireSameFiles(path, openWriter(database)));
     } catch (error) {
       database.close();
       throw error;
@@ -50,9 +51,21 @@ export function openStoreWith(
   });
 }
 
-/** A home without a store, or with one that has no tables yet, reads as one without agents. */
+/** Checks through a read-only connection, because a writing one would change the WAL of a store that we refuse. */
+function requireWritableFile(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile() || file.size === 0) return;
+  const database = openForReading(path);
+  try {
+    requireWritable(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Returns an empty reader for a home without a store, or with a store that has no tables yet. */
 export async function openSqliteReader(path: string): Promise<StoreReader> {
-  return guarded(path, () => {
+  return wrapStoreErrors(path, () => {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return emptyReader(path);
     const database = openForReading(path);
     try {
@@ -86,14 +99,14 @@ function storeQueries(database: DatabaseSync) {
   };
 }
 
-/** Reads on its own connection, in the calling thread; what it writes goes the way of its writer. */
+/** Reads on its own connection in the calling thread, and writes through its writer. */
 export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
-  readonly #writer: Writer;
+  readonly #writer: StoreWriter;
   readonly #remote: RemoteJournal;
   readonly #nextVectors: NextVectors;
 
-  constructor(database: DatabaseSync, path: string, writer: Writer) {
+  constructor(database: DatabaseSync, path: string, writer: StoreWriter) {
     super(database, path);
     this.#queries = storeQueries(database);
     this.#writer = writer;
@@ -116,11 +129,11 @@ export class SqliteStore extends SqliteReader implements Store {
   async due(now: string): Promise<readonly string[]> {
     const time = isoTime(now);
     if (this.#hasDueTimer(time)) await this.#writer.write("fireTimers", time);
-    return guarded(this.path, () => this.#queries.due.all(time).map(({ id }) => id));
+    return wrapStoreErrors(this.path, () => this.#queries.due.all(time).map(({ id }) => id));
   }
 
   #hasDueTimer(now: string): boolean {
-    const first = guarded(this.path, () => this.#queries.firstTimer.get()?.at ?? null);
+    const first = wrapStoreErrors(this.path, () => this.#queries.firstTimer.get()?.at ?? null);
     return first !== null && first <= now;
   }
 
@@ -146,11 +159,11 @@ export class SqliteStore extends SqliteReader implements Store {
   }
 
   async vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>> {
-    return guarded(this.path, () => this.#nextVectors.counts(namespace));
+    return wrapStoreErrors(this.path, () => this.#nextVectors.counts(namespace));
   }
 
   async nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]> {
-    return guarded(this.path, () => this.#nextVectors.ids(namespace, embedder));
+    return wrapStoreErrors(this.path, () => this.#nextVectors.ids(namespace, embedder));
   }
 
   saveNextVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
@@ -162,11 +175,11 @@ export class SqliteStore extends SqliteReader implements Store {
   }
 
   async remoteNamespaces(index: string): Promise<readonly string[]> {
-    return guarded(this.path, () => this.#remote.namespaces(index));
+    return wrapStoreErrors(this.path, () => this.#remote.namespaces(index));
   }
 
   async remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]> {
-    return guarded(this.path, () => this.#remote.rows(index, namespace, after, limit));
+    return wrapStoreErrors(this.path, () => this.#remote.rows(index, namespace, after, limit));
   }
 
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {

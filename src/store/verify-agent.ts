@@ -1,9 +1,9 @@
 /**
- * verify-agent.ts -- whether all that the store says of one agent follows from its log.
+ * verify-agent.ts -- checks that all rows of one agent follow from its log.
  *
- * The chain is recomputed event by event, with the rows that came with each commit; the log is folded again up to each
- * snapshot; the agent's own row is compared with the first event, its parent and its seal. It goes by pages and
- * lets others run in between; what may change meanwhile is read first, in one transaction.
+ * It recomputes the chain event by event with the rows of each commit, folds the log up to each snapshot, and compares the
+ * agent's row with the first event, its parent and its seal. It reads in pages and pauses in between. Rows that can change
+ * meanwhile are read first, in one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
@@ -18,19 +18,19 @@ import { prepare } from "./connection.ts";
 import type { EventRecord } from "./rows.ts";
 import { isFolderOf, sealOf } from "./seal.ts";
 import { folderOf } from "./slug.ts";
-import { type Facts, type RowsOf, readFacts, rowsOf } from "./verify-facts.ts";
+import { type AgentFacts, readFacts, rowsOf, type TakeCommitRows } from "./verify-facts.ts";
 import { checkMemories } from "./verify-memories.ts";
 
 const PAGE = 500;
 
-export interface Findings {
+export interface VerifyFindings {
   readonly problems: string[];
-  /** Which blobs are referred to, and the first place that does. */
+  /** The first place that refers to each blob, by hash. */
   readonly references: Map<string, string>;
 }
 
-/** Returns how many events there are. */
-export async function checkAgent(database: DatabaseSync, agentNo: number, findings: Findings): Promise<number> {
+/** Returns the number of events. */
+export async function checkAgent(database: DatabaseSync, agentNo: number, findings: VerifyFindings): Promise<number> {
   const facts = readFacts(database, agentNo, findings.problems);
   const read = prepare<EventRecord & { readonly rowsSha: string | null }>(
     database,
@@ -51,25 +51,25 @@ export async function checkAgent(database: DatabaseSync, agentNo: number, findin
 
 class LogCheck {
   events = 0;
-  /** Of the event that was taken last. */
+  /** The number of the last checked event. */
   seq = 0;
   created: Partial<RecordedEvent> | undefined;
   lastAt: unknown;
-  /** The highest that an event names. */
+  /** The highest epoch in an event. */
   epoch = 0;
-  readonly #facts: Facts;
-  readonly #rowsOf: RowsOf;
+  readonly #facts: AgentFacts;
+  readonly #rowsOf: TakeCommitRows;
   readonly #problems: string[];
   readonly #references: Map<string, string>;
-  readonly #snapshots: Map<number, Facts["snapshots"][number]>;
+  readonly #snapshots: Map<number, AgentFacts["snapshots"][number]>;
   #sha: string;
-  /** Up to which event the rows have been checked. */
+  /** The last event whose rows have been checked. */
   #rowsUpTo = 0;
   #nextEventless = 0;
-  /** Undefined as soon as it cannot be known any more. */
+  /** Undefined after the first event that cannot be folded. */
   #state: AgentState | undefined = initialState;
 
-  constructor(facts: Facts, rows: RowsOf, { problems, references }: Findings) {
+  constructor(facts: AgentFacts, rows: TakeCommitRows, { problems, references }: VerifyFindings) {
     this.#facts = facts;
     this.#rowsOf = rows;
     this.#problems = problems;
@@ -78,7 +78,7 @@ class LogCheck {
     this.#snapshots = new Map(facts.snapshots.map((snapshot) => [snapshot.seq, snapshot]));
   }
 
-  /** After a gap the chain cannot be followed; it is taken up again from what the next event claims. */
+  /** Checks the next event. After a gap the chain continues with the stored link of the next event. */
   take(record: EventRecord & { readonly rowsSha: string | null }): void {
     const { seq, data, rowsSha, sha } = record;
     const { id } = this.#facts.agent;
@@ -101,8 +101,8 @@ class LogCheck {
 
   #refer(sha: string, place: string): void {
     if (!this.#references.has(sha)) this.#references.set(sha, place);
-    if (this.#facts.noted?.has(sha) === false)
-      this.#problems.push(`Expected a note that ${place} refers to the blob ${sha}, found none.`);
+    if (!this.#facts.noted.has(sha))
+      this.#problems.push(`Expected a row of the table reference for the blob ${sha} of ${place}, found none.`);
   }
 
   end(): void {
@@ -110,7 +110,7 @@ class LogCheck {
     this.#checkRows(head, null);
     if (this.seq !== head) this.#problems.push(`Expected the log of ${id} to end at ${head}, found ${this.seq}.`);
     else if (this.#sha !== headSha)
-      this.#problems.push(`Expected event ${head} of ${id} with the hash that the agent remembers, found another.`);
+      this.#problems.push(`Expected event ${head} of ${id} with the link in the agent's row, found another.`);
   }
 
   #parse({ seq, data }: EventRecord, place: string): Partial<RecordedEvent> | undefined {
@@ -129,13 +129,13 @@ class LogCheck {
     return event ?? undefined;
   }
 
-  /** As far as there are snapshots to compare with. */
+  /** Folds the state only while there are snapshots to compare with. */
   #fold(event: Partial<RecordedEvent> | undefined): void {
     if (this.#snapshots.size === 0) return;
     try {
       this.#state = this.#state && event && evolve(this.#state, upcast(event));
     } catch {
-      // An event that this goald cannot read, or that was changed: said elsewhere, when it matters.
+      // This goald cannot read the event, or the event was changed: the chain check reports a change.
       this.#state = undefined;
     }
   }
@@ -146,26 +146,25 @@ class LogCheck {
     const { id } = this.#facts.agent;
     if (sha256(snapshot.data) !== snapshot.sha)
       this.#problems.push(`The snapshot at ${seq} of ${id} does not match its hash.`);
-    // One of another version is never used, and one after damage cannot be compared.
+    // A snapshot of another version is never used; one after damage cannot be compared.
     else if (snapshot.version === STATE_VERSION && this.#state && snapshot.data !== JSON.stringify(this.#state))
       if (canonicalJson(JSON.parse(snapshot.data)) !== canonicalJson(this.#state))
         this.#problems.push(`The snapshot at ${seq} of ${id} is not what its log folds to.`);
   }
 
-  /** `expected`: the digest that the chain covers; null when there must be no more rows. */
+  /** `expected`: the digest that the chain covers; null when no more rows are allowed. */
   #checkRows(seq: number, expected: string | null): void {
     const from = this.#rowsUpTo + 1;
     this.#rowsUpTo = seq;
     const rows = this.#rowsOf(seq);
     if (digestOf(rows) === expected) return;
-    if (rows.memories.some(([ofEvent]) => this.#facts.purged.has(ofEvent))) return;
     const events = from >= seq ? `event ${seq}` : `the events ${from} to ${seq}`;
     this.#problems.push(
       `Expected the memories, versions of files and consumed messages that came with ${events} of ${this.#facts.agent.id} as they were written, found them changed.`,
     );
   }
 
-  /** The chain goes on over the commits that came after this event and appended none. */
+  /** Follows the chain over commits after this event that appended no event. Returns the last link. */
   #afterEventless(seq: number, from: string): string {
     const { eventless, agent } = this.#facts;
     let sha = from;
@@ -187,9 +186,7 @@ function collectBlobs(value: unknown, found: (sha: string) => void): void {
   else for (const member of Object.values(value)) collectBlobs(member, found);
 }
 
-// ---------------------------------------------------------------- the agent's own row
-
-function checkOwnRow({ agent, parentFolder }: Facts, log: LogCheck, problems: string[]): void {
+function checkOwnRow({ agent, parentFolder }: AgentFacts, log: LogCheck, problems: string[]): void {
   const { id, folder, epoch } = agent;
   const expect = (what: string, expected: unknown, found: unknown): void => {
     if (found === expected) return;
@@ -201,9 +198,8 @@ function checkOwnRow({ agent, parentFolder }: Facts, log: LogCheck, problems: st
   }
   if (log.lastAt !== undefined) expect("the time of the last change", log.lastAt, agent.updatedAt);
   expect("the folder", folderOf(id, parentFolder), folder);
-  if (!isFolderOf(id, folder))
-    problems.push(`The folder ${JSON.stringify(folder)} of ${id} does not lie in workspace/.`);
-  if (epoch < log.epoch) problems.push(`Expected an epoch of ${id} of ${log.epoch} at least, found ${epoch}.`);
+  if (!isFolderOf(id, folder)) problems.push(`The folder ${JSON.stringify(folder)} of ${id} is not in workspace/.`);
+  if (epoch < log.epoch) problems.push(`Expected an epoch of ${id} of at least ${log.epoch}, found ${epoch}.`);
   if (sealOf(agent) !== agent.seal)
     problems.push(
       `Expected the name, folder, parent, creation and epoch of ${id} as they were written, found them changed.`,

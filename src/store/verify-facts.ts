@@ -1,40 +1,36 @@
 /**
- * verify-facts.ts -- what the check of one agent compares its log with.
+ * verify-facts.ts -- reads the rows that the check of one agent compares with its log.
  *
- * What a commit may change without an event is read in one transaction, so that a store that is being written to
- * is seen as it was at one moment; the rest comes in pages, bounded by the head that was read with it.
+ * Rows that a commit can change without an event are read in one transaction, so that they belong to one moment of a store
+ * that is being written to. Other rows are read in pages up to the head of that moment.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { type CommitRows, readFileVersions, readMemories, type TakeRows } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import type { Curation } from "./curate.ts";
-import { hasCurations } from "./memory-tables.ts";
 import { AGENT_COLUMNS, type AgentRecord, type SnapshotRecord } from "./rows.ts";
 
-interface Consumed {
+interface ConsumedMessage {
   readonly seq: number;
   readonly key: string;
 }
-interface Eventless {
+interface EventlessCommit {
   readonly seq: number;
   readonly keys: string;
   readonly sha: string;
 }
-export interface Facts {
+export interface AgentFacts {
   readonly agent: AgentRecord;
   readonly parentFolder: string | null;
-  /** Messages that were consumed by commits with events, by the last of these. */
-  readonly consumed: readonly Consumed[];
-  readonly eventless: readonly Eventless[];
+  /** Messages consumed by commits with events, with the last event of each commit. */
+  readonly consumed: readonly ConsumedMessage[];
+  readonly eventless: readonly EventlessCommit[];
   readonly snapshots: readonly (SnapshotRecord & { readonly version: number })[];
-  /** Blobs that it is noted to refer to; null in the tables of an older goald. */
-  readonly noted: ReadonlySet<string> | null;
-  /** Events whose memories of version 2 were forgotten: the digest of their commit covered a text that is gone. */
-  readonly purged: ReadonlySet<number>;
+  /** Blobs that the table `reference` lists for the agent. */
+  readonly noted: ReadonlySet<string>;
 }
 
-/** Fewer than an agent has events: snapshots are few, messages as many as people sent. */
-export function readFacts(database: DatabaseSync, agentNo: number, problems: string[]): Facts {
+/** Reads all of them at once: there are few snapshots, and only as many messages as were sent. */
+export function readFacts(database: DatabaseSync, agentNo: number, problems: string[]): AgentFacts {
   const all = <Row>(sql: string): Row[] => prepare<Row>(database, sql).all(agentNo);
   database.exec("BEGIN");
   try {
@@ -43,49 +39,37 @@ export function readFacts(database: DatabaseSync, agentNo: number, problems: str
     const [parent] = all<{ folder: string }>(
       "SELECT folder FROM agent WHERE no = (SELECT parent_no FROM agent WHERE no = ?)",
     );
-    const eventless = all<Eventless>("SELECT seq, keys, sha FROM eventless WHERE agent_no = ? ORDER BY no");
-    const rows = all<Consumed>(
+    const eventless = all<EventlessCommit>("SELECT seq, keys, sha FROM eventless WHERE agent_no = ? ORDER BY no");
+    const rows = all<ConsumedMessage>(
       `SELECT consumed_by AS seq, key FROM inbox WHERE agent_no = ? AND consumed_by IS NOT NULL ORDER BY consumed_by`,
     );
-    const snapshots = all<Facts["snapshots"][number]>(
+    const snapshots = all<AgentFacts["snapshots"][number]>(
       "SELECT seq, version, data, sha FROM snapshot WHERE agent_no = ? ORDER BY seq",
     );
-    const consumed = withoutEventless(rows, eventless, agent.id, problems);
-    const noted = hasReferences(database)
-      ? new Set(all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?").map(({ sha }) => sha))
-      : null;
-    const purged = hasCurations(database) ? purgedIn(all<{ data: string }>(PURGING)) : new Set<number>();
-    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted, purged };
+    const consumed = dropEventless(rows, eventless, agent.id, problems);
+    const references = all<{ sha: string }>("SELECT sha FROM reference WHERE agent_no = ?");
+    const noted = new Set(references.map(({ sha }) => sha));
+    return { agent, parentFolder: parent?.folder ?? null, consumed, eventless, snapshots, noted };
   } finally {
     database.exec("COMMIT");
   }
 }
 
-const PURGING = `SELECT data FROM curation WHERE agent_no = ? AND instr(data, '"isOld":true') > 0`;
-
-function purgedIn(curations: readonly { readonly data: string }[]): ReadonlySet<number> {
-  const changes = curations.flatMap(({ data }) => (JSON.parse(data) as Curation).changes);
-  return new Set(changes.filter((change) => "isOld" in change).map(({ id }) => Number.parseInt(id, 10)));
-}
-
-const hasReferences = (database: DatabaseSync): boolean =>
-  prepare(database, "SELECT 1 FROM sqlite_schema WHERE name = 'reference'").get() !== undefined;
-
-function withoutEventless(
-  rows: readonly Consumed[],
-  eventless: readonly Eventless[],
+function dropEventless(
+  rows: readonly ConsumedMessage[],
+  eventless: readonly EventlessCommit[],
   agent: string,
   problems: string[],
-): readonly Consumed[] {
+): readonly ConsumedMessage[] {
   const named = new Map<string, number>();
-  for (const { seq, keys } of eventless) for (const key of keysOf(keys)) named.set(key, seq);
+  for (const { seq, keys } of eventless) for (const key of parseKeys(keys)) named.set(key, seq);
   const others = rows.filter(({ seq, key }) => named.get(key) !== seq || !named.delete(key));
   for (const [key, seq] of named)
     problems.push(`Expected the inbox row ${key} of ${agent}, consumed after event ${seq}, found none.`);
   return others;
 }
 
-function keysOf(text: string): readonly string[] {
+function parseKeys(text: string): readonly string[] {
   try {
     return JSON.parse(text) as readonly string[];
   } catch {
@@ -93,10 +77,10 @@ function keysOf(text: string): readonly string[] {
   }
 }
 
-export type RowsOf = (seq: number) => CommitRows;
+export type TakeCommitRows = (seq: number) => CommitRows;
 
-/** Hands over the rows that came with a commit, by the number of its last event. */
-export function rowsOf(database: DatabaseSync, { agent, consumed }: Facts): RowsOf {
+/** Returns a function that returns the rows of the next commit, given the number of its last event. */
+export function rowsOf(database: DatabaseSync, { agent, consumed }: AgentFacts): TakeCommitRows {
   const memories: TakeRows = readMemories(database, agent.no, agent.head);
   const files: TakeRows = readFileVersions(database, agent.no, agent.head);
   let next = 0;

@@ -1,38 +1,34 @@
 /**
- * verify-memories.ts -- whether the memory of a namespace is what its commits and curations made of it.
+ * verify-memories.ts -- checks that the memory of a namespace follows from its commits and curations.
  *
- * What came with commits is covered by their digests (verify-agent.ts). Here the chain of curations is recomputed and every row
- * compared with what it says: which rows were added, and which are pinned or forgotten; what superseded a row must say so; and
- * each text must have the hash that is covered. What may change meanwhile is read in one transaction.
+ * Digests of commits cover the rows of events (verify-agent.ts). This check recomputes the chain of curations and compares
+ * each row with it: added rows, pinned and forgotten ones. A superseding row must name the row that it supersedes, and each
+ * text must have its hash. Rows that can change meanwhile are read in one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { chainLink, sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { type Curated, type Curation, curationStart } from "./curate.ts";
-import { isOf } from "./keys.ts";
-import { openMemoryByName } from "./memory-names.ts";
-import { DIGESTED, textShaOf } from "./memory-rows.ts";
-import { hasCurations, memoriesAfter } from "./memory-tables.ts";
+import { DIGESTED, openMemoryByName, textShaOf } from "./memory-rows.ts";
 
 const PAGE = 500;
 
-/** What the chain says of a row. */
-interface Expected {
-  /** Of a row that a person put there. */
+/** The state of a row that follows from the chain. */
+interface ExpectedMemory {
+  /** The hash of a row that a person added. */
   sha: string | null;
   pinned: boolean;
   forgotten: string | null;
 }
 
-/** `agentNo` is that of the namespace in the tables. */
+/** `agentNo` is the number of the namespace in the tables. */
 export async function checkMemories(
   database: DatabaseSync,
   agentNo: number,
   namespace: string,
   problems: string[],
 ): Promise<void> {
-  if (!hasCurations(database)) return;
   database.exec("BEGIN");
   try {
     const expected = checkChain(database, agentNo, namespace, problems);
@@ -49,19 +45,19 @@ function checkChain(
   agentNo: number,
   namespace: string,
   problems: string[],
-): Map<string, Expected> {
+): Map<string, ExpectedMemory> {
   const read = prepare<{ readonly no: number; readonly key: string; readonly data: string; readonly sha: string }>(
     database,
     `SELECT no, key, data, sha FROM curation WHERE agent_no = ? AND no > ? ORDER BY no LIMIT ${PAGE}`,
   );
-  const expected = new Map<string, Expected>();
+  const expected = new Map<string, ExpectedMemory>();
   let [last, link] = [0, curationStart(namespace)];
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, last))
     for (const { no, key, data, sha } of page) {
-      const curation = parse(data);
+      const curation = parseCuration(data);
       if (no !== last + 1 || chainLink(link, data) !== sha || curation?.key !== key)
         problems.push(`Expected change ${last + 1} of the memory of ${namespace} as it was written, found it changed.`);
-      for (const change of curation?.changes ?? []) follow(expected, change);
+      for (const change of curation?.changes ?? []) applyCurated(expected, change);
       [last, link] = [no, sha];
     }
   const head = prepare<{ readonly no: number; readonly sha: string }>(
@@ -73,7 +69,7 @@ function checkChain(
   return expected;
 }
 
-function parse(data: string): Curation | undefined {
+function parseCuration(data: string): Curation | undefined {
   try {
     return JSON.parse(data) as Curation;
   } catch {
@@ -81,7 +77,7 @@ function parse(data: string): Curation | undefined {
   }
 }
 
-function follow(expected: Map<string, Expected>, change: Curated): void {
+function applyCurated(expected: Map<string, ExpectedMemory>, change: Curated): void {
   if (change.op === "known") return;
   const row = expected.get(change.id) ?? { sha: null, pinned: false, forgotten: null };
   expected.set(change.id, row);
@@ -91,7 +87,7 @@ function follow(expected: Map<string, Expected>, change: Curated): void {
   else row.pinned = change.op === "pin";
 }
 
-type MemoryFlags = Readonly<Record<string, string | number | null>> & {
+type CheckedMemory = Readonly<Record<string, string | number | null>> & {
   readonly name: string;
   readonly change: number;
   readonly made: number | null;
@@ -103,13 +99,13 @@ function checkRows(
   database: DatabaseSync,
   agentNo: number,
   namespace: string,
-  expected: Map<string, Expected>,
+  expected: Map<string, ExpectedMemory>,
   problems: string[],
 ): void {
-  const read = prepare<MemoryFlags>(
+  const read = prepare<CheckedMemory>(
     database,
     `SELECT name, change, made, pinned, forgotten, ${DIGESTED} FROM memory
-     WHERE ${memoriesAfter(database)} LIMIT ${PAGE}`,
+     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0))
     for (const { name, change: _change, made, pinned, forgotten, ...digested } of page) {
@@ -120,27 +116,27 @@ function checkRows(
         problems.push(`Expected the memory ${namespace}/${name} as it was written, found it changed.`);
       else if ((row?.pinned ?? false) !== (pinned === 1) || (row?.forgotten ?? null) !== forgotten)
         problems.push(
-          `Expected the memory ${namespace}/${name} pinned or forgotten as people left it, found it otherwise.`,
+          `Expected the memory ${namespace}/${name} pinned or forgotten as its curations say, found another state.`,
         );
     }
   for (const name of expected.keys()) problems.push(`Expected a memory ${namespace}/${name}, found none.`);
 }
 
-interface Superseding {
+interface SupersedingRow {
   readonly name: string;
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
   readonly forgotten: string | null;
 }
 
-/** Whoever supersedes says so, and is the one that the superseded row names; a row that is superseded is not alive. */
+/** A superseding and a superseded row must name each other, unless the older one was forgotten. */
 function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: string, problems: string[]): void {
   const columns = "name, supersedes, superseded_by AS supersededBy, forgotten";
-  const byName = openMemoryByName<Superseding>(database, columns);
-  const rows = prepare<Superseding>(
+  const byName = openMemoryByName<SupersedingRow>(database, columns);
+  const rows = prepare<SupersedingRow>(
     database,
     `SELECT ${columns} FROM memory
-     WHERE ${isOf(database, "?1")} AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
+     WHERE agent_no = ? AND (supersedes IS NOT NULL OR superseded_by IS NOT NULL)`,
   );
   const wrong = new Set<string>();
   for (const { name, supersedes, supersededBy } of rows.all(agentNo)) {
@@ -149,10 +145,10 @@ function checkSuperseded(database: DatabaseSync, agentNo: number, namespace: str
     if (older && older.supersededBy === null && older.forgotten === null) wrong.add(older.name);
   }
   for (const name of wrong)
-    problems.push(`Expected the memory ${namespace}/${name} superseded by what says so, found it otherwise.`);
+    problems.push(`Expected the memory ${namespace}/${name} superseded by the row that names it, found another state.`);
 }
 
-interface Said {
+interface MemoryText {
   readonly change: number;
   readonly name: string;
   readonly text: string;
@@ -167,10 +163,10 @@ async function checkTexts(
   namespace: string,
   problems: string[],
 ): Promise<void> {
-  const read = prepare<Said>(
+  const read = prepare<MemoryText>(
     database,
     `SELECT change, name, text, salt, text_sha AS textSha, forgotten FROM memory
-     WHERE ${memoriesAfter(database, "AND text_sha IS NOT NULL")} LIMIT ${PAGE}`,
+     WHERE agent_no = ? AND change > ? ORDER BY change LIMIT ${PAGE}`,
   );
   for (let page = read.all(agentNo, 0); page.length > 0; page = read.all(agentNo, page.at(-1)?.change ?? 0)) {
     for (const { name, text, salt, textSha, forgotten } of page)

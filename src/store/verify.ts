@@ -1,36 +1,33 @@
 /**
- * verify.ts -- whether the store still says what was written to it.
+ * verify.ts -- checks that the store still has the content that goald wrote.
  *
- * Checks every agent (verify-agent.ts), follows every reference to a blob and hashes its bytes, and
- * has SQLite check its own pages. It goes by pages and lets others run in between, bounded by
- * the heads that it read first, so that it can check a store that is being written to.
+ * It checks every agent (verify-agent.ts), hashes every blob that is referred to, and has SQLite check its pages. It reads
+ * in pages up to heads that were read first and pauses in between, so it can check a store that is being written to.
  *
- * What no chain can tell is a store that somebody replaced as a whole, with every hash made anew.
+ * It cannot detect a store that somebody replaced as a whole, with every hash computed again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isGoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { VerifyReport } from "#core/ports/store.ts";
-import { ALL_BLOBS, blobTable } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { hasKeys, isOf } from "./keys.ts";
-import { SHARED_NO } from "./memory-tables.ts";
 import type { AgentRecord } from "./rows.ts";
-import { checkAgent, type Findings } from "./verify-agent.ts";
+import { SHARED_NO } from "./tables.ts";
+import { checkAgent, type VerifyFindings } from "./verify-agent.ts";
 import { checkMemories } from "./verify-memories.ts";
 
-/** Of a store that is broken all over, a person needs no longer list. */
+/** Problems of a heavily damaged store that a person needs to see. */
 const MAX_PROBLEMS = 100;
 
-/** `whole`: these are all agents, so blobs that nobody refers to are checked as well. */
+/** `whole`: the agents are all agents of the store, so blobs that no agent refers to are checked too. */
 export async function verifyStore(
   database: DatabaseSync,
   agents: readonly AgentRecord[],
   whole: boolean,
 ): Promise<VerifyReport> {
-  const findings: Findings = { problems: [], references: new Map() };
+  const findings: VerifyFindings = { problems: [], references: new Map() };
   const { problems } = findings;
   let events = 0;
   const checks: (readonly [what: string, check: () => void | Promise<void>])[] = [
@@ -63,24 +60,24 @@ export async function verifyStore(
 function checkFile(database: DatabaseSync, problems: string[]): void {
   const rows = prepare<{ integrity_check: string }>(database, "PRAGMA integrity_check(20)").all();
   for (const { integrity_check: found } of rows) if (found !== "ok") problems.push(`The database file: ${found}.`);
-  const lost = prepare<{ table: string; rowid: number }>(database, "PRAGMA foreign_key_check").all();
-  const strays = prepare<{ table: string; rowid: string }>(database, STRAY_MEMORIES).all();
-  for (const { table, rowid } of [...lost, ...strays].slice(0, MAX_PROBLEMS))
-    problems.push(`Row ${rowid} of the table ${table} names an agent that is not there.`);
+  for (const { table, rows: lost } of prepare<{ table: string; rows: number }>(database, LOST_ROWS).all())
+    problems.push(`The table ${table} has ${lost === 1 ? "1 row" : `${lost} rows`} of an agent that does not exist.`);
 }
 
-/** The shared memory belongs to no agent, and so its table has no reference that SQLite could check. */
-const STRAY_MEMORIES = `SELECT 'memory' AS "table", CAST(rowid AS TEXT) AS rowid FROM memory
-  WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent) LIMIT ${MAX_PROBLEMS}`;
+/** The shared memory belongs to no agent, so `memory.agent_no` has no foreign key that SQLite could check. */
+const LOST_ROWS = `SELECT "table", count(*) AS rows FROM (
+    SELECT "table" FROM pragma_foreign_key_check
+    UNION ALL SELECT 'memory' FROM memory WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent)
+  ) GROUP BY "table"`;
 
-interface Reference {
+interface StrayRow {
   readonly seq: number;
   readonly what: string;
 }
-/** Rows that name an event which is not in the log. */
-const strays = (database: DatabaseSync): string => `SELECT seq, what FROM (
-    SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE ${isOf(database, "?1")}
-    UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE ${isOf(database, "?1")}
+/** Selects rows of the agent `?1` that name an event which is not in its log. */
+const STRAY_ROWS = `SELECT seq, what FROM (
+    SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE agent_no = ?1
+    UNION ALL SELECT agent_no, seq, 'A version of the file ' || path FROM file_version WHERE agent_no = ?1
     UNION ALL SELECT agent_no, consumed_by, 'The inbox row ' || key FROM inbox
       WHERE agent_no = ?1 AND consumed_by IS NOT NULL
     UNION ALL SELECT agent_no, seq, 'A snapshot' FROM snapshot WHERE agent_no = ?1
@@ -90,30 +87,26 @@ const strays = (database: DatabaseSync): string => `SELECT seq, what FROM (
   WHERE row.what = 'An event' OR NOT EXISTS (SELECT 1 FROM event WHERE agent_no = row.agent_no AND seq = row.seq)
   LIMIT ${MAX_PROBLEMS}`;
 
-/** See blobs.ts. That a blob is missing is said elsewhere. */
-const IS_NOTED = `(NOT EXISTS (SELECT 1 FROM ${ALL_BLOBS} AS kept WHERE kept.sha = version.sha AND kept.owner_no IS NOT ?1)
-  OR EXISTS (SELECT 1 FROM reference AS noted WHERE noted.sha = version.sha AND noted.agent_no = ?1))`;
-
-function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: Findings): void {
-  for (const { seq, what } of prepare<Reference>(database, strays(database)).all(agent.no))
+function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
+  for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
-  const files = prepare<{ sha: string; path: string; isNoted: number }>(
+  const files = prepare<{ sha: string; path: string }>(
     database,
-    `SELECT DISTINCT sha, path, ${hasKeys(database) ? IS_NOTED : "1"} AS isNoted FROM file_version AS version
-     WHERE ${isOf(database, "?1")} AND sha IS NOT NULL`,
+    "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",
   );
-  for (const { sha, path, isNoted } of files.all(agent.no)) {
-    const place = `the history of ${path} of ${agent.id}`;
-    if (!references.has(sha)) references.set(sha, place);
-    if (isNoted === 0) problems.push(`Expected a note that ${place} refers to the blob ${sha}, found none.`);
-  }
+  for (const { sha, path } of files.all(agent.no))
+    if (!references.has(sha)) references.set(sha, `the history of ${path} of ${agent.id}`);
 }
 
-/** One at a time: a blob may be as large as a file. */
-async function checkBlobs(database: DatabaseSync, whole: boolean, { references, problems }: Findings): Promise<void> {
-  const read = prepare<{ bytes: Uint8Array }>(database, `SELECT bytes FROM ${blobTable(database)} WHERE sha = ?`);
+/** Reads one blob at a time, because a blob can be as large as a file. */
+async function checkBlobs(
+  database: DatabaseSync,
+  whole: boolean,
+  { references, problems }: VerifyFindings,
+): Promise<void> {
+  const read = prepare<{ bytes: Uint8Array }>(database, "SELECT bytes FROM blob WHERE sha = ?");
   if (whole)
-    for (const { sha } of prepare<{ sha: string }>(database, `SELECT sha FROM ${blobTable(database)}`).all())
+    for (const { sha } of prepare<{ sha: string }>(database, "SELECT sha FROM blob").all())
       if (!references.has(sha)) references.set(sha, "nothing");
   for (const [sha, place] of references) {
     const bytes = read.get(sha)?.bytes;

@@ -1,22 +1,21 @@
 /**
- * writer-thread.ts -- the calling thread's end of one writer thread: sends writes, keeps their promises.
+ * writer-thread.ts -- sends writes to a writer thread and settles their promises.
  *
- * The thread keeps the process alive while a write is under way, and not otherwise. When it dies, what was under way
- * is rejected, never left hanging: nobody can tell then whether it was kept. What it had not even begun, because it
- * died before it was ready, is handed back.
+ * The thread keeps the process alive only while a write is pending. When the thread dies, pending writes are rejected,
+ * because nobody knows whether they were committed. Writes of a thread that died before it was ready are handed back.
  */
 import { getCompileCacheDir } from "node:module";
 import { dirname, extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import { storeError } from "./failure.ts";
-import type { Failure, FromWorker, ToWorker, WorkerOptions } from "./writer-worker.ts";
+import type { FromWriterThread, ToWriterThread, WriteFailure, WriterOptions } from "./writer-worker.ts";
 import type { Vectors, WriteArgs, WriteName, WriteResult } from "./writes.ts";
 
-/** The extension of a checkout or that of the published package: this file's own. */
+/** Has the extension of this file: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./writer-worker${extname(import.meta.url)}`, import.meta.url);
 
-interface Pending {
+interface PendingWrite {
   readonly name: WriteName;
   readonly args: WriteArgs<WriteName>;
   resolve(value: unknown): void;
@@ -25,29 +24,29 @@ interface Pending {
 
 export class WriterThread {
   readonly #path: string;
-  /** Until then it has begun nothing. */
+  /** False until the thread has opened its connection; it has started no write before. */
   #isReady = false;
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingWrite>();
   #lastId = 0;
-  /** What it died of, as far as it could say. */
+  /** Why the thread died, as far as we know. */
   #trouble: string | undefined;
   #isStopping = false;
 
-  /** `onDeath`: it ended unasked. With the writes that it never began, oldest first. */
-  constructor(options: WorkerOptions, onDeath: (neverBegun: readonly Pending[]) => void) {
+  /** `onDeath` is called when the thread ends without `stop`, with the writes that it never started, oldest first. */
+  constructor(options: WriterOptions, onDeath: (neverBegun: readonly PendingWrite[]) => void) {
     this.#path = options.path;
     this.#worker = new Worker(PROGRAM, { name: "goald-writer", workerData: options, env: withCompileCache() });
     this.#worker.unref();
-    this.#worker.on("message", (message: FromWorker) => {
+    this.#worker.on("message", (message: FromWriterThread) => {
       if (message === "ready") this.#isReady = true;
       else for (const answer of message) this.#settle(answer.id, answer);
     });
     this.#worker.on("error", (thrown) => {
       this.#trouble = messageOf(thrown);
     });
-    // An answer that cannot be read will not come again: nothing may wait for it.
+    // An answer that cannot be decoded is not sent again: end the thread, so that no write waits for it.
     this.#worker.on("messageerror", (error) => {
       this.#trouble = error.message;
       void this.#worker.terminate();
@@ -69,10 +68,10 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       try {
-        const { packed, buffers } = pack(name, args);
+        const { packed, buffers } = packArgs(name, args);
         this.#post({ id, name, args: packed }, buffers);
       } catch (thrown) {
-        // Such as a value that is no plain data.
+        // The arguments cannot be cloned.
         reject(storeError(thrown, this.#path));
         return;
       }
@@ -81,7 +80,7 @@ export class WriterThread {
     });
   }
 
-  /** Resolves when everything sent is on the disk and the thread is gone. */
+  /** Resolves when all writes are on the disk and the thread has ended. */
   async stop(): Promise<void> {
     if (!this.#isStopping) {
       this.#isStopping = true;
@@ -91,11 +90,11 @@ export class WriterThread {
     await this.#ended;
   }
 
-  #post(message: ToWorker, buffers: readonly ArrayBuffer[]): void {
+  #post(message: ToWriterThread, buffers: readonly ArrayBuffer[]): void {
     this.#worker.postMessage(message, buffers);
   }
 
-  #end(onDeath: (neverBegun: readonly Pending[]) => void): void {
+  #end(onDeath: (neverBegun: readonly PendingWrite[]) => void): void {
     const left = [...this.#pending.values()];
     this.#pending.clear();
     if (this.#isStopping && left.length === 0) return;
@@ -103,7 +102,7 @@ export class WriterThread {
     onDeath(this.#isReady ? [] : left);
   }
 
-  #settle(id: number, answer: { readonly value: unknown } | { readonly failure: Failure }): void {
+  #settle(id: number, answer: { readonly value: unknown } | { readonly failure: WriteFailure }): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (this.#pending.size === 0 && !this.#isStopping) this.#worker.unref();
@@ -112,17 +111,17 @@ export class WriterThread {
   }
 }
 
-/** A worker compiles for itself: the cache halves its start, and spares it the memory of stripping types. */
+/** A worker compiles its modules itself: the compile cache halves its start and saves memory for type stripping. */
 function withCompileCache(): NodeJS.ProcessEnv {
   const directory = getCompileCacheDir();
   return directory === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(directory) };
 }
 
 /**
- * Bytes are copied once, and the copies move over: the caller keeps his own, to try again with. A view would bring
- * all of the memory that it looks into.
+ * Copies bytes once and transfers the copies, so the caller can retry with its own. A view would transfer its whole
+ * buffer.
  */
-function pack<Name extends WriteName>(
+function packArgs<Name extends WriteName>(
   name: Name,
   args: WriteArgs<Name>,
 ): { readonly packed: WriteArgs<Name>; readonly buffers: readonly ArrayBuffer[] } {
@@ -150,15 +149,15 @@ function pack<Name extends WriteName>(
   return { packed: args, buffers };
 }
 
-const toGoaldError = ({ code, message, hint }: Failure): GoaldError =>
+const toGoaldError = ({ code, message, hint }: WriteFailure): GoaldError =>
   new GoaldError(code as ErrorCode, message, { hint });
 
-/** An error that has crossed over from a dying thread has a message, and is none for `Error.isError`. */
+/** `Error.isError` is false for an error from a dying thread, which still has a message. */
 const messageOf = (thrown: unknown): string => String((thrown as { message?: unknown } | null)?.message ?? thrown);
 
 const diedError = (trouble: string | undefined): GoaldError =>
   new GoaldError(
     "GOALD_INTERNAL",
-    `The thread that writes to the store died before it said whether this was written: ${trouble}.`,
-    { hint: "The log says whether it was: load the agent again and go on from there." },
+    `The thread that writes to the store died before it confirmed this write: ${trouble}.`,
+    { hint: "Load the agent again: its log shows whether the write was committed." },
   );

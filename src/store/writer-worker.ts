@@ -1,48 +1,48 @@
 /**
- * writer-worker.ts -- the program of the writer thread: the one connection that writes, and one wait for the disk for many.
+ * writer-worker.ts -- the program of the writer thread, which commits groups of writes.
  *
- * Runs in a worker of node:worker_threads, started by writer-thread.ts. Whatever has arrived while the disk was busy
- * with the last group is the next group; no clock is needed. Answers go back when the group is on the disk.
+ * writer-thread.ts starts it in a worker of node:worker_threads. All writes that arrived during the last group are
+ * the next group. Answers are sent when the group is on the disk.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openForWriting } from "./connection.ts";
-import { type Outcome, openGroups } from "./group-commit.ts";
-import { shrink } from "./shrink.ts";
+import { openGroups, type WriteOutcome } from "./group-commit.ts";
+import { shrinkFile } from "./shrink.ts";
 import { callWrite, openWrites, type WriteArgs, type WriteName } from "./writes.ts";
 
-export interface WorkerOptions {
+export interface WriterOptions {
   readonly path: string;
   readonly busyTimeoutMs: number | undefined;
 }
-export interface Call {
+export interface WriteCall {
   readonly id: number;
   readonly name: WriteName;
   readonly args: WriteArgs<WriteName>;
 }
-/** `stop`: everything sent before it is made durable and answered first. */
-export type ToWorker = Call | "stop";
-/** What crosses of an error; its class does not. */
-export interface Failure {
+/** `stop`: commit and answer all earlier writes, then end. */
+export type ToWriterThread = WriteCall | "stop";
+/** An error as it is sent between threads. */
+export interface WriteFailure {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
-export type Answer = { readonly id: number } & ({ readonly value: unknown } | { readonly failure: Failure });
-/** `ready`: the connection is open. */
-export type FromWorker = readonly Answer[] | "ready";
+export type WriteAnswer = { readonly id: number } & ({ readonly value: unknown } | { readonly failure: WriteFailure });
+/** `ready`: the thread has opened its connection. */
+export type FromWriterThread = readonly WriteAnswer[] | "ready";
 
-/** The first of a group does not wait for the thousandth. */
+/** Bounds how long the first write of a group waits for the others. */
 const MAX_GROUP = 256;
 
-serve(parentPort as MessagePort, workerData as WorkerOptions);
+serveWrites(parentPort as MessagePort, workerData as WriterOptions);
 
-function serve(port: MessagePort, { path, busyTimeoutMs }: WorkerOptions): void {
+function serveWrites(port: MessagePort, { path, busyTimeoutMs }: WriterOptions): void {
   const database = openForWriting(path, busyTimeoutMs);
   const writes = openWrites(database);
   const runGroup = openGroups(database, path);
 
-  port.on("message", (first: ToWorker) => {
-    const { calls, isLast } = arrived(port, first);
+  port.on("message", (first: ToWriterThread) => {
+    const { calls, isLast } = takeArrived(port, first);
     if (calls.length > 0) {
       const outcomes = runGroup(
         calls.map(
@@ -51,8 +51,8 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: WorkerOptions): void 
               callWrite(writes, name, args),
         ),
       );
-      tell(calls.map(({ id }, place) => toAnswer(id, outcomes[place] as Outcome)));
-      if (calls.some(({ name }) => name === "remove")) void shrink(database);
+      post(calls.map(({ id }, place) => toAnswer(id, outcomes[place] as WriteOutcome)));
+      if (calls.some(({ name }) => name === "remove")) void shrinkFile(database);
     }
     if (!isLast) return;
     database.close();
@@ -61,16 +61,19 @@ function serve(port: MessagePort, { path, busyTimeoutMs }: WorkerOptions): void 
   port.on("messageerror", (error) => {
     throw error;
   });
-  tell("ready");
+  post("ready");
 
-  function tell(message: FromWorker): void {
+  function post(message: FromWriterThread): void {
     port.postMessage(message);
   }
 }
 
-function arrived(port: MessagePort, first: ToWorker): { readonly calls: readonly Call[]; readonly isLast: boolean } {
-  const calls: Call[] = [];
-  let next: { message: ToWorker } | undefined = { message: first };
+function takeArrived(
+  port: MessagePort,
+  first: ToWriterThread,
+): { readonly calls: readonly WriteCall[]; readonly isLast: boolean } {
+  const calls: WriteCall[] = [];
+  let next: { message: ToWriterThread } | undefined = { message: first };
   while (next) {
     if (next.message === "stop") return { calls, isLast: true };
     calls.push(next.message);
@@ -79,7 +82,7 @@ function arrived(port: MessagePort, first: ToWorker): { readonly calls: readonly
   return { calls, isLast: false };
 }
 
-function toAnswer(id: number, outcome: Outcome): Answer {
+function toAnswer(id: number, outcome: WriteOutcome): WriteAnswer {
   if (!("error" in outcome)) return { id, value: outcome.value };
   const { code, message, hint } = outcome.error;
   return { id, failure: { code, message, hint } };

@@ -1,8 +1,8 @@
 /**
- * writes.ts -- everything that changes the store, each a part of a transaction that its caller begins and ends.
+ * writes.ts -- all writes of the store. Each runs inside a transaction of the caller.
  *
- * What throws leaves the transaction to be undone by the caller. The same parts run in the calling thread, one to
- * a transaction, and in the writer thread, many to one.
+ * The caller rolls back when a write throws. In the calling thread each write has its own transaction; in the writer thread
+ * many share one.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
@@ -12,31 +12,29 @@ import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";
-import { prepare, transactions } from "./connection.ts";
+import { openTransactions, prepare } from "./connection.ts";
 import { openCurations } from "./curate.ts";
-import { guarded, missing } from "./failure.ts";
+import { throwNoAgent, wrapStoreErrors } from "./failure.ts";
 import { openForks } from "./fork.ts";
-import { keyOf } from "./keys.ts";
 import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
-import { openMemoryNames } from "./memory-names.ts";
-import { noMemory, openNamespaces } from "./memory-rows.ts";
+import { openMemoryByName, openNamespaces, throwNoMemory, withSecureDelete } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
 import { requireSealed, sealOf } from "./seal.ts";
-import { shrink } from "./shrink.ts";
+import { shrinkFile } from "./shrink.ts";
 
 export type Vectors = Parameters<Store["saveVectors"]>[2];
 
-/** As `Store` has them; only in one transaction or the other, not durable yet. */
+/** The writes of `Store`, inside a transaction that is not committed yet. */
 export interface Writes {
   create(spec: AgentSpec, key: string, at: string): AgentRow;
   fork(agent: string, fork: Fork, key: string): AgentRow;
   claim(agent: string): Lease;
-  /** Delivers the message of every timer whose time has come; `now` as `isoTime` gives it. */
+  /** Delivers the message of every timer that is due. `now` has the form of `isoTime`. */
   fireTimers(now: string): void;
   commit(lease: Lease, expectedHead: number, commit: Commit): void;
   deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
@@ -51,22 +49,22 @@ export type WriteName = keyof Writes;
 export type WriteArgs<Name extends WriteName> = Parameters<Writes[Name]>;
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
 
-/** One way of making writes durable. */
-export interface Writer {
-  /** Resolves when it is on the disk; rejects with a GoaldError, and then nothing of it was kept. */
+/** Makes writes durable. */
+export interface StoreWriter {
+  /** Resolves when the write is on the disk. Rejects with a GoaldError when it was rolled back. */
   write<Name extends WriteName>(name: Name, ...args: WriteArgs<Name>): Promise<WriteResult<Name>>;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no write is pending. */
   close(): Promise<void>;
 }
 
-/** Each write is a transaction of its own, made at once in the calling thread. */
-export function openDirectWriter(database: DatabaseSync, path: string): Writer {
+/** Returns a writer that runs each write in the calling thread, in a transaction of its own. */
+export function openDirectWriter(database: DatabaseSync, path: string): StoreWriter {
   const writes = openWrites(database);
-  const transact = transactions(database);
+  const transact = openTransactions(database);
   return {
     async write(name, ...args) {
-      const result = guarded(path, () => transact(() => callWrite(writes, name, args)));
-      if (name === "remove") await shrink(database);
+      const result = wrapStoreErrors(path, () => transact(() => callWrite(writes, name, args)));
+      if (name === "remove") await shrinkFile(database);
       return result;
     },
     close: async () => undefined,
@@ -89,16 +87,15 @@ export function openWrites(database: DatabaseSync): Writes {
   const writeFork = openForks(database, log);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
-  // What was forgotten meanwhile gets none: it would say what the text was about.
+  // A vector says what its text was about: a row that was forgotten meanwhile gets none.
   const saveVector = prepare(
     database,
-    `UPDATE memory SET embedder = CASE WHEN forgotten IS NULL THEN ?1 END, vector = CASE WHEN forgotten IS NULL THEN ?2 END
-     WHERE no = ${keyOf("?3", "?4")}`,
+    "UPDATE memory SET embedder = ?2, vector = ?3 WHERE no = ?1 AND forgotten IS NULL",
   );
-  const changeOf = openMemoryNames(database);
+  const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   const namespaceNo = openNamespaces(database);
   const nextVectors = openNextVectors(database);
-  const requireAgent = (id: string): AgentRecord => find.get(id) ?? missing(id);
+  const requireAgent = (id: string): AgentRecord => find.get(id) ?? throwNoAgent(id);
 
   return {
     create: (spec, key, at) => toAgentRow(requireAgent(log.create(spec, key, at))),
@@ -118,11 +115,13 @@ export function openWrites(database: DatabaseSync): Writes {
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
-      const no = namespaceNo(namespace);
-      for (const { id, vector } of vectors) {
-        const change = changeOf(no, nameOf(namespace, id) ?? noMemory(id)) ?? noMemory(id);
-        saveVector.run(embedder, vectorToBytes(vector), no, change);
-      }
+      const agentNo = namespaceNo(namespace);
+      withSecureDelete(database, () => {
+        for (const { id, vector } of vectors) {
+          const { no } = byName(agentNo, nameOf(namespace, id) ?? throwNoMemory(id)) ?? throwNoMemory(id);
+          saveVector.run(no, embedder, vectorToBytes(vector));
+        }
+      });
     },
 
     curate: openCurations(database),

@@ -1,10 +1,10 @@
-/** causes.ts -- an error and what caused it, outermost first: what went wrong on a network stands two or three deep. */
+/** causes.ts -- lists an error and its causes. Network errors have the useful one two or three levels deep. */
 import { toError } from "#core/errors.ts";
 
 export type ChainError = Error & { readonly code?: unknown; readonly hint?: string };
 
-/** At most eight; of several at once (one per address tried), the first. */
-export function causes(thrown: unknown): readonly ChainError[] {
+/** Outermost first, at most eight. Of an AggregateError (one error per address tried) only the first is followed. */
+export function listCauses(thrown: unknown): readonly ChainError[] {
   const chain: ChainError[] = [];
   for (let next = thrown; next !== undefined && next !== null && chain.length < 8; ) {
     const error: ChainError = toError(next);

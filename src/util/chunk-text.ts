@@ -1,49 +1,49 @@
 /**
- * chunk-text.ts -- a long text in pieces that can be read by themselves, cut where its author paused.
+ * chunk-text.ts -- splits a long text into chunks that can be read on their own.
  *
- * Cuts are looked for in this order: before a heading, between blocks (paragraphs, tables, code), between lines, sentences,
- * words, and at last between characters, never inside a surrogate pair. What a chunk repeats of the one before is its first
- * `overlap` characters; without those the chunks are the text, unchanged and whole. No chunk is empty and none is longer
- * than `maxChars`, what it repeats included. Time is linear in the text for any options, an overlap as long as a chunk included.
+ * It prefers to cut before a heading, then between blocks (paragraphs, tables, code), lines, sentences, words and
+ * characters, and never inside a surrogate pair. A chunk begins with up to `overlapChars` characters of the chunk
+ * before; without these, the chunks joined are the text unchanged. No chunk is empty or longer than `maxChars`,
+ * overlap included. Time is linear in the text for all options.
  *
- * A run of white space that is longer than a chunk makes chunks of white space: leave those out that trim to nothing.
+ * White space longer than a chunk becomes chunks of white space; callers should skip those.
  */
-import { type Block, readBlocks } from "./text-blocks.ts";
+import { readBlocks, type TextBlock } from "./text-blocks.ts";
 
 export interface ChunkOptions {
-  /** Of a chunk, with what it repeats. A token is about four characters of English. */
+  /** Maximum length of a chunk with its overlap. A token is about four characters of English. */
   readonly maxChars: number;
-  /** Room for what is repeated: the last paragraph where it fits, else its last sentences. Half of `maxChars` at most. */
+  /** Maximum overlap: the last paragraph where it fits, else its last sentences. At most half of `maxChars`. */
   readonly overlapChars: number;
-  /** `markdown` knows headings, fenced code and tables; `plain` only paragraphs. */
+  /** `markdown` recognizes headings, fenced code and tables; `plain` only paragraphs. */
   readonly format: "markdown" | "plain";
 }
 
 export interface Chunk {
   readonly text: string;
-  /** Where `text` begins in the whole. */
+  /** Position of `text` in the whole text. */
   readonly start: number;
-  /** How many of its first characters are the last ones of the chunk before. */
+  /** Number of first characters that repeat the end of the chunk before. */
   readonly overlap: number;
-  /** Above its first new line, outermost first; a heading in `text` itself is not repeated here. */
+  /** The headings above its first new line, outermost first. Headings inside `text` are not listed. */
   readonly headings: readonly string[];
-  /** What to put before a piece of a table or of code so that it can be read: its heading rows, its opening fence. Empty for none. */
+  /** Heading rows or opening fence to put before a later part of a table or of code; else empty. */
   readonly lead: string;
 }
 
 export function chunkText(text: string, options: ChunkOptions): Chunk[] {
   const maxChars = Math.max(1, Math.floor(options.maxChars) || 1);
-  // Room for a surrogate pair is left over in any case.
-  const roomToRepeat = Math.max(0, Math.min(Math.floor(maxChars / 2), maxChars - 2));
-  const overlapChars = Math.min(Math.max(0, Math.floor(options.overlapChars) || 0), roomToRepeat);
+  // Leaves room for a surrogate pair of new text.
+  const maxOverlap = Math.max(0, Math.min(Math.floor(maxChars / 2), maxChars - 2));
+  const overlapChars = Math.min(Math.max(0, Math.floor(options.overlapChars) || 0), maxOverlap);
   const blocks = readBlocks(text, options.format);
   const chunks: Chunk[] = [];
   let index = 0;
   for (let from = 0; from < text.length; ) {
-    while ((blocks[index] as Block).end <= from) index += 1;
-    const block = blocks[index] as Block;
+    while ((blocks[index] as TextBlock).end <= from) index += 1;
+    const block = blocks[index] as TextBlock;
     const lowest = Math.max(chunks.at(-1)?.start ?? 0, from - overlapChars);
-    const start = block.start === from && block.isHeading ? from : startOfOverlap(text, blocks, index, from, lowest);
+    const start = block.start === from && block.isHeading ? from : findOverlapStart(text, blocks, index, from, lowest);
     const end = findEnd(text, blocks, index, from, start + maxChars);
     chunks.push({
       text: text.slice(start, end),
@@ -57,27 +57,27 @@ export function chunkText(text: string, options: ChunkOptions): Chunk[] {
   return chunks;
 }
 
-// ---------------------------------------------------------------- where a chunk ends
+// ---------------------------------------------------------------- the end of a chunk
 
-/** The end of a chunk whose new text begins at `from`, in block `index`, and that must not reach beyond `limit`. */
-function findEnd(text: string, blocks: readonly Block[], index: number, from: number, limit: number): number {
+/** Finds the end, at most `limit`, of a chunk whose new text begins at `from` in block `index`. */
+function findEnd(text: string, blocks: readonly TextBlock[], index: number, from: number, limit: number): number {
   const half = (limit - from) / 2;
   let next = index;
-  for (; next < blocks.length && (blocks[next] as Block).end <= limit; next++) {
-    const { start, isHeading } = blocks[next] as Block;
+  for (; next < blocks.length && (blocks[next] as TextBlock).end <= limit; next++) {
+    const { start, isHeading } = blocks[next] as TextBlock;
     if (isHeading && start - from >= half) return start;
   }
   if (next === blocks.length) return text.length;
-  // A heading goes with what it is the heading of.
+  // A heading stays with the text below it.
   let kept = next;
   while (kept > index && blocks[kept - 1]?.isHeading) kept -= 1;
-  const { start, end } = blocks[kept] as Block;
+  const { start, end } = blocks[kept] as TextBlock;
   const fits = kept > index ? start : from;
   const isWorthFilling = fits - from < half && end - start > half;
   return fits > from && !isWorthFilling ? fits : cutBefore(text, Math.max(from, fits), limit);
 }
 
-/** The best place for a cut in the second half of the room, after `from`. */
+/** Finds the best cut in the second half of the range from `from` to `limit`. */
 function cutBefore(text: string, from: number, limit: number): number {
   const lowest = from + Math.floor((limit - from) / 2);
   for (const after of [afterParagraph, afterLine, afterSentence, afterSpace]) {
@@ -86,11 +86,17 @@ function cutBefore(text: string, from: number, limit: number): number {
   return isInsidePair(text, limit) ? (limit - 1 > from ? limit - 1 : limit + 1) : limit;
 }
 
-// ---------------------------------------------------------------- what is repeated
+// ---------------------------------------------------------------- the overlap
 
-/** The last paragraph before `from`, or as much of it as there is room for above `lowest`. */
-function startOfOverlap(text: string, blocks: readonly Block[], index: number, from: number, lowest: number): number {
-  const block = blocks[index] as Block;
+/** Returns the start of the last paragraph before `from`, or of its end that begins at or after `lowest`. */
+function findOverlapStart(
+  text: string,
+  blocks: readonly TextBlock[],
+  index: number,
+  from: number,
+  lowest: number,
+): number {
+  const block = blocks[index] as TextBlock;
   const paragraph = block.start < from ? block : blocks[index - 1];
   if (!paragraph || lowest >= from) return from;
   if (paragraph.isHeading) return from;
@@ -101,10 +107,10 @@ function startOfOverlap(text: string, blocks: readonly Block[], index: number, f
   return isInsidePair(text, lowest) ? lowest + 1 : lowest;
 }
 
-// ---------------------------------------------------------------- places for a cut
+// ---------------------------------------------------------------- positions for a cut
 
 const isSpace = (unit: string | undefined): boolean => unit === " " || unit === "\n" || unit === "\t" || unit === "\r";
-/** Each tells whether `at` stands behind the white space that ends such a thing. */
+/** Each of these returns whether `at` directly follows the white space that ends a line, paragraph, word or sentence. */
 const afterLine = (text: string, at: number): boolean => text[at - 1] === "\n";
 const afterParagraph = (text: string, at: number): boolean =>
   text[at - 1] === "\n" && (text[at - 2] === "\n" || (text[at - 2] === "\r" && text[at - 3] === "\n"));

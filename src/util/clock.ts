@@ -1,12 +1,12 @@
 /**
- * clock.ts -- the machine's own clock behind the port.
+ * clock.ts -- implements the clock port with the machine's clock.
  *
- * The only reader of real time outside the edges' own logging; everything else is
- * handed a Clock, so that a recorded run can be played again exactly.
+ * Apart from logging, only this module reads real time. All other code receives a Clock, so that a recorded run can be
+ * replayed exactly.
  */
 import type { Clock } from "#core/ports/clock.ts";
 
-/** Node fires a longer timer at once; longer sleeps are made of several. */
+/** Node fires a longer timer immediately, so longer sleeps use several timers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

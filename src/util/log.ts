@@ -1,10 +1,9 @@
 /**
- * log.ts -- goald's own log: one JSON object a line in <home>/.goald/log/goald.log, 0600.
+ * log.ts -- writes the process log: one JSON object per line in <home>/.goald/log/goald.log, mode 0600.
  *
- * For finding out afterwards what the process did; what agents did is in the store. Every line is
- * cleaned of control characters and scrubbed of secrets as a whole, after pino has made it, so that no field,
- * error message or stack can slip by. A line is handed to the system before the call returns: kill -9
- * loses none. Whatever is wrong with the log never stops an agent: lines are lost, and that is said once.
+ * The log records what the process did; the store records what agents did. Each line is cleaned and redacted as a whole
+ * after pino has made it, so that fields, error messages and stacks are covered. A line is written to the system before
+ * the call returns, so kill -9 loses none. A failing log never stops an agent: lines are lost, with one report.
  */
 import {
   closeSync,
@@ -30,9 +29,9 @@ export interface LogOptions {
   readonly folder: string;
   readonly redact: Redact;
   readonly level: Level | "silent";
-  /** Told once, in words, when lines begin to get lost. */
+  /** Called once with a sentence when the first line is lost. */
   readonly onProblem?: (problem: string) => void;
-  /** A file this big is put aside when the log is opened, and while it is written. */
+  /** A larger file is rotated. */
   readonly maxBytes?: number;
 }
 
@@ -54,7 +53,7 @@ export async function openLog(options: LogOptions): Promise<Log> {
     try {
       method.apply(this, args);
     } catch (thrown) {
-      // A value that throws when it is read.
+      // A value of the record throws when it is read.
       lost(thrown);
     }
   };
@@ -80,15 +79,15 @@ function once<T>(act: (value: T) => void): (value: T) => void {
 
 // ---------------------------------------------------------------- the line
 
-/** Cleaned first: a secret with an escape sequence in its middle is found when that is gone. */
+/** Cleans before redacting, because an escape sequence inside a secret would hide it. */
 function scrub(line: string, redact: Redact): string {
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;
   return `${redact(clean(CONTROL_IN_JSON.test(text) ? cleanStrings(text) : text))}\n`;
 }
 
 /**
- * In JSON most control characters stand escaped, and act again as soon as a program prints the value;
- * others stand as they are, and cleaning the whole line could take its end with them.
+ * JSON escapes most control characters, and they act again when a program prints the value. The others are raw, and
+ * cleaning the whole line could remove its end with them. So each string is cleaned on its own.
  */
 const CONTROL_IN_JSON = /\\(?:u00[01][0-9a-f]|[bfr])|[\u007f-\u009f]/i;
 
@@ -113,11 +112,11 @@ interface LogFile {
 }
 
 function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): LogFile {
-  let file: OpenFile | undefined;
+  let file: OpenLogFile | undefined;
   let mayRotate = true;
 
-  /** The file that has the name now, with room in it. */
-  function current(): OpenFile {
+  /** Returns the file that has the name now, rotated when it is full. */
+  function openCurrent(): OpenLogFile {
     file ??= openToAppend(path);
     const bytes = sizeUnderName(path, file);
     if (bytes !== undefined && (bytes <= maxBytes || !mayRotate)) return file;
@@ -127,7 +126,7 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
       try {
         rotate(path);
       } catch (thrown) {
-        // Another process was faster.
+        // Another process has rotated it.
         mayRotate = isNotThere(thrown);
         if (!mayRotate) lost(thrown);
       }
@@ -138,7 +137,7 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
   return {
     write: (line) => {
       try {
-        const open = current();
+        const open = openCurrent();
         const bytes = Buffer.from(open.isTorn ? `\n${line}` : line);
         open.isTorn = writeSync(open.descriptor, bytes) < bytes.length;
       } catch (thrown) {
@@ -148,24 +147,24 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
   };
 }
 
-interface OpenFile {
+interface OpenLogFile {
   readonly descriptor: number;
   readonly dev: number;
   readonly ino: number;
-  /** The disk was full in the middle of the last line: the next one must not be added to it. */
+  /** The disk became full inside the last line, so the next write begins with a new line. */
   isTorn: boolean;
 }
 
-/** Undefined when the name is not its any more: it was put aside or removed. */
-function sizeUnderName(path: string, { dev, ino }: OpenFile): number | undefined {
+/** Returns undefined when the file was rotated or removed and no longer has this name. */
+function sizeUnderName(path: string, { dev, ino }: OpenLogFile): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.dev === dev && found.ino === ino ? found.size : undefined;
 }
 
 const isNotThere = (thrown: unknown): boolean => Error.isError(thrown) && "code" in thrown && thrown.code === "ENOENT";
 
-/** Throws for a link: it could lead the log into any file of this user. */
-function openToAppend(path: string): OpenFile {
+/** Throws for a link, which could make the log append to any file of this user. */
+function openToAppend(path: string): OpenLogFile {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
   const descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
@@ -180,13 +179,13 @@ function openToAppend(path: string): OpenFile {
   }
 }
 
-/** The oldest is overwritten. Throws only when the log itself cannot be put aside. */
+/** Overwrites the oldest file. Throws only when the log itself cannot be renamed. */
 function rotate(path: string): void {
   for (let number = KEPT_FILES - 1; number >= 1; number--) {
     try {
       renameSync(`${path}.${number}`, `${path}.${number + 1}`);
     } catch {
-      // Not there yet.
+      // There is no such file yet.
     }
   }
   renameSync(path, `${path}.1`);

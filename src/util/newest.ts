@@ -1,6 +1,6 @@
-/** newest.ts -- maps that keep what came last: memories of answers that may be made again. */
+/** newest.ts -- bounds a map that is used as a cache. */
 
-/** Puts it last into the map, and lets the oldest go when there are more than `most`. */
+/** Sets the entry as the newest one, and deletes the oldest when the map has more than `most`. */
 export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);

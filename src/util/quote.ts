@@ -1,25 +1,24 @@
 /**
- * quote.ts -- foreign text in our messages: short, printable, and without the key.
+ * quote.ts -- quotes text of servers in our messages: short, printable, and without the API key.
  *
- * Servers echo keys, whole or masked, in what they say about them; a message of ours ends in logs
- * and events. What is quoted is cleaned first and cut last, so that neither a hidden
- * character nor a cut can carry part of a key past the search.
+ * Servers repeat keys, whole or masked, in their errors, and our messages end up in logs and events. Text is cleaned
+ * before the search for keys and cut after it, so that neither hidden characters nor a cut can disguise a key.
  */
 import { oneLine } from "#core/text.ts";
 import { clean } from "./clean.ts";
 import { createRedactor } from "./redact.ts";
 
-/** Text of a server made fit for a person's eyes: one line of at most `limit` characters. */
+/** Returns one printable line of at most `limit` characters. */
 export type Quote = (text: unknown, limit?: number) => string;
 
 const QUOTE_CHARS = 200;
-/** More of a body is never looked at. */
+/** The rest of a body is ignored. */
 const READ_CHARS = 20_000;
-/** A piece of the key this long gives it away; a shorter one is a word like any other. */
-const TELLING_CHARS = 8;
+/** A part of the key this long is redacted; shorter parts are ordinary words. */
+const KEY_PART_CHARS = 8;
 const REMOVED = "[redacted]";
 
-/** What `clean` leaves in, and nobody sees. */
+/** Invisible characters that `clean` keeps. */
 const ZERO_WIDTH = /[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/g;
 /** Keys with their middle left out: `sk-ab…yz`, `abcd****wxyz`. */
 const MASKED = /\bsk-[\w.…*-]{4,}|[\w-]{0,64}\*{3,64}[\w-]{0,64}/g;
@@ -27,7 +26,7 @@ const MASKED = /\bsk-[\w.…*-]{4,}|[\w-]{0,64}\*{3,64}[\w-]{0,64}/g;
 export function quoteWithout(apiKey: string): Quote {
   const redact = createRedactor([apiKey.trim()]);
   const redactPieces = (text: string) =>
-    text.replace(/[\w-]+/g, (word) => (word.length >= TELLING_CHARS && apiKey.includes(word) ? REMOVED : word));
+    text.replace(/[\w-]+/g, (word) => (word.length >= KEY_PART_CHARS && apiKey.includes(word) ? REMOVED : word));
   return (text, limit = QUOTE_CHARS) =>
     oneLine(redactPieces(redact(printable(asText(text))).replace(MASKED, REMOVED)), limit);
 }

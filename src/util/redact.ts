@@ -1,15 +1,15 @@
 /**
- * redact.ts -- takes secrets out of text before it is logged, shown or stored.
+ * redact.ts -- removes secrets from text before it is logged, shown or stored.
  *
- * Two nets: by value, for every secret that goald was given, in the forms in which it
- * turns up in text (plain, JSON-escaped once and twice, URL-encoded, inside base64); and by
- * pattern, for keys that nobody told goald about. One pass of each, linear in the text.
- * What is valid JSON before is valid JSON afterwards; redacting twice changes nothing more.
+ * Known secrets are found by value, in the forms that occur in text: plain, JSON-escaped once and twice, URL-encoded,
+ * inside base64. Unknown keys are found by pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and
+ * redacting twice changes nothing more.
  */
+import { parseJson } from "./json.ts";
 
-/** Shorter values are words rather than secrets: taking them out would take the text apart. */
+/** Shorter values are ordinary words, and redacting them would make the text unreadable. */
 const MIN_SECRET_CHARS = 6;
-/** Fewer characters of base64 would match by chance. */
+/** Shorter base64 would match by chance. */
 const MIN_BASE64_CHARS = 8;
 const REPLACEMENT = "[redacted]";
 
@@ -24,10 +24,7 @@ export function createRedactor(secrets: readonly string[]): Redact {
   };
 }
 
-/**
- * Known secrets only, by value: for what is kept and read again, where a pattern would take apart
- * text that only looks like a key.
- */
+/** Redacts known secrets only: in text that goald stores and reads again, a pattern could damage text that resembles a key. */
 export function createValueRedactor(secrets: readonly string[]): Redact {
   const known = patternOf(secrets);
   return (text) => (known ? text.replace(known, REPLACEMENT) : text);
@@ -35,7 +32,7 @@ export function createValueRedactor(secrets: readonly string[]): Redact {
 
 // ---------------------------------------------------------------- by value
 
-/** One alternation of every form of every secret, the longest first; undefined for none. */
+/** Builds one alternation of all forms of all secrets, the longest first; undefined without secrets. */
 function patternOf(secrets: readonly string[]): RegExp | undefined {
   const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
   if (forms.size === 0) return undefined;
@@ -54,8 +51,8 @@ function formsOf(secret: string): readonly string[] {
 const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /**
- * The characters of base64 that a secret alone decides, at each of the three places where it may
- * stand in a group of three bytes: so `user:secret` in a Basic header is found too.
+ * Returns the base64 characters that depend on the secret alone, for each of the three offsets in a group of three
+ * bytes. So `user:secret` in a Basic header is found too.
  */
 function base64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
@@ -69,10 +66,9 @@ function base64Forms(secret: string): readonly string[] {
 }
 
 // ---------------------------------------------------------------- by pattern
-// Repeats are bounded where the engine would keep a place to come back to for each: unbounded,
-// text of some megabytes overflows its stack.
+// Repeats are bounded where the engine backtracks: without bounds, some megabytes of text overflow its stack.
 
-/** Keys that name their maker: OpenAI and its likes, GitHub, Slack, AWS, Google, Hugging Face, Tavily, Pinecone, Groq. */
+/** Keys with a known prefix: OpenAI and similar, GitHub, Slack, AWS, Google, Hugging Face, Tavily, Pinecone, Groq. */
 const TOKEN =
   /(?<![A-Za-z0-9])(?:sk-[\w-]{16,4096}|gh[pousr]_\w{20,255}|github_pat_\w{20,255}|xox[abeprs]-[\w-]{10,255}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,255}|hf_\w{20,255}|tvly-[\w-]{16,255}|pcsk_\w{16,255}|gsk_\w{20,255})/g;
 const BEARER = /\b(bearer\s{1,8})[\w.~+/-]{8,16384}={0,2}/gi;
@@ -80,14 +76,14 @@ const BEARER = /\b(bearer\s{1,8})[\w.~+/-]{8,16384}={0,2}/gi;
 const SECRET_NAME =
   "authorization|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|client[_-]?secret|(?:access|auth|refresh|id|api|bearer)[_-]?token|password|passwd";
 const NAMES_SECRET = new RegExp(`(?:${SECRET_NAME})$`, "i");
-/** `"api_key": "…"`: the value up to its closing quote. */
+/** Matches the value of `"api_key": "…"` up to its closing quote. */
 const JSON_MEMBER = new RegExp(`((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8}")[^"\\\\]*(?:\\\\.[^"\\\\]*){0,4096}`, "gi");
 const JSON_NUMBER = new RegExp(`((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8})-?\\d[\\d.eE+-]*`, "gi");
-/** The same inside a JSON string, `\"api_key\":\"…\"`, or in single quotes. */
+/** The same inside a JSON string, as in `\"api_key\":\"…\"`, or in single quotes. */
 const QUOTED_MEMBER = new RegExp(`((?:${SECRET_NAME})(\\\\{1,7}"|')\\s{0,8}[:=]\\s{0,8}\\2)[^"'\\\\\\n]+`, "gi");
 /**
- * `api_key=…`, `Authorization: Basic …`. In JSON a plain quote after the sign ends the string, and
- * only one of `, : } ]` or white space can follow it: a value never begins with those.
+ * Matches `api_key=…` and `Authorization: Basic …`. In JSON a plain quote after the sign ends the string, and `, : } ]`
+ * or white space follows it, so a value never begins with these.
  */
 const ASSIGNMENT = new RegExp(
   `((?:${SECRET_NAME})\\s{0,8}[:=]\\s{0,8}(?:\\\\{0,7}["'])?(?:(?:basic|bearer|digest|token|apikey)\\s{1,8})?)[^\\s"'\\\\,:;&}\\]][^\\s"'\\\\,;&}\\]]*`,
@@ -104,26 +100,20 @@ function redactPatterns(text: string): string {
     .replace(BEARER, `$1${REPLACEMENT}`);
 }
 
-/** A value that is redacted already keeps its closing bracket. */
+/** Keeps the closing bracket of a value that is redacted already. */
 const redactAssignment = (match: string, start: string): string =>
   match === start + REPLACEMENT.slice(0, -1) ? match : `${start}${REPLACEMENT}`;
 
 // ---------------------------------------------------------------- JSON
 
-/** Only a secret that looks like JSON itself (a bare number, one with quotes) can do this. */
+/** Only a secret that resembles JSON (a bare number, or one with quotes) can break it. */
 function breaksJson(before: string, after: string): boolean {
-  return /^\s*[[{"\d-]/.test(before) && parse(before) !== undefined && parse(after) === undefined;
+  return /^\s*[[{"\d-]/.test(before) && isJson(before) && !isJson(after);
 }
 
-function parse(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
+const isJson = (text: string): boolean => parseJson(text) !== undefined;
 
-/** The slow way: each string, name and number by itself. */
+/** Redacts each string, name and number on its own, which is slower. */
 function redactParsed(text: string, replaceAll: Redact): string {
   const redactValue = (name: string, value: unknown): unknown => {
     if (typeof value === "string") return NAMES_SECRET.test(name) ? REPLACEMENT : replaceAll(value);

@@ -1,11 +1,10 @@
-/**
- * retry-after.ts -- how long a server asks to be left alone (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's own).
- *
- * A date is measured against the answer's own Date header, so that neither side's clock matters.
- */
+/** retry-after.ts -- parses the Retry-After header (RFC 9110, 10.2.3) and OpenAI's `retry-after-ms`. */
 
-/** Milliseconds, never negative; null when the server says nothing that can be read. */
-export function retryAfterMs(headers: Headers): number | null {
+/**
+ * Returns milliseconds, never negative; null without a readable header. A date is compared with the response's own Date
+ * header, so that no local clock is needed.
+ */
+export function parseRetryAfter(headers: Headers): number | null {
   const exact = Number(headers.get("retry-after-ms") || Number.NaN);
   if (Number.isFinite(exact) && exact >= 0) return Math.ceil(exact);
   const asked = headers.get("retry-after")?.trim() ?? "";

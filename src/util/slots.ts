@@ -1,10 +1,7 @@
-/** slots.ts -- so many at a time, and the others in the order in which they came. */
+/** slots.ts -- limits how many pieces of work run at a time, and queues the others in order. */
 
 export interface Slots {
-  /**
-   * Runs `work` as soon as there is room; gives the room back however it ends. Rejects with the signal's
-   * reason when that is aborted before there was room.
-   */
+  /** Runs `work` in the next free slot. Rejects with the signal's reason when it is aborted while waiting. */
   hold<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   readonly active: number;
   readonly queued: number;
@@ -14,23 +11,23 @@ export function createSlots(limit: number): Slots {
   const queue = new Set<() => void>();
   let active = 0;
 
-  function enter(signal: AbortSignal | undefined): Promise<void> {
+  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
-      if (queue.delete(enterNow)) reject(signal?.reason);
+      if (queue.delete(start)) reject(signal?.reason);
     };
-    const enterNow = (): void => {
-      queue.delete(enterNow);
+    const start = (): void => {
+      queue.delete(start);
       signal?.removeEventListener("abort", leave);
       resolve();
     };
-    queue.add(enterNow);
+    queue.add(start);
     signal?.addEventListener("abort", leave, { once: true });
     return promise;
   }
 
-  /** The room goes to the next in line without ever being free, so that nobody overtakes. */
-  function giveBack(): void {
+  /** Passes the slot directly to the next in the queue, so that no later call can take it first. */
+  function release(): void {
     const [next] = queue;
     if (next) next();
     else active -= 1;
@@ -39,12 +36,12 @@ export function createSlots(limit: number): Slots {
   return {
     hold: async (work, signal) => {
       signal?.throwIfAborted();
-      if (active >= limit) await enter(signal);
+      if (active >= limit) await waitForSlot(signal);
       else active += 1;
       try {
         return await work();
       } finally {
-        giveBack();
+        release();
       }
     },
     get active() {

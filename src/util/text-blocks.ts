@@ -1,57 +1,56 @@
 /**
- * text-blocks.ts -- a text as a row of blocks: paragraphs, and of Markdown headings, fenced code and tables.
+ * text-blocks.ts -- splits a text into blocks: paragraphs, and in Markdown also headings, fenced code and tables.
  *
- * The blocks lie end to end and cover the whole text; blank lines belong to the block above them. Nothing is too
- * broken: a fence that is never closed ends with the text. Each line is looked at a bounded number of times.
+ * The blocks are adjacent and cover the whole text; blank lines belong to the block above. Any text is accepted: a fence
+ * that is never closed ends with the text. Each line is read a bounded number of times.
  */
 
-export interface Block {
+export interface TextBlock {
   readonly start: number;
   readonly end: number;
-  /** It is a heading. */
   readonly isHeading: boolean;
-  /** Titles of the headings above it, outermost first. */
+  /** Titles of the headings above the block, outermost first. */
   readonly headings: readonly string[];
-  /** What a later piece of this block needs in front of it: heading rows of a table, opening fence of code. */
+  /** Text to repeat before a later part of this block: heading rows of a table, opening fence of code. */
   readonly lead: string;
 }
 
-interface Line {
+interface TextLine {
   readonly start: number;
   readonly end: number;
-  /** Without white space at either end. */
+  /** Trimmed. */
   readonly text: string;
 }
 interface Heading {
   readonly level: number;
   readonly title: string;
-  /** How many lines it takes. */
+  /** Number of lines: an underlined heading has two. */
   readonly lines: number;
 }
-/** Of a block: index of the line behind it, blank lines not counted, and its lead. */
-interface Extent {
+interface BlockExtent {
+  /** Index of the first line after the block, not counting blank lines. */
   readonly next: number;
   readonly lead: string;
 }
 
-/** A longer title or lead is a text of its own. */
+/** Longer titles are cut, and longer leads are dropped. */
 const MAX_TITLE_CHARS = 200;
 const MAX_LEAD_CHARS = 400;
 
-export function readBlocks(text: string, format: "markdown" | "plain"): Block[] {
-  const lines = linesOf(text);
-  const blocks: Block[] = [];
+export function readBlocks(text: string, format: "markdown" | "plain"): TextBlock[] {
+  const lines = splitLines(text);
+  const blocks: TextBlock[] = [];
   let path: readonly Heading[] = [];
   let titles: readonly string[] = [];
   for (let index = 0; index < lines.length; ) {
-    const heading = format === "markdown" ? headingAt(lines, index) : undefined;
-    const { next, lead } = heading ? { next: index + heading.lines, lead: "" } : extentOf(lines, index, format);
+    const heading = format === "markdown" ? readHeading(lines, index) : undefined;
+    const { next, lead } = heading ? { next: index + heading.lines, lead: "" } : measureBlock(lines, index, format);
     const behind = skipBlank(lines, next);
     if (heading) {
       path = path.filter(({ level }) => level < heading.level);
       titles = path.map(({ title }) => title);
     }
-    const start = (lines[index] as Line).start;
+    const start = (lines[index] as TextLine).start;
     blocks.push({ start, end: endOf(lines, behind), isHeading: heading !== undefined, headings: titles, lead });
     if (heading) {
       path = [...path, heading];
@@ -62,8 +61,8 @@ export function readBlocks(text: string, format: "markdown" | "plain"): Block[] 
   return blocks;
 }
 
-function linesOf(text: string): Line[] {
-  const lines: Line[] = [];
+function splitLines(text: string): TextLine[] {
+  const lines: TextLine[] = [];
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf("\n", start);
     const end = newline < 0 ? text.length : newline + 1;
@@ -73,9 +72,9 @@ function linesOf(text: string): Line[] {
   return lines;
 }
 
-const endOf = (lines: readonly Line[], behind: number): number => lines[behind - 1]?.end ?? 0;
+const endOf = (lines: readonly TextLine[], behind: number): number => lines[behind - 1]?.end ?? 0;
 
-function skipBlank(lines: readonly Line[], from: number): number {
+function skipBlank(lines: readonly TextLine[], from: number): number {
   let index = from;
   while (index < lines.length && lines[index]?.text === "") index += 1;
   return index;
@@ -83,8 +82,8 @@ function skipBlank(lines: readonly Line[], from: number): number {
 
 // ---------------------------------------------------------------- headings
 
-/** `## Title` or a line that is underlined. */
-function headingAt(lines: readonly Line[], index: number): Heading | undefined {
+/** Reads `## Title` or an underlined line. */
+function readHeading(lines: readonly TextLine[], index: number): Heading | undefined {
   const line = lines[index]?.text ?? "";
   const marks = /^#{1,6}(?=\s|$)/.exec(line)?.[0].length;
   if (marks !== undefined) return { level: marks, title: titleOf(line.slice(marks)), lines: 1 };
@@ -111,33 +110,33 @@ function isRunOf(line: string, mark: string): boolean {
 const fenceOf = (line: string): string | undefined => /^(?:`{3,}|~{3,})/.exec(line)?.[0];
 const opensBlock = (line: string): boolean => line.startsWith("|") || fenceOf(line) !== undefined;
 
-function extentOf(lines: readonly Line[], index: number, format: "markdown" | "plain"): Extent {
+function measureBlock(lines: readonly TextLine[], index: number, format: "markdown" | "plain"): BlockExtent {
   const first = lines[index]?.text ?? "";
   const fence = format === "markdown" ? fenceOf(first) : undefined;
-  if (fence !== undefined) return extentOfCode(lines, index, fence);
-  if (format === "markdown" && first.startsWith("|")) return extentOfTable(lines, index);
+  if (fence !== undefined) return measureCode(lines, index, fence);
+  if (format === "markdown" && first.startsWith("|")) return measureTable(lines, index);
   let next = index + 1;
-  const ends = ({ text }: Line, at: number): boolean =>
-    text === "" || (format === "markdown" && (opensBlock(text) || headingAt(lines, at) !== undefined));
-  while (next < lines.length && !ends(lines[next] as Line, next)) next += 1;
+  const ends = ({ text }: TextLine, at: number): boolean =>
+    text === "" || (format === "markdown" && (opensBlock(text) || readHeading(lines, at) !== undefined));
+  while (next < lines.length && !ends(lines[next] as TextLine, next)) next += 1;
   return { next, lead: "" };
 }
 
-function extentOfCode(lines: readonly Line[], index: number, fence: string): Extent {
+function measureCode(lines: readonly TextLine[], index: number, fence: string): BlockExtent {
   let next = index + 1;
-  const closes = ({ text }: Line): boolean => text.startsWith(fence) && isRunOf(text, fence.charAt(0));
-  while (next < lines.length && !closes(lines[next] as Line)) next += 1;
-  return { next: Math.min(next + 1, lines.length), lead: leadOf([lines[index] as Line]) };
+  const closes = ({ text }: TextLine): boolean => text.startsWith(fence) && isRunOf(text, fence.charAt(0));
+  while (next < lines.length && !closes(lines[next] as TextLine)) next += 1;
+  return { next: Math.min(next + 1, lines.length), lead: leadOf([lines[index] as TextLine]) };
 }
 
-function extentOfTable(lines: readonly Line[], index: number): Extent {
+function measureTable(lines: readonly TextLine[], index: number): BlockExtent {
   let next = index + 1;
   while (lines[next]?.text.startsWith("|")) next += 1;
-  const [head, rule] = lines.slice(index, index + 2) as [Line, Line?];
+  const [head, rule] = lines.slice(index, index + 2) as [TextLine, TextLine?];
   return { next, lead: rule && /^[|:\s-]+$/.test(rule.text) ? leadOf([head, rule]) : "" };
 }
 
-function leadOf(rows: readonly Line[]): string {
+function leadOf(rows: readonly TextLine[]): string {
   const lead = rows.map(({ text }) => `${text}\n`).join("");
   return lead.length <= MAX_LEAD_CHARS ? lead : "";
 }

@@ -1,9 +1,9 @@
-/** turns.ts -- long work on the main thread, in slices: between them everybody else has a turn. */
+/** turns.ts -- splits long work in one thread into slices, so that sockets, timers and other work run in between. */
 
-/** A piece of work holds the main thread no longer than this. */
+/** The longest time that a slice blocks the thread. */
 const TURN_MS = 5;
 
-/** Resolves at once while the turn lasts, and after everybody else's turn when it is over. */
+/** Returns a function to call between parts of the work: undefined within a slice, else a promise to await before going on. */
 export function createTurns(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {

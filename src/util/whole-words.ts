@@ -1,7 +1,7 @@
-/** whole-words.ts -- the part of a growing text that more text cannot change any more. */
+/** whole-words.ts -- cuts a growing text to the words that further text cannot change. */
 
-/** Up to the last white space, which is part of it. Looks from the end, so that a long word costs its length once. */
-export function wholeWordsOf(text: string): string {
+/** Returns the text up to and including its last white space. It searches from the end, so the cost is the last word. */
+export function cutToWholeWords(text: string): string {
   let end = text.length;
   while (end > 0 && /\S/.test(text[end - 1] as string)) end--;
   return text.slice(0, end);

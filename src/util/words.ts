@@ -1,18 +1,17 @@
 /**
- * words.ts -- a text as the words that are compared without a model: folded, split, and stemmed.
+ * words.ts -- splits a text into folded words for comparison without a model, and stems words.
  *
- * One reading of words for all of it: the offline embedder, the search in a page,
- * the search for near-duplicates, the ranking when no embedder answers. Accents and case
- * are folded, identifiers are given whole and in parts (`readFile` is also `read`, `file`),
- * scripts that put no space between words are given as single characters and pairs.
+ * The offline embedder, the search in a page, the search for near-duplicates and lexical ranking all use it. Accents
+ * and case are folded. Identifiers are returned whole and in parts (`readFile` also gives `read` and `file`). Scripts
+ * without spaces between words give single characters and pairs.
  */
 
-/** What is read of one text; the rest adds cost and hardly any meaning to a vector. */
+/** The rest of a longer text is ignored: it adds cost and hardly any meaning to a vector. */
 const MAX_TEXT_CHARS = 8_000;
-/** A longer run of letters is data, such as base64, and is read up to here. */
+/** A longer run of letters is data, such as base64, and is cut to this length. */
 const MAX_WORD_CHARS = 64;
 
-/** Every word in order of appearance, repeats included, folded but not stemmed. */
+/** Returns every word in order, with repeats, folded but not stemmed. */
 export function wordsOf(text: string): string[] {
   const folded = fold(text.length > MAX_TEXT_CHARS ? text.slice(0, MAX_TEXT_CHARS) : text);
   const found: string[] = [];
@@ -26,7 +25,7 @@ export function wordsOf(text: string): string[] {
   return found;
 }
 
-/** FNV-1a over code units, then mixed so that every bit depends on every character. */
+/** FNV-1a over code units, then mixed so that every bit depends on every character. 32 bits. */
 export function hashOf(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -34,20 +33,20 @@ export function hashOf(text: string, seed = 0): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Longest first; what remains must keep at least three letters. English, with the commonest German endings. */
+/** Longest first. At least three letters must remain. English, with the most common German endings. */
 const SUFFIXES = ["ational", "ation", "ingly", "ment", "ness", "edly", "ung", "ing", "ed", "ly", "en", "e", "y"];
 
-/** Rough on purpose: words of one family should meet, and their n-grams forgive the rest. */
+/** A rough stemmer: related words usually get one stem, and n-grams make up for the rest. */
 export function stemOf(word: string): string {
-  const one = singularOf(word);
+  const one = removePlural(word);
   if (one.length < 4) return one;
   for (const suffix of SUFFIXES)
-    if (one.length - suffix.length >= 3 && one.endsWith(suffix)) return undoubled(one.slice(0, -suffix.length));
+    if (one.length - suffix.length >= 3 && one.endsWith(suffix)) return removeDoubling(one.slice(0, -suffix.length));
   return one;
 }
 
-/** `tokens` and `token` before anything else is taken off, so that both end alike. */
-function singularOf(word: string): string {
+/** Removes the plural before any suffix, so that `tokens` and `token` get the same stem. */
+function removePlural(word: string): string {
   if (word.length < 4 || !word.endsWith("s") || /(?:s|u|i)s$/.test(word)) return word;
   return word.endsWith("ies") && word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
 }
@@ -58,7 +57,7 @@ const UPPER = 3;
 const DIGIT = 4;
 const UNSPACED = 5;
 
-/** Code unit -> kind, filled as characters are met; 0 is "not met yet". */
+/** Maps a code unit to its kind, filled on demand; 0 is "not classified yet". */
 const kinds = new Uint8Array(65_536);
 
 function kindOf(unit: number): number {
@@ -82,7 +81,7 @@ function classify(unit: number): number {
   return kind;
 }
 
-/** Accents go, compatibility forms become plain ones, Hangul stays in syllables. */
+/** Removes accents and replaces compatibility forms; Hangul stays in syllables. */
 function fold(text: string): string {
   if (!/[^\0-\x7f]/.test(text)) return text;
   return text
@@ -122,8 +121,8 @@ function readUnspaced(text: string, from: number, found: string[]): number {
   return at;
 }
 
-/** `planned` and `plan`, `stopping` and `stop`. */
-function undoubled(stem: string): string {
+/** Makes `planned` match `plan`, and `stopping` match `stop`. */
+function removeDoubling(stem: string): string {
   const last = stem.at(-1);
   const doubled = stem.length > 3 && last === stem.at(-2) && last !== undefined && !"lsz".includes(last);
   return doubled ? stem.slice(0, -1) : stem;

@@ -1,18 +1,18 @@
 /**
- * young-space.ts -- how much room V8 gives to young objects, and how many threads: little for few agents, more while many run.
+ * young-space.ts -- lets V8's space for young objects grow, and its scavenger use threads, while many agents run.
  *
- * goald.js keeps it at the 2 MB that it begins with, so that a daemon of days stays small, and at one thread. With many agents at once
- * most of what is in there is still in use when it is full, and is copied again and again: 200 of them took 2.5 times as long, in
- * pauses of up to 0.1 s. What has grown stays.
+ * goald.js keeps the space at its initial 2 MB and one thread, so that a long-running daemon stays small. With many
+ * agents most young objects are still in use when the space is full, and are copied repeatedly: 200 agents took 2.5
+ * times as long, with pauses of up to 0.1 s. The space does not shrink again.
  */
 import * as v8 from "node:v8";
 
-const MANY = 16;
+const MANY_AGENTS = 16;
 let isGrowing = false;
 
-/** `agents`: how many are under way, or wait for a time. */
+/** `agents` counts the agents that are running or waiting for a time. */
 export function makeRoomFor(agents: number): void {
-  if (agents > MANY === isGrowing) return;
+  if (agents > MANY_AGENTS === isGrowing) return;
   isGrowing = !isGrowing;
   v8.setFlagsFromString(`--semi-space-growth-factor=${isGrowing ? 2 : 1}`);
   v8.setFlagsFromString(isGrowing ? "--parallel-scavenge" : "--no-parallel-scavenge");

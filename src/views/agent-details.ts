@@ -1,5 +1,5 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { count, described, listOf, open, type Static, text, typed } from "#util/schema.ts";

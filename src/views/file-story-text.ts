@@ -1,6 +1,6 @@
 /** file-story-text.ts -- formats why a file exists: its last version in full, earlier versions in short. Pure. */
 import { oneLine } from "#core/text.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import type { FileStory } from "./file-story.ts";
 import type { Source } from "./sources.ts";
 
@@ -46,7 +46,7 @@ function bodyOf(story: Version): readonly string[] {
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";
   return [
-    ...(command ? [`  Command: ${command.name} ${inertJson(JSON.stringify(command.args))}`] : []),
+    ...(command ? [`  Command: ${command.name} ${escapeUnseenInJson(JSON.stringify(command.args))}`] : []),
     ...said.map(([name, text]) => `  ${name}: ${text.replaceAll("\n", "\n    ")}`),
     ...(recalledSteps.length > 0 ? [`  Recalled: what happened in step ${recalledSteps.join(", ")}`] : []),
     sources.length === 0 ? `  Sources: nothing was read ${since}` : `  Sources, read ${since}`,

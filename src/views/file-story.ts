@@ -4,7 +4,8 @@
  * One pass over the log. The sources of a version are those read since the previous version; which of them the model used
  * is unknown.
  */
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { isBlobRef, type Text } from "#core/text.ts";

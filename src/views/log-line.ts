@@ -3,6 +3,7 @@
  *
  * A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
  */
+import { isRecord, parseJson } from "#util/json.ts";
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
 export type LevelName = keyof typeof LEVELS;
@@ -25,13 +26,8 @@ export interface LogFilter {
 }
 
 export function readLogLine(text: string): LogLine {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isRecord = typeof value === "object" && value !== null && !Array.isArray(value);
-    return { text, record: isRecord ? (value as Record<string, unknown>) : null };
-  } catch {
-    return { text, record: null };
-  }
+  const value = parseJson(text);
+  return { text, record: isRecord(value) ? value : null };
 }
 
 /** A line that is not JSON passes only an empty filter. */

@@ -3,7 +3,6 @@ import { hash } from "node:crypto";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
-import { inertJson } from "#util/inert-json.ts";
 import {
   amount,
   count,
@@ -20,6 +19,7 @@ import {
   text,
   time,
 } from "#util/schema.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 
 export const MEMORY_KINDS = ["step", "fact", "note", "file_chunk", "reflection"] as const;
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
@@ -149,7 +149,7 @@ export function describeMemoryStory({ memory, step, before, after, recalledIn }:
     const { agent, turn, thought, command, args, status, from, files } = step;
     lines.push(`Left by step ${step.step} of ${agent} (turn ${turn}): goald show ${agent} --step ${step.step}`);
     if (thought !== "") lines.push(`  Thought: ${oneLine(thought, 400)}`);
-    if (command !== null) lines.push(`  Command: ${command} ${oneLine(inertJson(JSON.stringify(args)), 300)}`);
+    if (command !== null) lines.push(`  Command: ${command} ${oneLine(escapeUnseenInJson(JSON.stringify(args)), 300)}`);
     if (status !== null) lines.push(`  Result: ${status}, from ${from}`);
     if (files.length > 0) lines.push(`  Files: ${files.join(", ")}`);
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);

@@ -1,5 +1,6 @@
 /** parts.ts -- schemas of core types that several views contain. */
-import type { CommandCall, Usage } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { Usage } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Thoughts } from "#reply/read.ts";

@@ -4,6 +4,7 @@
  * goald does not judge whether a goal is reached: the report quotes the agent and lists files, sources, failures, cost and
  * next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
+import { countNoun } from "#core/text.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
 import type { ReportFacts, ReportFile } from "./report-facts.ts";
@@ -45,7 +46,7 @@ function renderOpening({
     "",
     `- State: **${inline(standing, 60)}**. ${next.why}`,
     ...(pauseReason ? [`- Reason: ${inline(pauseReason, 600)}`] : []),
-    `- ${countOf(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
+    `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
 }
@@ -80,14 +81,14 @@ function renderGoals({ goals, closing, lastThought, turns, files }: ReportFacts)
 function renderFiles(facts: ReportFacts): string {
   const { files, workspace, deleted } = facts;
   if (files.length === 0) return explainNoFiles(facts);
-  const gone = deleted > 0 ? ` ${countOf(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
-  const head = `${countOf(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
+  const gone = deleted > 0 ? ` ${countNoun(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
+  const head = `${countNoun(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
   return `${head}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
 }
 
 function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
   const who = by === "person" ? "changed by a person, found" : `by ${command ? code(command, 60) : "the agent"}`;
-  return `- ${code(path, 900)}: ${countOf(bytes, "byte")}, ${who} in step ${step}, ${at}`;
+  return `- ${code(path, 900)}: ${countNoun(bytes, "byte")}, ${who} in step ${step}, ${at}`;
 }
 
 /** Explains an empty folder as far as the log allows. */
@@ -96,11 +97,11 @@ function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTrou
   const asked = Object.entries(commands).sort(([, a], [, b]) => b - a);
   const failed = (troubles.failed ?? 0) + (troubles.denied ?? 0) + (troubles.unknown ?? 0) + (troubles.cancelled ?? 0);
   if (deleted > 0)
-    lines.push(`${countOf(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
+    lines.push(`${countNoun(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
   else if (cost.steps === 0) lines.push("It has not taken a step yet.");
   else if (asked.length === 0)
     lines.push(
-      `In ${countOf(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
+      `In ${countNoun(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
     );
   else {
     const list = asked
@@ -111,7 +112,7 @@ function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTrou
   if (failed > 0 && deleted === 0) {
     const last = lastTroubles.findLast(({ kind }) => kind === "failed" || kind === "denied" || kind === "unknown");
     const reason = last ? ` The last reason: ${inline(last.reason, 300)}` : "";
-    lines.push(`${countOf(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
+    lines.push(`${countNoun(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
   }
   return lines.join(" ");
 }
@@ -153,11 +154,13 @@ function renderCost({ cost, limits }: ReportFacts): string {
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
   const unpriced =
-    unpricedCalls > 0 ? `, without ${countOf(unpricedCalls, "reply")} of models that have no known price` : "";
+    unpricedCalls > 0
+      ? `, without ${countNoun(unpricedCalls, "reply", "replies")} of models that have no known price`
+      : "";
   const money =
     unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
-    `- ${countOf(steps, "step")}, ${countOf(modelCalls, "reply")} of the model`,
+    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "reply", "replies")} of the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
     ...(lost.tokens > 0
@@ -194,6 +197,3 @@ function fitLines(lines: readonly string[], maxBytes: number, what: string): str
 }
 
 const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-
-const countOf = (count: number, noun: string): string =>
-  `${count} ${count === 1 ? noun : noun.endsWith("reply") ? "replies" : `${noun}s`}`;

@@ -92,3 +92,16 @@ export async function planFor(
 /** The plan without the contents. */
 export const summarizePlan = (plan: readonly PlannedFile[]): RestorePlan["files"] =>
   plan.map(({ path, action, content, bytesNow }) => ({ path, action, bytesNow, bytes: content?.length ?? null }));
+
+const MAX_NAMED = 50;
+
+/** The message of the person who restored the files, for the agent. */
+export function describeRestored(step: number, work: readonly PlannedFile[]): string {
+  const named = (action: PlannedFile["action"], word: string): string => {
+    const paths = work.filter((file) => file.action === action).map(({ path }) => path);
+    if (paths.length === 0) return "";
+    const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
+    return ` ${word}: ${paths.slice(0, MAX_NAMED).join(", ")}${more}.`;
+  };
+  return `I put files in your folder back as they were after step ${step}.${named("write", "Rewritten")}${named("remove", "Removed")}`;
+}

@@ -3,7 +3,9 @@
  *
  * A source is a message, or a successful call that returned text from outside and changed no file.
  */
-import type { CommandCall, Observation, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall, Observation } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { keepNewest } from "#util/newest.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";

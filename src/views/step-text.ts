@@ -1,6 +1,6 @@
 /** step-text.ts -- formats one step for a person, from the request to the result. Pure. */
 import type { ModelSpending } from "#core/event.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
 import { wholeText } from "./long-text.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
@@ -75,7 +75,7 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
   const { asked, verdict, by, reason } = approval;
   return [
     `Command${repaired ? " (its JSON was repaired)" : ""}`,
-    inertJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
+    escapeUnseenInJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
     ...(asked === null ? [] : [`A person was asked: ${asked}`]),
     ...(verdict === null
       ? []

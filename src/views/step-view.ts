@@ -4,8 +4,8 @@
  * Folds the log up to the next step. Keeps the state before the last request, from which the prompt was built. Long texts
  * are references until `openTexts` has read them.
  */
-import type { Annotations, Effect } from "#core/command.ts";
-import type { EventOf, Observation, RecordedEvent } from "#core/event.ts";
+import type { Annotations, Effect, Observation } from "#core/call.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, initialState } from "#core/state.ts";

@@ -1,5 +1,6 @@
 /** troubles.ts -- failures in an agent's work: counts of all, and the newest in detail. Pure. */
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import { count, described, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { subjectOf } from "./sources.ts";

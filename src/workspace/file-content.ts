@@ -1,15 +1,15 @@
-/** file-content.ts -- the bytes of one plain file: read in part, or added to as a whole. */
+/** file-content.ts -- reads ranges of a plain file, and appends to one all or nothing. */
 import { constants as flags } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { GoaldError } from "#core/errors.ts";
 import type { OpenFile } from "./open-file.ts";
-import { quoted } from "./path-rules.ts";
-import { openFile, type Place } from "./resolve-path.ts";
+import { quotePath } from "./path-rules.ts";
+import { type FilePlace, openFile } from "./resolve-path.ts";
 
-/** What `read` and `preserve` take into memory at once. */
+/** Limit of what `read` and `preserve` load into memory. */
 export const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Throws GOALD_FILE_TOO_LARGE for more than may be taken into memory. Short when the file is. */
+/** Returns fewer bytes than asked when the file ends. Throws GOALD_FILE_TOO_LARGE above `MAX_READ_BYTES`. */
 export async function readRange(
   opened: OpenFile,
   path: string,
@@ -21,15 +21,15 @@ export async function readRange(
   if (length > MAX_READ_BYTES)
     throw new GoaldError(
       "GOALD_FILE_TOO_LARGE",
-      `${quoted(path)} has ${size} bytes; goald takes at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
+      `${quotePath(path)} has ${size} bytes; goald reads at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
       { hint: "Read it in parts, or leave it as it is and write a new file." },
     );
   const bytes = new Uint8Array(length);
   return bytes.subarray(0, await opened.read(bytes, offset));
 }
 
-/** The file's new size. What could not be written whole is taken back. */
-export async function appendWhole(place: Place, bytes: Uint8Array): Promise<number> {
+/** Returns the new size. Undoes a write that fails midway. */
+export async function appendWhole(place: FilePlace, bytes: Uint8Array): Promise<number> {
   const create = place.found ? 0 : flags.O_CREAT | flags.O_EXCL;
   await using opened = await openFile(place, flags.O_WRONLY | flags.O_APPEND | create);
   const { size } = opened.stat();

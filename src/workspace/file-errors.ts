@@ -1,65 +1,64 @@
 /**
- * file-errors.ts -- what a file system says, in goald's words.
+ * file-errors.ts -- turns errors of the file system into GoaldErrors.
  *
- * Every failure of a file operation leaves the workspace as a GoaldError whose message
- * names the path that was asked for and says what to do; no absolute path is in it.
+ * Every failed file operation throws a GoaldError that names the requested path and a remedy, and no absolute path.
  */
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { quoted, refused } from "./path-rules.ts";
+import { quotePath, refused } from "./path-rules.ts";
 
-/** Runs `act`; what it throws is explained as a failure at `path`. */
-export async function explained<T>(path: string, act: () => Promise<T>): Promise<T> {
+/** Runs `act`, and throws its errors as GoaldErrors about `path`. */
+export async function withFileErrors<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw explain(error, path);
+    throw toFileError(error, path);
   }
 }
 
-export function explain(error: unknown, path: string): GoaldError {
+export function toFileError(error: unknown, path: string): GoaldError {
   if (isGoaldError(error)) return error;
   const code = codeOf(error);
-  const at = quoted(path);
+  const at = quotePath(path);
   switch (code) {
     case "ENOENT":
-      return missing(path);
+      return fileMissing(path);
     case "ENOSPC":
     case "EDQUOT":
     case "EFBIG":
-      return new GoaldError("GOALD_STORE_FULL", `There is no room left to write ${at} (${code}); it is as it was.`, {
+      return new GoaldError("GOALD_STORE_FULL", `There is no room left to write ${at} (${code}); it is unchanged.`, {
         hint: "Free some space or raise the quota, then resume.",
         cause: error,
       });
     case "ENAMETOOLONG":
       return refused(path, "is too long", "Use a shorter path.");
     case "ELOOP":
-      return refused(path, "leads over a link", "Name the file itself.");
+      return refused(path, "leads through a link", "Name the file itself.");
     case "ENOTDIR":
-      return fileError(`On the way to ${at} lies a file where a folder is needed.`, "Choose another path.", error);
+      return fileError(`On the way to ${at} there is a file where a folder is needed.`, "Choose another path.", error);
     case "EISDIR":
-      return isFolder(path);
+      return notAFile(path);
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return fileError(`The system does not permit that at ${at} (${code}).`, "Choose another path.", error);
+      return fileError(`The system does not permit this operation on ${at} (${code}).`, "Choose another path.", error);
     default:
       return fileError(
-        `It did not work at ${at}: ${code ?? toError(error).message}.`,
+        `The operation on ${at} failed: ${code ?? toError(error).message}.`,
         "Try again, or choose another path.",
         error,
       );
   }
 }
 
-export const missing = (path: string): GoaldError =>
-  new GoaldError("GOALD_FILE_MISSING", `There is no file ${quoted(path)} in the workspace.`, {
-    hint: "search_files shows what there is.",
+export const fileMissing = (path: string): GoaldError =>
+  new GoaldError("GOALD_FILE_MISSING", `There is no file ${quotePath(path)} in the workspace.`, {
+    hint: "search_files lists the files.",
   });
-export const isFolder = (path: string): GoaldError =>
+export const notAFile = (path: string): GoaldError =>
   fileError(
     path === ""
       ? "The path names the workspace itself, which is a folder."
-      : `${quoted(path)} is a folder, not a file.`,
+      : `${quotePath(path)} is a folder, not a file.`,
     "Name a file.",
   );
 export const fileError = (message: string, hint: string, cause?: unknown): GoaldError =>

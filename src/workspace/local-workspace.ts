@@ -1,13 +1,12 @@
 /**
- * local-workspace.ts -- an agent's folder on the local disk.
+ * local-workspace.ts -- implements the workspace port with a folder on the local disk.
  *
- * Each operation takes the text of the path through path-rules.ts and its folders
- * through resolve-path.ts, and touches plain files only. A change is durable before it
- * is told to `onChange`, and is told with its content, so that the history can hold every
- * version. `truncate` alone is not told: what it takes back was never told either.
+ * Each operation checks the path's text (path-rules.ts), resolves its folders (resolve-path.ts) and touches plain files
+ * only. A change is durable before `onChange` receives it with its content, so that the history can keep every version.
+ * `truncate` is not reported, because it undoes an append that was never reported.
  *
- * Whether the history has what lies there is a matter of `lastVersion` and of what was told here since:
- * by hash before a file is lost, by size alone before an append, whose cost must not grow with the file.
+ * `lastVersion` and the changes reported since decide whether the history has a file's content: compared by hash before
+ * a file is lost, by size alone before an append, whose cost must not grow with the file.
  */
 import { hash } from "node:crypto";
 import { constants as flags } from "node:fs";
@@ -17,32 +16,33 @@ import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { appendWhole, readRange } from "./file-content.ts";
-import { explain, explained, fileError, isFolder, missing } from "./file-errors.ts";
+import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
-import { normalizePath, quoted, refuseChange } from "./path-rules.ts";
+import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import {
   type Anchor,
   bestAnchor,
+  type FilePlace,
   openFile,
   openFolder,
   openPlace,
-  type Place,
   requirePlainFile,
 } from "./resolve-path.ts";
 
 export interface WorkspaceOptions {
-  /** May change what lies in `_goald/`, which is closed to commands. */
+  /** Allows changes in `_goald/`, which commands must not change. */
   readonly own?: boolean;
-  /** How folders are kept from being swapped; the best that the system offers by default. */
+  /** The protection against swapped folders; by default the best that the system offers. */
   readonly anchor?: Anchor;
-  /** What the history says of a path; without it, only what is changed here is known. */
+  /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
   readonly lastVersion?: LastVersion;
 }
-type Version = Awaited<ReturnType<LastVersion>>;
+/** Undefined when the history has none. */
+type LatestVersion = Awaited<ReturnType<LastVersion>>;
 
-/** `folder` is absolute; it is made by the first change. */
+/** `folder` is absolute; the first change creates it. */
 export function openLocalWorkspace(
   folder: string,
   onChange: (change: FileChange) => void = () => undefined,
@@ -57,8 +57,8 @@ class LocalWorkspace implements Workspace {
   readonly #own: boolean;
   readonly #anchor: Anchor;
   readonly #lastVersion: LastVersion | undefined;
-  /** The last change of each path that was told here: the history gets to know it later. */
-  readonly #told = new Map<string, Version>();
+  /** The last reported change of each path, which the history may not have stored yet. */
+  readonly #reported = new Map<string, LatestVersion>();
 
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
@@ -69,7 +69,7 @@ class LocalWorkspace implements Workspace {
   }
 
   stat(path: string): Promise<FileStat | undefined> {
-    return explained(path, async () => {
+    return withFileErrors(path, async () => {
       await using place = await this.#place(path);
       if (!place?.found) return undefined;
       requirePlainFile(place.found, place.path);
@@ -78,60 +78,60 @@ class LocalWorkspace implements Workspace {
   }
 
   read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array> {
-    return explained(path, async () => {
+    return withFileErrors(path, async () => {
       await using place = await this.#place(path);
-      if (!place?.found) throw missing(path);
+      if (!place?.found) throw fileMissing(path);
       await using opened = await openFile(place, flags.O_RDONLY);
       return await readRange(opened, place.path, range);
     });
   }
 
   write(path: string, content: string | Uint8Array): Promise<void> {
-    return explained(path, async () => {
-      const bytes = toBytes(content);
+    return withFileErrors(path, async () => {
+      const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       if (place.found) requirePlainFile(place.found, place.path);
       await replaceFile(place, this.#keyOf(place), bytes);
-      this.#tell("write", place.path, bytes.length, bytes);
+      this.#report("write", place.path, bytes.length, bytes);
     });
   }
 
   append(path: string, content: string | Uint8Array): Promise<Pick<FileStat, "path" | "bytes">> {
-    return explained(path, async () => {
-      const bytes = toBytes(content);
+    return withFileErrors(path, async () => {
+      const bytes = encodeContent(content);
       await using place = await this.#placeToChange(path);
       await this.#preserveBase(place);
       const size = await appendWhole(place, bytes);
-      this.#tell("append", place.path, size, bytes);
+      this.#report("append", place.path, size, bytes);
       return { path: place.path, bytes: size };
     });
   }
 
-  /** What a piece is added to must be in the history, or the piece alone would be. */
-  async #preserveBase(place: Place): Promise<void> {
+  /** Reports the content before an append if the history lacks it; else the history would hold only the appended part. */
+  async #preserveBase(place: FilePlace): Promise<void> {
     const size = place.found?.size ?? 0;
     if (size === 0 || !this.#lastVersion) return;
     if ((await this.#versionOf(place.path))?.bytes === size) return;
     await using opened = await openFile(place, flags.O_RDONLY);
     const content = await readRange(opened, place.path);
-    this.#tell("found", place.path, content.length, content);
+    this.#report("found", place.path, content.length, content);
   }
 
   truncate(path: string, bytes: number): Promise<void> {
-    return explained(path, async () => {
+    return withFileErrors(path, async () => {
       await using place = await this.#place(path, true);
-      if (!place?.found) throw missing(path);
+      if (!place?.found) throw fileMissing(path);
       await using opened = await openFile(place, flags.O_WRONLY);
       const { size } = opened.stat();
       if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > size)
-        throw fileError(`${quoted(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
+        throw fileError(`${quotePath(path)} has ${size} bytes and cannot be cut to ${bytes}.`, "Name a smaller size.");
       await opened.truncate(bytes);
       await opened.sync();
     });
   }
 
   remove(path: string, { wasThere = false }: { readonly wasThere?: boolean } = {}): Promise<boolean> {
-    return explained(path, async () => {
+    return withFileErrors(path, async () => {
       await using place = await this.#place(path, true);
       if (place?.found) {
         requirePlainFile(place.found, place.path);
@@ -139,13 +139,13 @@ class LocalWorkspace implements Workspace {
         await unlink(place.file);
         await place.folder.sync();
       } else if (!wasThere) return false;
-      this.#tell("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
+      this.#report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
       return place?.found !== undefined;
     });
   }
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
-    return explained(path, async () => {
+    return withFileErrors(path, async () => {
       await using place = await this.#place(path);
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
@@ -153,14 +153,14 @@ class LocalWorkspace implements Workspace {
       const bytes = content.length;
       const sha256 = sha256Of(content);
       const last = await this.#versionOf(place.path);
-      // The size tells the hash of a whole file from that of a piece.
-      if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#tell("found", place.path, bytes, content, sha256);
+      // A version of an append has the hash of its part, but the size of the whole file.
+      if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", place.path, bytes, content, sha256);
       return { bytes, sha256 };
     });
   }
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
-    await using place = await explained(path, () => this.#placeToChange(path));
+    await using place = await withFileErrors(path, () => this.#placeToChange(path));
     return await placeFolder(place, this.#keyOf(place), fill);
   }
 
@@ -170,49 +170,49 @@ class LocalWorkspace implements Workspace {
       const folder = await openFolder(this.folder, path, false, this.#anchor);
       if (folder) yield* listFiles(this.folder, path, folder, this.#anchor);
       else if (path !== "")
-        throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quoted(directory)} in the workspace.`, {
+        throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quotePath(directory)} in the workspace.`, {
           hint: 'The folder "" is the whole workspace.',
         });
     } catch (error) {
-      throw explain(error, directory);
+      throw toFileError(error, directory);
     }
   }
 
-  /** undefined when a folder on the way is missing. */
-  #place(path: string, change = false, make = false): Promise<Place | undefined> {
+  /** Returns undefined when a folder on the way is missing. */
+  #place(path: string, change = false, make = false): Promise<FilePlace | undefined> {
     const normal = normalizePath(path, this.folder);
-    if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw isFolder(path);
+    if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
     if (change && !this.#own) refuseChange(normal);
     return openPlace(this.folder, normal, make, this.#anchor);
   }
 
-  async #placeToChange(path: string): Promise<Place> {
+  async #placeToChange(path: string): Promise<FilePlace> {
     const place = await this.#place(path, true, true);
-    if (!place) throw missing(path);
+    if (!place) throw fileMissing(path);
     return place;
   }
 
-  #keyOf(place: Place): string {
+  #keyOf(place: FilePlace): string {
     return `${this.folder}\0${dirname(place.path)}`;
   }
 
-  async #versionOf(path: string): Promise<Version> {
-    return this.#told.get(path) ?? (await this.#lastVersion?.(path));
+  async #versionOf(path: string): Promise<LatestVersion> {
+    return this.#reported.get(path) ?? (await this.#lastVersion?.(path));
   }
 
-  #tell(
+  #report(
     operation: FileChange["operation"],
     path: string,
     bytes: number,
     content: Uint8Array | null,
     sha256: string | null = content && sha256Of(content),
   ): void {
-    if (this.#lastVersion) this.#told.set(path, { operation, bytes, sha256 });
+    if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
     this.#onChange({ path, operation, bytes, sha256, content });
   }
 }
 
 const sha256Of = (content: Uint8Array): string => hash("sha256", content, "hex");
 
-const toBytes = (content: string | Uint8Array): Uint8Array =>
+const encodeContent = (content: string | Uint8Array): Uint8Array =>
   typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);

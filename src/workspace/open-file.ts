@@ -1,9 +1,9 @@
 /**
- * open-file.ts -- one open file or folder, by its descriptor.
+ * open-file.ts -- reads and writes an open file or folder by its descriptor.
  *
- * What the system answers from its memory (open, stat, close, small pieces) is asked for in place: a hop to
- * another thread and back costs several times the call itself, and one append needs twenty such calls. What
- * may take the disk's time (fsync, large pieces) goes to a thread, so that nobody else waits for it.
+ * Calls that the system answers from memory (open, stat, close, small parts) are synchronous: a thread switch costs
+ * several times the call, and one append needs twenty calls. Calls that may wait for the disk (fsync, large parts) run
+ * on a thread, so that they do not block the main thread.
  */
 import {
   closeSync,
@@ -20,8 +20,9 @@ import {
 } from "node:fs";
 import { codeOf } from "./file-errors.ts";
 
+/** Errors of file systems that have no modes. */
 const NO_MODES: ReadonlySet<string> = new Set(["EPERM", "EINVAL", "ENOSYS", "ENOTSUP"]);
-/** Up to here a piece is read or written in place. */
+/** Parts up to this size are read and written synchronously. */
 const SMALL_BYTES = 64 * 1024;
 
 export class OpenFile implements AsyncDisposable {
@@ -35,7 +36,7 @@ export class OpenFile implements AsyncDisposable {
     return fstatSync(this.descriptor);
   }
 
-  /** For a file of our own, where only a file system that knows no modes refuses: then it has none to lose. */
+  /** For own files only. Does nothing on a file system without modes. */
   setMode(mode: number): void {
     try {
       fchmodSync(this.descriptor, mode);
@@ -44,7 +45,7 @@ export class OpenFile implements AsyncDisposable {
     }
   }
 
-  /** Fills `bytes` from `position` of the file on; returns how many there were. */
+  /** Fills `bytes` from `position` on; returns the number of bytes read. */
   async read(bytes: Uint8Array, position: number): Promise<number> {
     let filled = 0;
     while (filled < bytes.length) {
@@ -60,7 +61,7 @@ export class OpenFile implements AsyncDisposable {
     return onThread((done) => read(this.descriptor, bytes, 0, bytes.length, position, done));
   }
 
-  /** All of it, where the file stands. */
+  /** Writes all bytes at the current position. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let from = 0; from < bytes.length; ) from += await this.#writeSome(bytes.subarray(from));
   }
@@ -83,9 +84,9 @@ export class OpenFile implements AsyncDisposable {
   }
 }
 
-type Done<T> = (error: Error | null, value?: T) => void;
+type FileCallback<T> = (error: Error | null, value?: T) => void;
 
-function onThread<T>(start: (done: Done<T>) => void): Promise<T> {
+function onThread<T>(start: (done: FileCallback<T>) => void): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   start((error, value) => (error ? reject(error) : resolve(value as T)));
   return promise;

@@ -1,35 +1,33 @@
 /**
- * path-rules.ts -- what a path may look like, judged by its text alone.
+ * path-rules.ts -- normalizes paths and refuses unsafe ones, by their text alone.
  *
- * `normalizePath` turns what a model wrote into one plain form: relative to the agent's
- * folder, forward slashes, no `.` or `..`, the empty text for the folder itself. The
- * rules are the same on every system, so that work can be carried from one to another
- * and a name that is harmless here is not a device there. What really lies at a path is
- * not known here: resolve-path.ts looks, and follows no link.
+ * `normalizePath` returns one plain form: relative to the agent's folder, with forward slashes, without `.` and `..`;
+ * the empty text is the folder itself. The rules are the same on every system, so that a workspace can move to another
+ * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
 import { GoaldError } from "#core/errors.ts";
 
-/** Written by goald alone; commands may read what lies there. */
+/** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";
-/** Of the agents that it starts; see store/slug.ts. */
+/** Holds the folders of sub-agents; see store/slug.ts. */
 const AGENTS_FOLDER = "agents";
-/** In UTF-8; what common file systems take for one name. */
+/** In UTF-8: the limit of common file systems. */
 const MAX_NAME_BYTES = 255;
-/** In UTF-8, for the whole relative path: the smallest limit for absolute ones in use is 1,024, and the folder needs room. */
+/** In UTF-8, for the relative path. The smallest system limit for absolute paths is 1,024, and the folder needs room. */
 const MAX_PATH_BYTES = 900;
-/** As it was written, with the absolute path of the folder and all detours: more is not even taken apart. */
+/** For the path as written, which may contain the absolute folder and detours. */
 const MAX_WRITTEN_CHARS = 16_384;
 
 /**
- * C0, DEL and C1; line and paragraph separators; marks that turn the direction of text and so disguise a name; and what
- * stands for a character that could not be kept, such as the NUL of a reply.
+ * C0, DEL and C1; line and paragraph separators; direction marks, which disguise a name; and the replacement character,
+ * which replaces the NUL of a reply.
  */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/u;
 /** Device names of Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
-/** A temporary file of an unfinished write. */
+/** The temporary file of a write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
-/** As addresses write them in lower case, also in the overlong forms that some decoders take. */
+/** URL encodings in lower case, with the overlong forms that some decoders accept. */
 const DECODED: Readonly<Record<string, string>> = {
   "%25": "%",
   "%2e": ".",
@@ -40,13 +38,13 @@ const DECODED: Readonly<Record<string, string>> = {
   "%c1%9c": "\\",
 };
 const ENCODED = new RegExp(Object.keys(DECODED).join("|"), "g");
-/** Slashes, and what only looks like one. */
+/** Slashes and characters that look like one. */
 const SLASH = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/u;
 const HOME = /^~[\w.-]*(?:\/|$)/;
 
 const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.md.";
 
-/** Throws GOALD_PATH_REFUSED. `folder` is the absolute path of the workspace: names that begin with it are understood. */
+/** `folder` is the absolute path of the workspace, which `path` may begin with. Throws GOALD_PATH_REFUSED. */
 export function normalizePath(path: string, folder: string): string {
   if (path === newest.path && folder === newest.folder) return newest.normal;
   const normal = normalize(path, folder);
@@ -54,7 +52,7 @@ export function normalizePath(path: string, folder: string): string {
   return normal;
 }
 
-/** A command asks for its file several times. */
+/** Caches one result, because a command normalizes its path several times. */
 let newest: { readonly path: string; readonly folder: string; readonly normal: string } = {
   path: "",
   folder: "",
@@ -78,7 +76,7 @@ function normalize(path: string, folder: string): string {
   return normal;
 }
 
-/** Whether a file that lies below the folder can be named: what cannot is not listed either. */
+/** Whether a path can express this file's name. Other files are not listed. */
 export const isNameable = (path: string): boolean =>
   path.isWellFormed() &&
   !CONTROL.test(path) &&
@@ -90,8 +88,8 @@ export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
 export const temporaryName = (randomHex: string): string => `.goald-${randomHex}.tmp`;
 
 /**
- * Case and invisible characters do not count: some file systems ignore them. Takes a normal path. The folders of agents
- * that the agent has started, `agents/<id>`, have one each.
+ * Whether a normal path is in `_goald`, of this agent or of a sub-agent in `agents/<id>`. Case and invisible characters
+ * are ignored, as some file systems do.
  */
 export function isOwn(path: string): boolean {
   const names = path.split("/").map(folded);
@@ -106,12 +104,12 @@ const folded = (name: string): string =>
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .toLowerCase();
 
-/** Of git itself, in whatever folder, by the names that some file system takes for its own. */
+/** Whether a path is in a `.git` folder, by any name that some file system treats as `.git`. */
 const isOfGit = (path: string): boolean => path.split("/").some((name) => /^(?:\.git|git~1)$/.test(folded(name)));
 
 /**
- * Throws GOALD_PATH_REFUSED for a change below goald's own folder, and of what git keeps: a hook or a setting there is
- * a program that whoever next calls git in that folder runs.
+ * Throws GOALD_PATH_REFUSED for changes in goald's own folder and in `.git`, where a hook or a setting is a program that
+ * the next git call in that folder runs.
  */
 export function refuseChange(path: string): void {
   const reserved = isOwn(path) ? "goald" : isOfGit(path) ? "git" : undefined;
@@ -121,12 +119,12 @@ export function refuseChange(path: string): void {
   throw refused(path, `belongs to ${reserved}: it can be read but not changed`, hint);
 }
 
-/** Of marks without width and blanks alone. */
+/** Whether a name consists of blanks and marks without width. */
 const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && folded(name).trim() === "";
 
 /**
- * Whether a name would be a step out of its folder, or a path from the root, as soon as a server decodes it, a file
- * system folds it, or a person reads it: `%2e%2e`, `..%2fx`, `．．`, `..∕x`.
+ * Whether a name would leave its folder once a server decodes it, a file system folds it, or a person reads it:
+ * `%2e%2e`, `..%2fx`, `．．`, `..∕x`.
  */
 function isStepInDisguise(name: string): boolean {
   if (!/[%\u0080-\uffff]/.test(name)) return false;
@@ -140,11 +138,11 @@ function isStepInDisguise(name: string): boolean {
 }
 
 export function refused(path: string, problem: string, hint: string): GoaldError {
-  return new GoaldError("GOALD_PATH_REFUSED", `The path ${quoted(path)} ${problem}.`, { hint });
+  return new GoaldError("GOALD_PATH_REFUSED", `The path ${quotePath(path)} ${problem}.`, { hint });
 }
 
-/** A path as it may stand in a message: short, on one line, nothing invisible in it. */
-export function quoted(path: string): string {
+/** Quotes a path for a message: short, on one line, invisible characters written out. */
+export function quotePath(path: string): string {
   const short = path.length > 120 ? `${path.slice(0, 119)}…` : path;
   const visible = short.toWellFormed().replace(/[\p{C}\u2028\u2029]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
@@ -169,16 +167,15 @@ function problemOfName(name: string): { readonly text: string; readonly hint: st
   if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
   if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
   if (DEVICE.test(name)) return { text: "has a name that Windows keeps for a device", hint };
-  if (isUnseen(name)) return { text: "has a name that nobody can see", hint };
+  if (isUnseen(name)) return { text: "has an invisible name", hint };
   if (isStepInDisguise(name)) return { text: "has a name that other programs take for a path", hint: RELATIVE };
   if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };
   return undefined;
 }
 
 /**
- * Models like to name their folder as they see it from outside: by its absolute path,
- * as `/workspace/…`, or as `workspace/<agent>/…`. All three are taken for what is
- * meant. `./workspace/…` is a way to say that such a folder inside is meant.
+ * Removes the workspace's own path, because models name it in three ways: by its absolute path, as `/workspace/…`, or as
+ * `workspace/<agent>/…`. `./workspace/…` still names a folder of that name inside.
  */
 function withoutOwnPrefix(path: string, folder: string): string {
   const root = folder.replaceAll("\\", "/").replace(/\/+$/, "");

@@ -1,37 +1,36 @@
 /**
- * resolve-path.ts -- the one way from a path to a place on the disk.
+ * resolve-path.ts -- resolves a normal path to a place on the disk. All file operations use it.
  *
- * Folders are entered one by one from the root and no link is ever followed. On Linux
- * each folder is held open and the next name is looked up in the open folder itself
- * (`/proc/self/fd/N/name`, which is openat(2) by another name), so a folder that is
- * swapped for a link between check and use is still the folder that was checked. Where
- * that cannot be had, the real path of each folder is compared before use and again by
- * `verify` after it: a swap is then noticed, but a file may have been touched.
+ * Folders are entered one by one from the root, and links are never followed. On Linux each folder stays open and the
+ * next name is looked up in it (`/proc/self/fd/N/name`, equivalent to openat(2)). A folder that is swapped for a link
+ * between check and use is then still the checked folder. On other systems the real path of each folder is compared
+ * before use and again by `verify`: a swap is noticed, but a file may have been touched.
  */
 import { existsSync, constants as flags, lstatSync, mkdirSync, realpathSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf, fileError } from "./file-errors.ts";
 import { OpenFile } from "./open-file.ts";
-import { quoted, refused } from "./path-rules.ts";
+import { quotePath, refused } from "./path-rules.ts";
 
+/** The protection against swapped folders: open descriptors, or compared real paths. */
 export type Anchor = "descriptor" | "real-path";
 
-/** What this system can do; looked at once. */
+/** The best that this system supports; determined once. */
 export function bestAnchor(): Anchor {
   best ??= process.platform === "linux" && existsSync("/proc/self/fd") ? "descriptor" : "real-path";
   return best;
 }
 let best: Anchor | undefined;
 
-/** Follow no link, wait for no pipe, take no terminal. The flags are missing on Windows, where they count as nothing. */
+/** Refuses links, does not wait for pipes, takes no terminal. Windows lacks these flags, so they are 0 there. */
 export const SAFE_OPEN = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0) | (flags.O_NOCTTY ?? 0);
 const OPEN_FOLDER = flags.O_RDONLY | (flags.O_DIRECTORY ?? 0);
 
-/** A folder inside the workspace that was reached without following a link. */
-export interface Folder extends AsyncDisposable {
-  /** What to hand to node:fs for the entry of that name. */
+/** A folder of the workspace, reached without following a link. */
+export interface OpenFolder extends AsyncDisposable {
+  /** The path of an entry for node:fs. */
   at(name: string): string;
-  /** For node:fs, to list the entries. */
+  /** The path of the folder for node:fs. */
   readonly self: string;
   /** Throws GOALD_PATH_REFUSED when the folder is no longer where it was entered. */
   verify(): Promise<void>;
@@ -39,24 +38,29 @@ export interface Folder extends AsyncDisposable {
   sync(): Promise<void>;
 }
 
-/** Where a file lies or would lie. */
-export interface Place extends AsyncDisposable {
+/** The place of a file, existing or not. */
+export interface FilePlace extends AsyncDisposable {
   readonly path: string;
-  readonly folder: Folder;
-  /** What to hand to node:fs for the file. */
+  readonly folder: OpenFolder;
+  /** The path of the file for node:fs. */
   readonly file: string;
-  /** What lies there, links not followed; undefined for nothing. */
+  /** The entry there, with links not followed; undefined when there is none. */
   readonly found: Stats | undefined;
 }
 
-/** `make` creates the folders on the way; otherwise a missing one gives undefined. `path` is normal and not empty. */
-export async function openPlace(root: string, path: string, make: boolean, anchor: Anchor): Promise<Place | undefined> {
+/** `path` is normal and not empty. Missing folders are created with `make`, and give undefined without it. */
+export async function openPlace(
+  root: string,
+  path: string,
+  make: boolean,
+  anchor: Anchor,
+): Promise<FilePlace | undefined> {
   const cut = path.lastIndexOf("/");
   const folder = await openFolder(root, path.slice(0, Math.max(0, cut)), make, anchor);
   if (!folder) return undefined;
   try {
     const file = folder.at(path.slice(cut + 1));
-    const found = entryAt(file);
+    const found = statEntry(file);
     return { path, folder, file, found, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
   } catch (error) {
     await folder[Symbol.asyncDispose]();
@@ -64,13 +68,13 @@ export async function openPlace(root: string, path: string, make: boolean, ancho
   }
 }
 
-/** `path` is normal; empty for the root. The root itself may be a link: that is the person's choice. */
+/** `path` is normal; empty for the root. The root itself may be a link, because the person chose it. */
 export async function openFolder(
   root: string,
   path: string,
   make: boolean,
   anchor: Anchor,
-): Promise<Folder | undefined> {
+): Promise<OpenFolder | undefined> {
   const entered = enterRoot(root, make, anchor);
   if (!entered || path === "") return entered;
   let folder = entered;
@@ -87,11 +91,11 @@ export async function openFolder(
   return folder;
 }
 
-/** Only plain files with one name are touched: a second name may lie outside, a pipe would wait for ever. */
+/** Throws unless it is a plain file with one name: a second name may be outside, and a pipe would block. */
 export function requirePlainFile(stats: Stats, path: string): void {
-  if (stats.isDirectory()) throw fileError(`${quoted(path)} is a folder, not a file.`, "Name a file.");
-  if (stats.isSymbolicLink()) throw isLink(path);
-  if (!stats.isFile()) throw fileError(`${quoted(path)} is a pipe, socket or device, not a file.`, "Name a file.");
+  if (stats.isDirectory()) throw fileError(`${quotePath(path)} is a folder, not a file.`, "Name a file.");
+  if (stats.isSymbolicLink()) throw refuseLink(path);
+  if (!stats.isFile()) throw fileError(`${quotePath(path)} is a pipe, socket or device, not a file.`, "Name a file.");
   if (stats.nlink > 1)
     throw refused(
       path,
@@ -100,8 +104,8 @@ export function requirePlainFile(stats: Stats, path: string): void {
     );
 }
 
-/** Opens what `place` found, and makes sure that it is still a plain file, inside the workspace. */
-export async function openFile(place: Place, mode: number): Promise<OpenFile> {
+/** Opens the file and checks that it is still the plain file that `place` found, inside the workspace. */
+export async function openFile(place: FilePlace, mode: number): Promise<OpenFile> {
   if (place.found) requirePlainFile(place.found, place.path);
   const opened = new OpenFile(place.file, mode | SAFE_OPEN, 0o644);
   try {
@@ -118,8 +122,8 @@ export async function openFile(place: Place, mode: number): Promise<OpenFile> {
   }
 }
 
-/** undefined when there is none. Nothing is looked at first: as a rule it is there. */
-function enterRoot(root: string, make: boolean, anchor: Anchor): Folder | undefined {
+/** Returns undefined when the root is missing. It usually exists, so it is opened without a check. */
+function enterRoot(root: string, make: boolean, anchor: Anchor): OpenFolder | undefined {
   try {
     return enter(root, anchor, 0);
   } catch (error) {
@@ -131,33 +135,36 @@ function enterRoot(root: string, make: boolean, anchor: Anchor): Folder | undefi
 }
 
 async function enterChild(
-  parent: Folder,
+  parent: OpenFolder,
   name: string,
   path: string,
   make: boolean,
   anchor: Anchor,
-): Promise<Folder | undefined> {
+): Promise<OpenFolder | undefined> {
   const at = parent.at(name);
-  let found = entryAt(at);
+  let found = statEntry(at);
   if (!found) {
     if (!make) return undefined;
     makeFolder(at);
     await parent.sync();
     found = lstatSync(at);
   }
-  if (found.isSymbolicLink()) throw isLink(path);
+  if (found.isSymbolicLink()) throw refuseLink(path);
   if (!found.isDirectory())
-    throw fileError(`On the way to ${quoted(path)}, ${quoted(name)} is a file, not a folder.`, "Choose another path.");
+    throw fileError(
+      `On the way to ${quotePath(path)}, ${quotePath(name)} is a file, not a folder.`,
+      "Choose another path.",
+    );
   await parent.verify();
   const child = enter(at, anchor, flags.O_NOFOLLOW ?? 0);
   if (anchor === "real-path" && dirname(child.self) !== parent.self) {
     await child[Symbol.asyncDispose]();
-    throw isLink(path);
+    throw refuseLink(path);
   }
   return child;
 }
 
-/** Somebody else may have made it in the meantime. */
+/** Another process may have made it in the meantime. */
 function makeFolder(at: string): void {
   try {
     mkdirSync(at, 0o755);
@@ -166,18 +173,18 @@ function makeFolder(at: string): void {
   }
 }
 
-const isLink = (path: string): Error =>
-  refused(path, "leads over a link", "Links are not followed here: name the file itself.");
+const refuseLink = (path: string): Error =>
+  refused(path, "leads through a link", "Links are not followed here: name the file itself.");
 
-const entryAt = (at: string): Stats | undefined => lstatSync(at, { throwIfNoEntry: false });
+const statEntry = (at: string): Stats | undefined => lstatSync(at, { throwIfNoEntry: false });
 
-/** `noFollow` is O_NOFOLLOW, or 0 for the root. */
-function enter(at: string, anchor: Anchor, noFollow: number): Folder {
-  if (anchor === "descriptor") return heldFolder(new OpenFile(at, OPEN_FOLDER | noFollow));
-  return namedFolder(realpathSync.native(at));
+/** `noFollow` is O_NOFOLLOW, and 0 for the root. */
+function enter(at: string, anchor: Anchor, noFollow: number): OpenFolder {
+  if (anchor === "descriptor") return folderByDescriptor(new OpenFile(at, OPEN_FOLDER | noFollow));
+  return folderByPath(realpathSync.native(at));
 }
 
-function heldFolder(opened: OpenFile): Folder {
+function folderByDescriptor(opened: OpenFile): OpenFolder {
   const self = `/proc/self/fd/${opened.descriptor}`;
   return {
     self,
@@ -188,7 +195,7 @@ function heldFolder(opened: OpenFile): Folder {
   };
 }
 
-function namedFolder(self: string): Folder {
+function folderByPath(self: string): OpenFolder {
   return {
     self,
     at: (name) => join(self, name),
@@ -201,7 +208,7 @@ function namedFolder(self: string): Folder {
   };
 }
 
-/** Windows cannot open a folder as a file; its renames are durable by journal. */
+/** Windows cannot open a folder as a file, and its journal makes renames durable. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   await using opened = new OpenFile(path, flags.O_RDONLY);

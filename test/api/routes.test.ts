@@ -7,7 +7,7 @@ import type { Reading } from "#api/reading.ts";
 import { ALL_ROUTES, NAMED_SCHEMAS } from "#api/routes.ts";
 import * as words from "#api/schemas.ts";
 import { validateAgent } from "#config/agent-spec.ts";
-import type { AgentSettings } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { MemoryChange } from "#core/ports/memory-row.ts";
 import { bodyFor, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { makeFakeControl } from "../helpers/fake-control.ts";

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { familyModel, nameIn, startAgent } from "../helpers/family-model.ts";
 import { endedWith, errorOf, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
@@ -13,7 +13,7 @@ const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } 
 
 describe("agents that agents start", () => {
   it("are seen, answered and stopped from the command line, with the one that started them", async () => {
-    const reply = familyModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
+    const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
     await using home = await makeDaemonHome([], { reply });
     const { goald } = home;
     endedWith(0, await goald.run(["run", "-d", ...AGENT]));
@@ -32,6 +32,10 @@ describe("agents that agents start", () => {
     expect(shown).toContain("It asks: Red or blue?");
     expect(shown).toMatch(/Answer it: .*goald .*say t-ann "…"/);
     expect((await goald.run(["show", "t"])).stdout).toContain("Agent:      t-ann, waiting: person, at step 1");
+    expect(errorOf(endedWith(7, await goald.run(["approve", "t-ann", "--json"])))).toMatchObject({
+      message: 't-ann is waiting for an answer, not an approval: "Red or blue?"',
+      hint: expect.stringMatching(/^Answer with: .*goald .*say t-ann "…"$/),
+    });
     expect(errorOf(await goald.run(["rm", "-f", "t", "--json"])).hint).toContain("goald rm t-ann");
 
     expect(endedWith(0, await goald.run(["stop", "t"])).stdout).toContain("Its agents stop with it: t-ann.");
@@ -56,7 +60,7 @@ describe("the memory of the one that started it", () => {
     ["false", false],
   ])("is recalled as data, as far as it is allowed: %s", async (allowed, isRecalled) => {
     const learn = write("notes.txt", "The harbour of Zanzibar opens at nine.");
-    const reply = familyModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
+    const reply = subagentModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
     await using server = await startOpenAIServer({ reply, embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_AGENT_PARENT_MEMORY: allowed });
     endedWith(0, await goald.run(["run", ...AGENT, "--continuous"]));
@@ -71,7 +75,7 @@ describe("the memory of the one that started it", () => {
 
 describe("a question of an agent's agent", () => {
   it("is told on the terminal of the run, with the call that answers it, and both go on", async () => {
-    const reply = familyModel({ T: [startAgent("Ann")], Ann: [ASK] });
+    const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK] });
     await using home = await makeDaemonHome([], { reply });
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
     await terminal.see("t-ann asks: Red or blue?");

@@ -38,7 +38,7 @@ describe("goald commands", () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
     expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
-    expect(stdout).toContain("After a crash: it looks whether it had happened");
+    expect(stdout).toContain("After a crash: goald checks whether it took effect");
     const { stderr } = endedWith(3, await goald.run(["commands", "googel"]));
     expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
   });
@@ -85,10 +85,10 @@ describe("goald new command", () => {
   it("overwrites nothing (exit 7), and takes only names that a command can have (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
-    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("stays as it is");
+    expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("was not changed");
     expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
     expect(endedWith(0, await goald.run(["commands", "--json"])).stdout).not.toContain('"mine"');
-    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("small letters");
+    expect(endedWith(2, await goald.run(["new", "command", "Mine!"])).stderr).toContain("lower-case letters");
     expect(endedWith(2, await goald.run(["new", "agent"])).stderr).toContain("unknown command");
   });
 });

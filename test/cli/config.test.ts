@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { readDefaults, valueAt } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
@@ -201,9 +200,9 @@ describe("goald config set", () => {
     await goald.write(".env", "FAST_LLM=from-env-file\n");
     const env = { OPENAI_BASE_URL: "http://other.test/v1" };
     const set = endedWith(0, await goald.ask(["config", "set", "openai.baseUrl", "http://mine.test/v1"], { env }));
-    expect(set.stderr).toBe("OPENAI_BASE_URL in the environment wins over this.\n");
+    expect(set.stderr).toBe("OPENAI_BASE_URL in the environment overrides this.\n");
     const fast = endedWith(0, await goald.ask(["config", "set", "models.fast", "mine", "--json"]));
-    expect(fast.stderr).toBe(`FAST_LLM in ${goald.home}/.env wins over this.\n`);
+    expect(fast.stderr).toBe(`FAST_LLM in ${goald.home}/.env overrides this.\n`);
     expect(JSON.parse(fast.stdout)).toEqual({
       name: "models.fast",
       value: "mine",
@@ -215,8 +214,11 @@ describe("goald config set", () => {
   });
 
   it.each([
-    ["daemon", /^The daemon \(process \d+\) goes on .* takes effect with goald reload, or at its next start\.\n$/],
-    ["foreground", /^The goald run that is under way \(process \d+\) goes on .* with the next one\.\n$/],
+    ["daemon", /^The daemon \(process \d+\) still uses the old value until goald reload or its next start\.\n$/],
+    [
+      "foreground",
+      /^The run on a terminal \(process \d+\) still uses the old value; the next run uses the new one\.\n$/,
+    ],
   ])("says that a %s that runs goes on with what it has read", async (role, said) => {
     await using goald = await makeGoald({}, { verbs });
     endedWith(0, await goald.ask(["init"]));
@@ -267,7 +269,7 @@ describe("goald config unset", () => {
     await using goald = await makeGoald({ FAST_LLM: "f" }, { verbs });
     await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
     const unset = endedWith(0, await goald.ask(["config", "unset", "SMART_LLM"]));
-    expect(unset.stdout).toBe(`models.smart was taken out of ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
+    expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
     const fast = endedWith(0, await goald.ask(["config", "unset", "models.fast", "--json"]));
     expect(JSON.parse(fast.stdout)).toMatchObject({
       removed: true,
@@ -294,7 +296,7 @@ describe("goald config unset", () => {
   it("takes out a name that is no setting, which stops every other verb", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
-    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Take it out: goald config unset models.smrt");
+    expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Remove it: goald config unset models.smrt");
     endedWith(0, await goald.ask(["config", "unset", "models.smrt"]));
     expect(await json(goald)).toEqual({});
     endedWith(0, await goald.ask(["ps"]));

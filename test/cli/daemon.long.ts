@@ -200,7 +200,7 @@ describe("goald down", () => {
     using _lock = holdHostLock(join(goald.home, ".goald", "lock.db"), { ...info, socket: server.socket });
     const ended = endedWith(1, await goald.run(["down", "-t", "0", "--json"]));
     expect(json(ended)).toEqual({ stopped: false, pid: process.pid, killed: false, unfinished: [] });
-    expect(ended.stderr).toContain(`The daemon (pid ${process.pid}) has not gone down within 10 s.`);
+    expect(ended.stderr).toContain(`The daemon (pid ${process.pid}) has not stopped within 10 s.`);
     expect(server.requests.map(({ method, path, body }) => `${method} ${path} ${body}`)).toContain(
       'POST /v1/shutdown {"graceMs":0}',
     );
@@ -217,7 +217,7 @@ describe("goald restart", () => {
     const before = daemon.pid();
     const again = endedWith(0, await goald.run(["restart"]));
     expect(daemon.pid()).not.toBe(before);
-    expect(again.stdout).toContain(`The daemon is up again; its agents go on (pid ${daemon.pid()}`);
+    expect(again.stdout).toContain(`The daemon is up again; its agents continue (pid ${daemon.pid()}`);
     expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
     await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
   });
@@ -260,7 +260,7 @@ describe("goald status", () => {
     endedWith(0, await goald.run(["up"]));
     await daemon.kill();
     expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: true });
-    expect(endedWith(4, await goald.run(["status"])).stdout).toContain("it died");
+    expect(endedWith(4, await goald.run(["status"])).stdout).toContain("The daemon died");
   });
 
   it("reads no settings, so that wrong ones do not hide the daemon", async () => {

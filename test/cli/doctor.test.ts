@@ -5,6 +5,7 @@ import { openSqliteStore } from "#store/sqlite-store.ts";
 import { daemonOf } from "../helpers/daemon.ts";
 import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
+import { makeUnreleasedStore } from "../store/unreleased-store.ts";
 
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
@@ -40,13 +41,31 @@ describe("goald doctor", () => {
     await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
+  it("reports a store from before the first release, which every verb refuses and leaves unchanged", async () => {
+    await using goald = await makeGoald();
+    const path = join(goald.home, ".goald", "goald.db");
+    await mkdir(join(goald.home, ".goald"), { recursive: true });
+    makeUnreleasedStore(path, "4", false);
+    const bytes = () => Promise.all([readFile(path), readFile(`${path}-wal`)]);
+    const before = await bytes();
+    const refusal = `The store ${path} was made by a goald before the first release and cannot be read.`;
+    const run = ["run", "--name", "Foo", "--role", "r", "--goal", "g", "--continuous"];
+    for (const call of [["ps"], ["verify"], run, ["rm", "foo"]]) {
+      const { stderr } = endedWith(1, await goald.run(call, { env: SERVER }));
+      expect(stderr).toContain(`goald: ${refusal}\n  Move it to another folder: `);
+    }
+    const report = await examine(goald, 1, [], SERVER);
+    expect(textOf(report, "store")).toContain(refusal);
+    expect(await bytes()).toEqual(before);
+  });
+
   it("says for people what it found, each with a sign, and what to do", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(1, await goald.run(["doctor"]));
     expect(stdout).toMatch(/^✓ goald {8}\S+ on Node 24\./);
-    expect(stdout).toMatch(/^✗ model {8}there is no key and no model server\n {15}Put OPENAI_API_KEY=/m);
-    expect(stdout).toContain("1 fault, 0 warnings.");
-    expect(endedWith(0, await goald.run(["doctor"], { env: SERVER })).stdout).toContain("All is well.");
+    expect(stdout).toMatch(/^✗ model {8}no key and no model server are set\n {15}Put OPENAI_API_KEY=/m);
+    expect(stdout).toContain("1 error, 0 warnings.");
+    expect(endedWith(0, await goald.run(["doctor"], { env: SERVER })).stdout).toContain("No problems found.");
   });
 
   it("says that a key is there and where, and never shows it", async () => {

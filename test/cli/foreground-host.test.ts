@@ -81,7 +81,7 @@ describe("a run on a terminal", () => {
     await terminal.answer("Run it? ", "");
     await terminal.see("Answer y, ");
     const stopped = endedWith(0, await goald.run(["stop", "t"]));
-    expect(stopped.stdout).toContain("t is stopped, at step 1.");
+    expect(stopped.stdout).toContain("t is stopped (step 1). Continue: goald resume t");
     expect(endedWith(11, await terminal.ended).stdout).toContain("Go on with: goald resume t");
     expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
     expect(await goald.read("workspace/t/_goald/report.md")).toContain("stopped");

@@ -62,13 +62,13 @@ describe("a home that was found on the way up, and that nobody has trusted", () 
     const record = join(goald.userHome, ".config", "goald", "trusted.json");
     const declined = goald.openTerminal(["ps"], { ...binary(), cwd: folder });
     await declined.see(`${folder} looks like a goald home.`);
-    await declined.answer("Do you trust this folder? (y/n) ", "n");
+    await declined.answer("Do you trust this folder? [y/N] ", "n");
     endedWith(1, await declined.ended);
     await expect(stat(record)).rejects.toMatchObject({ code: "ENOENT" });
     await rm(join(folder, "commands"), { recursive: true });
     await writeFile(join(folder, ".env"), "");
     const trusted = goald.openTerminal(["ps"], { ...binary(), cwd: folder });
-    await trusted.answer("Do you trust this folder? (y/n) ", "y");
+    await trusted.answer("Do you trust this folder? [y/N] ", "y");
     await trusted.see(`No agents in ${folder} yet.`);
     endedWith(0, await trusted.ended);
     expect(JSON.parse(await readFile(record, "utf8"))).toEqual({ trusted: [folder] });

@@ -17,7 +17,7 @@ describe("goald init", () => {
     const folder = join(goald.cwd, "new", "home");
     const { stdout, stderr } = endedWith(0, await goald.run(["init", folder]));
     expect(stderr).toBe("");
-    expect(stdout).toContain(`This is now a home of goald: ${folder}\n`);
+    expect(stdout).toContain(`Made a home: ${folder}\n`);
     expect(stdout).toContain(`  made:  ${[...PARTS, ...FILES].join("  ")}\n`);
     expect(stdout).toContain(`  goald config set openai.baseUrl http://127.0.0.1:11434/v1 --home "${folder}"\n`);
     expect(stdout).toContain(`  goald run --from "${folder}/config/example-agent.yaml" --home "${folder}"\n`);
@@ -48,7 +48,7 @@ describe("goald init", () => {
       kept: [...PARTS, ...FILES],
     });
     expect(await goald.read(".env")).toBe("SMART_LLM=mine\n");
-    expect((await goald.run(["init"])).stdout).toContain(`This is a home of goald already: ${goald.home}\n`);
+    expect((await goald.run(["init"])).stdout).toContain(`This folder is a home already: ${goald.home}\n`);
   });
 
   it("makes what is missing and keeps what is there, a link in its place too", async () => {
@@ -65,7 +65,7 @@ describe("goald init", () => {
     await using goald = await makeGoald();
     await goald.write(".gitignore", "node_modules\n/.goald/\n");
     const { stderr } = endedWith(0, await goald.run(["init"]));
-    expect(stderr).toContain(`Keep .env out of repositories: ${goald.home}/.gitignore does not name it.\n`);
+    expect(stderr).toContain(`Keep keys out of repositories: add .env to ${goald.home}/.gitignore.\n`);
   });
 });
 
@@ -87,7 +87,7 @@ describe("goald init in a place where no home can be", () => {
   it("allows a folder of that name that is nobody's, and says that it must be named", async () => {
     await using goald = await makeGoald();
     const { stderr } = endedWith(0, await goald.run(["init", "workspace/mine"]));
-    expect(stderr).toMatch(/below a folder called workspace, .* name it with --home/);
+    expect(stderr).toMatch(/below a folder called workspace by itself\. Name this one with --home/);
   });
 
   it.each<[title: string, args: readonly string[], code: number, message: RegExp]>([

@@ -1,7 +1,8 @@
 /** kill-points.ts -- a run of twelve effects, killed before or after one of its commits, resumed, and looked at. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { type Ended, endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";

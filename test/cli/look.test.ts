@@ -159,10 +159,10 @@ describe("a home with agents", () => {
     expect(jsonOf(await goald.ask(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
     // What cannot be undone wants the id.
     expect(endedWith(7, await goald.ask(["rm", "-f", "Foo Bar"])).stderr).toBe(
-      "goald: 2 agents are called Foo Bar: which one is meant?\n  Name it by its id: foo-bar, foo-bar-2\n",
+      "goald: 2 agents are called Foo Bar.\n  Use an id: foo-bar, foo-bar-2\n",
     );
     expect(endedWith(0, await goald.ask(["goals", "Foo Bar"])).stderr).toBe(
-      "This is foo-bar-2, the newest called Foo Bar. There are others: foo-bar.\n",
+      "Using foo-bar-2, the newest agent called Foo Bar. Others: foo-bar.\n",
     );
     expect(endedWith(0, await goald.ask(["show", "ünï 漢字"])).stdout).toContain(
       "State:      paused: step-limit (The limit of 1 step is reached.",

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/shared/context.ts";
 import { resumedSettings } from "#cli/shared/run-settings.ts";
-import type { AgentState, ChildAccount } from "#core/state.ts";
-import { initialState } from "#core/state.ts";
+import { type AgentState, type ChildAccount, initialState } from "#core/state.ts";
 
 const NOW = new Date("2026-11-20T10:00:00Z");
 const context = {

@@ -154,7 +154,7 @@ describe("goald install-service", () => {
     expect(stdout).toContain(join(goald.home, ".env"));
     expect((await stat(path)).mode & 0o777).toBe(0o644);
     expect((await stat(join(goald.home, ".goald"))).mode & 0o777).toBe(0o700);
-    expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("is there already, as it should be");
+    expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("is up to date.");
   });
 
   it("is what a service manager can run: its command starts the daemon", async () => {

@@ -35,7 +35,7 @@ describe("goald say", () => {
     const said = toldBy(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
     expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
     const piped = endedWith(0, await goald.run(["say", "T"], { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
-    expect(piped.stdout).toBe("It will read this with its next step. t is running, at step 2.\n");
+    expect(piped.stdout).toBe("It will read this with its next step. t is running (step 2).\n");
     home.release();
     await home.logged("turn-finished");
     const words = (request: number): string =>
@@ -66,7 +66,9 @@ describe("goald goals", () => {
       /^1\. h\n2\. i\nIt will read this /,
     );
     // What is not read yet is not lost: the next change builds on it.
-    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. h\n2. i\nIt has not read these yet.\n");
+    expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe(
+      "1. h\n2. i\nThe agent has not read these goals yet.\n",
+    );
     expect(endedWith(0, await goald.ask(["goals", "t", "--add", "j"])).stdout).toMatch(/^1\. h\n2\. i\n3\. j\n/);
     endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
     home.release();
@@ -93,6 +95,7 @@ describe("an agent in the middle of its work", () => {
       agent: { state: "paused: person" },
       note: "It stands already.",
     });
+    expect(endedWith(0, await goald.ask(["stop", "t"])).stdout).toBe("t is already paused (step 2).\n");
     endedWith(0, await goald.run(["resume", "t", "--json"]));
     expect(home.server.chats).toHaveLength(4);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
@@ -172,7 +175,7 @@ describe("goald approve and goald deny", () => {
     const late = errorOf(endedWith(7, await goald.ask(["approve", "t", "--json"])));
     expect(late).toMatchObject({
       code: "GOALD_CONFLICT",
-      message: "t has no command that waits for a yes: it is completed, at step 4.",
+      message: "t has no pending command: it is completed (step 4).",
     });
   });
 
@@ -201,10 +204,10 @@ describe("goald rm", () => {
     expect(errorOf(endedWith(2, await goald.ask(["rm", "t", "--json"]))).hint).toContain("goald rm -f t");
     const no = goald.openTerminal(["rm", "t"]);
     await no.see(`Its folder ${goald.home}/workspace/t stays.`);
-    await no.answer("Remove it? (y/n) ", "");
+    await no.answer("Remove it? [y/N] ", "");
     expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
     const yes = goald.openTerminal(["rm", "t"]);
-    await yes.answer("Remove it? (y/n) ", "y");
+    await yes.answer("Remove it? [y/N] ", "y");
     endedWith(0, await yes.ended);
     expect(JSON.parse((await goald.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
@@ -227,8 +230,8 @@ describe("a verb that steers", () => {
 
   it.each<[args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
     [["say", "nobody", "x"], 3, /found none called "nobody"/, /There are: t\./],
-    [["say", "t"], 2, /There are no words to say/, /goald say t/],
-    [["say", "t", " \x1b[2J"], 2, /There are no words to say/, /goald say t/],
+    [["say", "t"], 2, /The message is empty/, /goald say t/],
+    [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
     [["goals", "t", "--set", "a", "--add", "b"], 2, /--set replaces all goals/, /--set alone/],
     [["goals", "t", "--rm", "2"], 2, /There is no goal 2: it has 1 goal/, /goald goals/],
     [["goals", "t", "--rm", "1"], 2, /at least one goal, got none/, /^$/],
@@ -238,7 +241,7 @@ describe("a verb that steers", () => {
     [["pause"], 2, /Expected an agent or --all, got neither/, /goald pause foo/],
     [["kill", "t", "--all"], 2, /Expected an agent or --all, got both/, /goald kill foo/],
     [["stop", "t", "-t", "soon"], 2, /'soon' is invalid. Expected whole seconds/, /--help/],
-    [["approve", "t"], 7, /no command that waits for a yes: it is completed/, /goald show t/],
+    [["approve", "t"], 7, /no pending command: it is completed/, /goald show t/],
     [["approve", "t", "-N", "0"], 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
     [["deny", "t", "no", "--reason", "no"], 2, /reason was given twice/, /one of the two/],
     [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t$/],

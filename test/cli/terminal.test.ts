@@ -98,7 +98,7 @@ describe("the set-up on a terminal", () => {
     await terminal.answer("AI name [Goald]: ", "");
     await terminal.answer("Goald is [", "");
     await terminal.answer("Goal 1: ", "");
-    await terminal.see("Then it gets these:");
+    await terminal.see("No goals given; the agent gets these:");
     await terminal.answer("Run it? ", "y");
     endedWith(0, await terminal.ended);
     expect(home.server.chats[0]?.messages[0]?.content).toMatch(/GOALS:\n1\. .+\n2\. .+\n3\. /);
@@ -123,12 +123,12 @@ describe("the set-up on a terminal", () => {
     endedWith(11, await first.ended);
     const second = goald.openTerminal(["run"]);
     await second.see("Your last agent is not finished yet: T, ");
-    await second.answer("Go on with it? (y/n) ", "n");
+    await second.answer("Go on with it? [Y/n] ", "n");
     await second.see("AI name [Goald]: ");
     second.type("\x04");
     endedWith(130, await second.ended);
     const third = goald.openTerminal(["run"]);
-    await third.answer("Go on with it? (y/n) ", "y");
+    await third.answer("Go on with it? [Y/n] ", "y");
     await third.answer("Run it? ", "y -9");
     endedWith(0, await third.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));

@@ -1,25 +1,18 @@
+import { globSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { Command } from "commander";
+import { type Command, Option } from "commander";
 import { callsFor, ownName } from "#cli/shared/own-calls.ts";
-import { addDaemonVerbs } from "../../src/cli/daemon-verbs.ts";
-import { allVerbs, explainVerbs, HELP_STYLE } from "../../src/cli/help.ts";
-import { addHomeVerbs } from "../../src/cli/home-verbs.ts";
-import { addMemoryVerbs } from "../../src/cli/memory-verbs.ts";
-import { addReadingVerbs } from "../../src/cli/reading-verbs.ts";
-import { addRunVerbs } from "../../src/cli/run-verbs.ts";
-import { addSteeringVerbs } from "../../src/cli/steering-verbs.ts";
+import { EXIT } from "#core/errors.ts";
+import { COMMON_CODES } from "../../src/cli/exit-codes.ts";
+import { allVerbs } from "../../src/cli/help.ts";
+import { buildParser } from "../../src/cli/parser.ts";
+import { loadVerbs, VERB_NAMES } from "../../src/cli/registry.ts";
+import { rewriteArgs, verbsIn } from "../../src/cli/rewrite-args.ts";
+import { SUMMARIES } from "../../src/cli/summaries.ts";
+import type { Verb } from "../../src/cli/verb.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
-
-/** As cli.ts puts them together; nothing is run. */
-function parserOfVerbs(): Command {
-  const program = new Command("goald").configureHelp(HELP_STYLE);
-  for (const add of [addRunVerbs, addSteeringVerbs, addReadingVerbs, addMemoryVerbs, addDaemonVerbs, addHomeVerbs])
-    add(program, () => async () => {});
-  explainVerbs(program);
-  return program;
-}
 
 function helpOf(verb: Command): string {
   let text = "";
@@ -32,35 +25,84 @@ function helpOf(verb: Command): string {
   return text;
 }
 
-const parser = parserOfVerbs();
-const shown = parser.createHelp().visibleCommands(parser);
-const named = (verbs: readonly Command[]): (readonly [string, Command])[] => verbs.map((verb) => [verb.name(), verb]);
+let parser: Command;
+let verbs: readonly Verb[];
+let goald: Goald;
+beforeAll(async () => {
+  verbs = await loadVerbs();
+  parser = buildParser(verbs, async () => {});
+  goald = await makeGoald();
+});
+afterAll(async () => goald[Symbol.asyncDispose]());
+
+/** In `goald --help`, but for `help` itself. */
+const SHOWN = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);
+const ALL = VERB_NAMES.filter((name) => name.includes(" ") || SHOWN.includes(name));
+
+function commandOf(name: string): Command {
+  const words = name.split(" ");
+  return words.reduce((above, word) => above.commands.find((each) => each.name() === word) as Command, parser);
+}
 
 describe("the help of a verb", () => {
-  it.each(named(shown.filter((verb) => verb.name() !== "help")))("%s: begins with examples", (name, verb) => {
-    expect(helpOf(verb)).toMatch(new RegExp(`^Examples:\n  goald ${name}\\b`));
+  it.each(ALL)("%s: begins with examples", (name) => {
+    const call = name.replace(/^memory /, "memory \\S+ ");
+    expect(helpOf(commandOf(name))).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
   });
 
-  it.each(named(shown))("%s: explains every flag and argument", (_name, verb) => {
-    const parts = allVerbs(verb).flatMap(({ options, registeredArguments }) => [...options, ...registeredArguments]);
-    expect(parts.filter(({ description }) => description === "" && verb.name() !== "help")).toEqual([]);
+  it.each(ALL)("%s: explains every option and argument", (name) => {
+    const { options, registeredArguments } = commandOf(name);
+    const parts = [...options, ...registeredArguments];
+    expect(parts.filter(({ description }) => description === "")).toEqual([]);
   });
 
-  it("says what holds unless a flag says otherwise, and nothing that only a program reads", () => {
+  it("names the defaults that depend on the call, and none that only a program reads", () => {
     const approveOf = (name: string): string | undefined =>
-      parser.commands.find((verb) => verb.name() === name)?.options.find(({ long }) => long === "--approve")
-        ?.description;
-    expect(approveOf("run")).toMatch(/default: always here, risky in the background$/);
-    expect(approveOf("resume")).toMatch(/default: as it has been so far$/);
-    expect(shown.flatMap(allVerbs).map(helpOf).join("")).not.toContain("default: []");
+      commandOf(name).options.find(({ long }) => long === "--approve")?.description;
+    expect(approveOf("run")).toMatch(/default: always here, risky in the background\)$/);
+    expect(approveOf("resume")).toMatch(/default: unchanged\)$/);
+    expect(allVerbs(parser).map(helpOf).join("")).not.toContain("default: []");
   });
 
-  it("is in the list of all of them in a few words, in a group, on one screen of 80 columns", () => {
+  it("is in the list of all verbs in a few words, in a group, on one screen of 80 columns", () => {
     const lines = helpOf(parser).trimEnd().split("\n");
     const list = lines.slice(lines.indexOf("Set agents going:"));
     expect(list.filter((line) => line.length > 80)).toEqual([]);
-    expect(list.filter((line) => line.startsWith("  "))).toHaveLength(shown.length);
+    expect(list.filter((line) => line.startsWith("  "))).toHaveLength(SHOWN.length + 1);
     expect(lines).not.toContain("Commands:");
+  });
+});
+
+describe("the declaration of a verb", () => {
+  it("is in the file of its name", () => {
+    expect(verbs.map(({ name }) => name)).toEqual(VERB_NAMES);
+    const files = globSync("src/cli/verbs/*.ts").map((file) => basename(file, ".ts"));
+    expect(files.sort()).toEqual(VERB_NAMES.map((name) => name.replace(" ", "-")).sort());
+  });
+
+  it("names each option by its long flag in camel case", () => {
+    const misnamed = verbs.flatMap(({ name, options = {} }) =>
+      Object.entries(options)
+        .filter(([key, { flags }]) => new Option(flags).attributeName() !== key)
+        .map(([key]) => `${name}: ${key}`),
+    );
+    expect(misnamed).toEqual([]);
+  });
+
+  it("begins texts with lower case and ends them without a full stop", () => {
+    const texts = verbs.flatMap((verb) => [
+      verb.summary,
+      verb.description ?? "",
+      ...(verb.arguments ?? []).map(({ about }) => about),
+      ...Object.values(verb.options ?? {}).map(({ about }) => about),
+      ...Object.values(verb.exitCodes ?? {}),
+    ]);
+    expect(texts.filter((text) => /^[A-Z][a-z]|\.$/.test(text))).toEqual([]);
+  });
+
+  it("names exit codes that some verb ends with", () => {
+    const named = new Set([COMMON_CODES, ...verbs.map(({ exitCodes = {} }) => exitCodes)].flatMap(Object.keys));
+    expect([...named].sort()).toEqual(Object.keys(EXIT).sort());
   });
 });
 
@@ -109,15 +151,15 @@ const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] =
   [["reload"], 4],
 ];
 
-let goald: Goald;
-beforeAll(async () => {
-  goald = await makeGoald();
-});
-afterAll(async () => goald[Symbol.asyncDispose]());
+/** What the verb declares of the exit codes that it may end with. */
+function codesOf(args: readonly string[]): readonly number[] {
+  const [first] = verbsIn(rewriteArgs(args)).slice(-1);
+  const codes = { ...COMMON_CODES, ...verbs.find(({ name }) => name === first)?.exitCodes };
+  return Object.keys(codes).map((name) => EXIT[name as keyof typeof EXIT]);
+}
 
 describe("the exit code", () => {
-  const BAD = shown.filter((verb) => verb.name() !== "help").map((verb) => verb.name());
-  it.concurrent.each(BAD)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
+  it.concurrent.each(SHOWN)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
     const { hint } = errorOf(endedWith(2, await goald.ask([name, "--zzzzzz", "--json"])));
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
   });
@@ -130,6 +172,7 @@ describe("the exit code", () => {
   });
 
   it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s, and no daemon is started for it", async (...args) => {
+    expect(codesOf(args)).toContain(3);
     const ended = endedWith(3, await goald.ask([...args, "--home", goald.home, "--json"]));
     expect(errorOf(ended)).toMatchObject({
       code: "GOALD_NOT_FOUND",
@@ -138,6 +181,7 @@ describe("the exit code", () => {
   });
 
   it.concurrent.each(OF_A_HOME)("of %j in a home where nothing is yet is %i", async (args, code) => {
+    expect(codesOf(args)).toContain(code);
     endedWith(code, await goald.ask(args));
   });
 

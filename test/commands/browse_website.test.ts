@@ -49,7 +49,7 @@ function browse(path: string, question: string, reply: Reply) {
   };
   const http = createHttp({}, { allow: [site.origin] });
   const clock = fakeClock({ auto: true });
-  const web = createPoliteWeb({ http, clock, userAgent: "goald/test", keepsToRobots: true });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
   const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock }) };
   const url = path.includes(":") ? path : site.origin + path;
   return { asked, result: call(browse_website, { url, question }, contextOf(desk.workspace, services)) };

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openServices } from "#app/services.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { readDefaults, type Settings } from "#config/settings.ts";
-import type { Observation } from "#core/event.ts";
+import type { Observation } from "#core/call.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { createReplyReader } from "#reply/read.ts";

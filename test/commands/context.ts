@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Observation } from "#core/call.ts";
 import type { Args, ArgsSchema, Command, CommandContext } from "#core/command.ts";
-import type { Observation } from "#core/event.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";

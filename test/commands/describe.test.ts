@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { describeForPrompt, describeForReadme } from "#commands/describe.ts";
+import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
 import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { readCommand } from "#commands/validate.ts";
 
@@ -54,25 +54,25 @@ describe("the command list of the prompt", () => {
   });
 });
 
-describe("the command table of the README", () => {
+describe("the table of commands", () => {
   it("has a row for each command, with what it risks", () => {
-    const rows = describeForReadme(all).split("\n");
+    const rows = renderCommandTable(all).split("\n");
     expect(rows).toHaveLength(all.length + 2);
-    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| idempotent \| restorable \| {2}\|$/);
-    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| pure \| none \| {2}\|$/);
+    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| safe to repeat \| restorable \| {2}\|$/);
+    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| safe to repeat \| none \| {2}\|$/);
   });
 
   it.each([
     [{}, "asks first"],
     [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
     [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
-    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "adds only"],
+    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
   ])("names the risk of %j", (change, risk) => {
     const row =
-      describeForReadme([made(change)])
+      renderCommandTable([made(change)])
         .split("\n")
         .at(-1) ?? "";
-    expect(row).toContain(`| at-most-once | ${risk} |`);
+    expect(row).toContain(`| never repeated | ${risk} |`);
     expect(row).toContain("does this \\| that");
   });
 });

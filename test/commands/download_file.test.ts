@@ -31,7 +31,7 @@ const MAX_BYTES = 100_000;
 const origin = (): string => `http://127.0.0.1:${site.port}`;
 function download(file: string, path = "/data.csv", signal = new AbortController().signal) {
   const http = createHttp({}, { allow: [origin()] });
-  const web = createPoliteWeb({ http, clock: fakeClock({ auto: true }), userAgent: "goald/0", keepsToRobots: true });
+  const web = createPoliteWeb({ http, clock: fakeClock({ auto: true }), userAgent: "goald/0", obeysRobots: true });
   const context = { ...contextOf(desk.workspace, { downloads: createDownloads(web, MAX_BYTES) }), signal };
   return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
 }

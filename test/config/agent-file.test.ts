@@ -28,28 +28,28 @@ async function refusal(promise: Promise<unknown>) {
 }
 const AGENT = "ai_name: Foo\nai_role: an AI\nai_goals:\n- one\n- two\n";
 
-describe("an agent file", () => {
+describe("readAgentFile", () => {
   it.each<[title: string, text: string]>([
     ["block style", AGENT],
     ["flow style", '{"ai_name": "Foo", "ai_role": "an AI", "ai_goals": ["one", "two"]}'],
-    ["Windows' line ends and a byte order mark", `\ufeff${AGENT.replaceAll("\n", "\r\n")}`],
+    ["Windows line ends and a byte order mark", `\ufeff${AGENT.replaceAll("\n", "\r\n")}`],
     ["any order, with comments", "# mine\nai_goals: [one, two]\nai_role: 'an AI'\nai_name: Foo # me\n"],
-  ])("is read in %s", async (_title, text) => {
+  ])("reads %s", async (_title, text) => {
     expect(await read(text)).toEqual({ name: "Foo", role: "an AI", goals: ["one", "two"], notes: [] });
   });
 
-  it("that comes as an example can be used", async () => {
+  it("accepts the shipped example", async () => {
     const { notes, ...agent } = await readAgentFile("config/example-agent.yaml");
     expect(validateAgent(agent)).toEqual(agent);
     expect(notes).toEqual([]);
   });
 
-  it("keeps a goal of several lines, and what looks like YAML in quotes", async () => {
+  it("keeps a goal of several lines, and quoted text that resembles YAML", async () => {
     const { goals } = await read(`${AGENT}- |\n  first\n  second\n- "key: value"\n`);
     expect(goals.slice(2)).toEqual(["first\nsecond\n", "key: value"]);
   });
 
-  it("has a note on what it ignores", async () => {
+  it("notes the entries that it ignores", async () => {
     const { notes } = await read(`${AGENT}api_budget: 1.5\nextra: {a: [1]}\n`);
     expect(notes).toEqual([
       expect.stringMatching(/^api_budget is ignored\. .*--budget USD/),
@@ -101,7 +101,7 @@ describe("an agent file", () => {
     ["is too big", `${AGENT}#${" ".repeat(70_000)}`, /more than 65536/],
     ["is not text", new Uint8Array([0xff, 0xfe, 0x00]), /not UTF-8/],
     ["has control characters", "ai_name: \u001b[2J\u0000", /agent\.yaml/],
-  ])("that %s is refused with its line", async (_title, text, said) => {
+  ])("refuses a file that %s, and names the line", async (_title, text, said) => {
     const error = await refusal(read(text));
     expect(error.code).toBe("GOALD_CONFIG");
     expect(error.message).toMatch(said);
@@ -109,7 +109,7 @@ describe("an agent file", () => {
     expect(error.message).not.toContain("\u001b");
   });
 
-  it("that unfolds into gigabytes is refused before it does", async () => {
+  it("refuses aliases that expand to gigabytes, before expanding them", async () => {
     const levels = [..."bcdefgh"].map(
       (name, at) => `${name}: &${name} [${Array(9).fill(`*${"abcdefg"[at]}`).join(",")}]`,
     );
@@ -117,26 +117,26 @@ describe("an agent file", () => {
     expect(error.message).toMatch(/line 2: aliases/);
   });
 
-  it("with six goals is refused as six goals in flags are", async () => {
+  it("refuses six goals with the same code as six goals in flags", async () => {
     const error = await refusal(read(`${AGENT}- three\n- four\n- five\n- six\n`));
     expect(error.code).toBe("GOALD_USAGE");
     expect(error.message).toMatch(/line 9: ai_goals holds 6 goals; an agent has up to 5/);
   });
 
   it.each<[title: string, make: () => Promise<unknown>, code: string]>([
-    ["is not there", () => Promise.resolve(), "GOALD_NOT_FOUND"],
+    ["does not exist", () => Promise.resolve(), "GOALD_NOT_FOUND"],
     ["is a folder", () => mkdir(file()), "GOALD_CONFIG"],
     ["is a pipe", async () => execFileSync("sh", ["-c", 'mkfifo "$0"', file()]), "GOALD_CONFIG"],
-  ])("that %s is refused", async (_title, make, code) => {
+  ])("refuses a path that %s", async (_title, make, code) => {
     await make();
     expect(await refusal(readAgentFile(file()))).toMatchObject({ code });
   });
 });
 
-describe("an agent's name, role and goals", () => {
+describe("validateAgent", () => {
   const agent = { name: "Foo", role: "an AI", goals: ["one"] };
 
-  it("lose the blanks around them, and nothing else", () => {
+  it("trims, and changes nothing else", () => {
     const given = { name: " Foo Bär 漢字 👩‍🚀 ", role: "\tan AI\nof two lines ", goals: [" one ", "two\tparts"] };
     expect(validateAgent(given)).toEqual({
       name: "Foo Bär 漢字 👩‍🚀",
@@ -150,7 +150,7 @@ describe("an agent's name, role and goals", () => {
     ["a role of 2,000 characters", { role: "r".repeat(2_000) }],
     ["no role", { role: "" }],
     ["five goals of 2,000 characters", { goals: Array(5).fill("g".repeat(2_000)) }],
-  ])("may be %s", (_title, change) => {
+  ])("accepts %s", (_title, change) => {
     expect(() => validateAgent({ ...agent, ...change })).not.toThrow();
   });
 
@@ -159,8 +159,8 @@ describe("an agent's name, role and goals", () => {
     ["a name of 81 characters", { name: "x".repeat(81) }, /got 81/],
     ["a name of two lines", { name: "a\nb" }, /one line/],
     ["a name with an escape", { name: "a\u001b[31mb" }, /control characters/],
-    ["a name with a separator of lines", { name: "a\u2028b" }, /one line/],
-    ["a name that turns the writing", { name: "a\u202eb" }, /control characters/],
+    ["a name with a line separator", { name: "a\u2028b" }, /one line/],
+    ["a name with a direction mark", { name: "a\u202eb" }, /control characters/],
     ["half a character", { name: "a\ud800b" }, /control characters/],
     ["a role of 2,001 characters", { role: "r".repeat(2_001) }, /role must have up to 2,000 characters, got 2,001/],
     ["a role with NUL", { role: "a\0b" }, /role must be text/],
@@ -169,13 +169,13 @@ describe("an agent's name, role and goals", () => {
     ["a goal of 2,001 characters", { goals: ["g".repeat(2_001)] }, /Goal 1 must have up to/],
     ["a goal with a bell", { goals: ["a\u0007"] }, /Goal 1 must be text/],
     ["six goals", { goals: Array(6).fill("g") }, /up to 5 goals, got 6/],
-  ])("cannot be %s", async (_title, change, said) => {
+  ])("refuses %s", async (_title, change, said) => {
     const error = await refusal(Promise.resolve().then(() => validateAgent({ ...agent, ...change })));
     expect(error.code).toBe("GOALD_USAGE");
     expect(error.message).toMatch(said);
   });
 
-  it("are refused with everything that is wrong at once", async () => {
+  it("reports all problems at once", async () => {
     const error = await refusal(Promise.resolve().then(() => validateAgent({ name: "", role: "\0", goals: [] })));
     expect(error.message.split("\n")).toHaveLength(3);
   });

@@ -1,44 +1,44 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv, type ValidateFunction } from "ajv";
 import fc from "fast-check";
-import { type Problem, problemsIn } from "#config/check-settings.ts";
-import { readDefaults, valueAt } from "#config/settings.ts";
-import { type NamedRow, SETTINGS, type ValueSchema } from "#config/settings-table.ts";
+import { findSchemaProblems, type SchemaProblem } from "#config/check-settings.ts";
+import type { ValueSchema } from "#config/setting-row.ts";
+import { readDefaults, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 
 const byAjv = compileTable();
 
-describe("the check of the settings", () => {
-  it.each(SETTINGS.map((row) => [row.name, row] as const))("says of %s what ajv says", (_name, row) => {
+describe("findSchemaProblems", () => {
+  it.each(SETTINGS.map((row) => [row.name, row] as const))("agrees with ajv on %s", (_name, row) => {
     const seen = { right: 0, wrong: 0 };
     fc.assert(
       fc.property(valuesFor(row), (value) => {
         const settings = withValue(row.name, value);
-        const problems = problemsIn(settings);
+        const problems = findSchemaProblems(settings);
         expect(sorted(problems)).toEqual(sorted(problemsByAjv(settings)));
         seen[problems.length === 0 ? "right" : "wrong"]++;
       }),
       { numRuns: 300 },
     );
-    // Values of one kind alone would prove nothing.
+    // Without both kinds of values the test would prove nothing.
     expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(10);
   });
 
-  it("says of settings that miss some, have others, or are none what ajv says", () => {
+  it("agrees with ajv on settings with missing, surplus or no members", () => {
     const groups = [...new Set(SETTINGS.map(({ name }) => name.split(".")[0] as string))];
     const members = fc.constantFrom(...groups, "surplus", "toString");
     const change = fc.tuple(members, fc.oneof(fc.constant(undefined), fc.jsonValue({ maxDepth: 2 })));
     fc.assert(
       fc.property(fc.array(change, { maxLength: 4 }), (changes) => {
         const settings: unknown = { ...(readDefaults() as object), ...Object.fromEntries(changes) };
-        expect(sorted(problemsIn(settings))).toEqual(sorted(problemsByAjv(settings)));
+        expect(sorted(findSchemaProblems(settings))).toEqual(sorted(problemsByAjv(settings)));
       }),
       { numRuns: 300 },
     );
     for (const none of [null, [], "text", 1, true, {}, undefined])
-      expect(sorted(problemsIn(none))).toEqual(sorted(problemsByAjv(none)));
+      expect(sorted(findSchemaProblems(none))).toEqual(sorted(problemsByAjv(none)));
   });
 
-  it("knows every keyword that the table uses", () => {
+  it("supports every keyword that the table uses", () => {
     const known = ["type", "nullable", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum"];
     expect(SETTINGS.flatMap(({ schema }) => Object.keys(schema)).filter((keyword) => !known.includes(keyword))).toEqual(
       [],
@@ -46,15 +46,15 @@ describe("the check of the settings", () => {
   });
 });
 
-/** Near the row's own limits, of its own form, and of every other kind. */
-function valuesFor({ schema, name }: NamedRow): fc.Arbitrary<unknown> {
+/** Generates values near the limits of a row, of its own type, and of every other type. */
+function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
   const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern } = schema;
   const near = [minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]);
   const texts = [
     fc
       .constantFrom(minLength - 1, minLength, maxLength, maxLength + 1)
       .map((length) => "x".repeat(Math.max(0, length))),
-    // One character each, two units each; and halves of one.
+    // Each is one character of two code units. The strings below include half of one.
     fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "😀".repeat(length)),
     fc.string({ unit: "binary" }),
     fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
@@ -89,7 +89,7 @@ function valuesFor({ schema, name }: NamedRow): fc.Arbitrary<unknown> {
       weight: 2,
     },
     { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 },
-    // Of yes and no too few would come by chance.
+    // By chance there would be too few booleans.
     ...(schema.type === "boolean" ? [{ arbitrary: fc.boolean(), weight: 2 }] : []),
   );
 }
@@ -110,7 +110,7 @@ interface ObjectSchema {
   readonly properties: Record<string, ObjectSchema | ValueSchema>;
 }
 
-/** The table as one JSON Schema. */
+/** Compiles the table to one JSON Schema. */
 function compileTable(): ValidateFunction {
   const empty = (): ObjectSchema => ({ type: "object", additionalProperties: false, required: [], properties: {} });
   const root = empty();
@@ -129,7 +129,7 @@ function compileTable(): ValidateFunction {
   return new Ajv({ allErrors: true }).compile(root);
 }
 
-function problemsByAjv(settings: unknown): readonly Problem[] {
+function problemsByAjv(settings: unknown): readonly SchemaProblem[] {
   if (byAjv(settings)) return [];
   return (byAjv.errors ?? []).map(({ instancePath, message, params }) => ({
     name: instancePath.slice(1).replaceAll("/", "."),
@@ -137,5 +137,5 @@ function problemsByAjv(settings: unknown): readonly Problem[] {
   }));
 }
 
-const sorted = (problems: readonly Problem[]): readonly string[] =>
+const sorted = (problems: readonly SchemaProblem[]): readonly string[] =>
   problems.map(({ name, message }) => `${name}: ${message}`).toSorted();

@@ -15,20 +15,20 @@ const file = () => join(folder, ".env");
 const save = (value: string) => saveToEnvFile(file(), "OPENAI_API_KEY", value);
 const text = () => readFile(file(), "utf8");
 
-describe("saving a key", () => {
+describe("saveToEnvFile", () => {
   it.each<[title: string, before: string | undefined, after: string]>([
     ["makes the file", undefined, "OPENAI_API_KEY=sk-new\n"],
     ["adds a line", "A=1\n", "A=1\nOPENAI_API_KEY=sk-new\n"],
-    ["ends the last line first", "A=1", "A=1\nOPENAI_API_KEY=sk-new\n"],
+    ["completes the last line first", "A=1", "A=1\nOPENAI_API_KEY=sk-new\n"],
     [
       "replaces a placeholder in its place",
       "# mine\nOPENAI_API_KEY=your-key\nA=1 # why\n",
       "# mine\nOPENAI_API_KEY=sk-new\nA=1 # why\n",
     ],
-    ["replaces an exported one", "export OPENAI_API_KEY='old'\n", "OPENAI_API_KEY=sk-new\n"],
+    ["replaces an exported variable", "export OPENAI_API_KEY='old'\n", "OPENAI_API_KEY=sk-new\n"],
     ["leaves comments alone", "# OPENAI_API_KEY=x\n", "# OPENAI_API_KEY=x\nOPENAI_API_KEY=sk-new\n"],
     [
-      "wins over two that were there",
+      "adds a third line to two, and the last one wins",
       "OPENAI_API_KEY=a\nOPENAI_API_KEY=b\n",
       "OPENAI_API_KEY=a\nOPENAI_API_KEY=b\nOPENAI_API_KEY=sk-new\n",
     ],
@@ -38,7 +38,7 @@ describe("saving a key", () => {
       "A='x\nOPENAI_API_KEY=y\nz'\nOPENAI_API_KEY=sk-new\n",
     ],
     [
-      "replaces a value of several lines by adding",
+      "replaces a value of several lines by adding a line",
       "OPENAI_API_KEY='a\nb'\n",
       "OPENAI_API_KEY='a\nb'\nOPENAI_API_KEY=sk-new\n",
     ],
@@ -51,21 +51,28 @@ describe("saving a key", () => {
   });
 
   it.each(["a#b", "a b", "it's", '"x"', "a`b'c", "$HOME", "a\\nb", "=", "k$&$1"])(
-    "reads back %j as it was",
+    "saves %j so that it reads back unchanged",
     async (value) => {
       await save(value);
       expect((await readEnvFile(file())).variables).toEqual({ OPENAI_API_KEY: value });
     },
   );
 
-  it("refuses a value that no line can hold, and changes nothing", async () => {
+  it("keeps every key when several are saved at the same time", async () => {
+    const names = ["A", "B", "C", "D"];
+    await Promise.all(names.map((name) => saveToEnvFile(file(), name, `of-${name}`)));
+    expect((await readEnvFile(file())).variables).toEqual({ A: "of-A", B: "of-B", C: "of-C", D: "of-D" });
+    expect(await readdir(folder)).toEqual([".env"]);
+  });
+
+  it("refuses a value that no line can hold, and keeps the file", async () => {
     await writeFile(file(), "A=1\n");
     const error = await save("a\rb").catch((thrown: unknown) => thrown);
     expect(isGoaldError(error, "GOALD_CONFIG")).toBe(true);
     expect(await text()).toBe("A=1\n");
   });
 
-  it("goes through a link to the file it names", async () => {
+  it("follows a link and keeps it", async () => {
     await writeFile(join(folder, "real"), "A=1\n");
     await symlink("real", file());
     await save("sk-new");
@@ -73,7 +80,7 @@ describe("saving a key", () => {
     expect(await readFile(join(folder, "real"), "utf8")).toContain("sk-new");
   });
 
-  it("says why when it cannot be written, without the key", async () => {
+  it("reports why the file cannot be written, without the key", async () => {
     await mkdir(file());
     const error = await save("sk-new").catch((thrown: unknown) => thrown);
     if (!isGoaldError(error, "GOALD_CONFIG")) throw new Error("expected GOALD_CONFIG");
@@ -84,15 +91,15 @@ describe("saving a key", () => {
   });
 });
 
-describe("reading", () => {
-  it("tells whether others can read the file", async () => {
+describe("readEnvFile", () => {
+  it("reports whether other users can read the file", async () => {
     await save("sk-new");
     expect((await readEnvFile(file())).isOpen).toBe(false);
     await chmod(file(), 0o640);
     expect((await readEnvFile(file())).isOpen).toBe(true);
   });
 
-  it("takes no file for an empty one", async () => {
+  it("reads a missing file as an empty one", async () => {
     expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
   });
 });

@@ -30,9 +30,9 @@ async function makeHome(...parts: string[]): Promise<string> {
   await mkdir(at(...parts, ".goald"), { recursive: true });
   return at(...parts);
 }
-const noQuestion = () => Promise.reject(new Error("nobody may be asked here"));
+const noQuestion = () => Promise.reject(new Error("no question is expected here"));
 
-/** A search that starts in `<folder>/work` of a person who has nothing yet. */
+/** A search that starts in `<folder>/work` of a person without a home. */
 async function search(changes: Partial<HomeSearch> = {}): Promise<HomeSearch> {
   await mkdir(at("work"), { recursive: true });
   return {
@@ -57,7 +57,7 @@ async function errorOf(promise: Promise<unknown>): Promise<{ code: string; messa
   return error;
 }
 
-describe("which home it is", () => {
+describe("findHome", () => {
   it("takes --home before GOALD_HOME before the own checkout before a found one before ~/goald", async () => {
     const found = await makeHome("work");
     const all = await search({
@@ -79,7 +79,7 @@ describe("which home it is", () => {
     expect(await findHome(await search())).toMatchObject({ root: at("person", "goald"), chosenBy: "default" });
   });
 
-  it("names every path below its root, absolute", async () => {
+  it("returns absolute paths below the root", async () => {
     const home = await findHome(await search({ flag: "here" }));
     const { root, chosenBy: _why, ...paths } = home;
     expect(root).toBe(at("work", "here"));
@@ -95,12 +95,12 @@ describe("which home it is", () => {
   });
 
   it.each<[title: string, changes: Partial<HomeSearch>, root: string]>([
-    ["a relative --home is taken from the current folder", { flag: "../other" }, "other"],
-    ["a tilde that no shell expanded is the person's folder", { env: { GOALD_HOME: "~/mine" } }, "person/mine"],
-    ["blanks around GOALD_HOME do not count", { env: { GOALD_HOME: "  /x/y " } }, "/x/y"],
+    ["a relative --home starts at the current folder", { flag: "../other" }, "other"],
+    ["a tilde that no shell expanded is the user's folder", { env: { GOALD_HOME: "~/mine" } }, "person/mine"],
+    ["blanks around GOALD_HOME are ignored", { env: { GOALD_HOME: "  /x/y " } }, "/x/y"],
     ["a GOALD_HOME of blanks counts as unset", { env: { GOALD_HOME: "  " } }, "person/goald"],
     ["an installed goald is not a checkout", { checkout: "/usr/lib/node_modules/goald" }, "person/goald"],
-    ["a current folder that is gone leaves the default", { cwd: "/gone/away" }, "person/goald"],
+    ["a removed current folder leads to the default", { cwd: "/gone/away" }, "person/goald"],
   ])("%s", async (_title, changes, root) => {
     expect((await findHome(await search(changes))).root).toBe(root.startsWith("/") ? root : at(root));
   });
@@ -110,8 +110,8 @@ describe("which home it is", () => {
   });
 });
 
-describe("a home found upward", () => {
-  it("is refused without a terminal until the person has trusted it, with what to do", async () => {
+describe("a home found above the current folder", () => {
+  it("is refused without a terminal until the person trusts it, with a remedy", async () => {
     const found = await makeHome("work");
     const error = await errorOf(findHome(await search({ cwd: found })));
     expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
@@ -119,7 +119,7 @@ describe("a home found upward", () => {
     expect(error.hint).toContain(`--home ${JSON.stringify(found)}`);
   });
 
-  it("is asked about once on a terminal, and known from then on", async () => {
+  it("is asked about once on a terminal, and stays trusted", async () => {
     const found = await makeHome("work");
     await mkdir(at("work", "deep", "down"), { recursive: true });
     const asked: string[] = [];
@@ -132,7 +132,7 @@ describe("a home found upward", () => {
     expect((await lstat(dirname(trustRecord()))).mode & 0o777).toBe(0o700);
   });
 
-  it("is refused when the person says no, and asked about again next time", async () => {
+  it("is refused when the person answers no, and asked about again next time", async () => {
     await makeHome("work");
     let asked = 0;
     const askTrust = () => Promise.resolve(++asked < 0);
@@ -142,7 +142,7 @@ describe("a home found upward", () => {
     expect(asked).toBe(2);
   });
 
-  it("keeps its record in XDG_CONFIG_HOME, beside the earlier ones", async () => {
+  it("is recorded in XDG_CONFIG_HOME, after the earlier ones", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
     const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true), configHome: at("xdg") };
     for (const cwd of [first, second]) await findHome(await search({ ...trusting, cwd }));
@@ -151,13 +151,20 @@ describe("a home found upward", () => {
     expect(await readdir(at("xdg", "goald"))).toEqual(["trusted.json"]);
   });
 
+  it("is recorded beside another one that is trusted at the same time", async () => {
+    const [first, second] = [await makeHome("first"), await makeHome("second")];
+    const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
+    await Promise.all([first, second].map(async (cwd) => findHome(await search({ ...trusting, cwd }))));
+    for (const cwd of [first, second]) expect((await findHome(await search({ cwd }))).root).toBe(cwd);
+  });
+
   it("ignores an XDG_CONFIG_HOME that is not absolute", async () => {
     await makeHome("work");
     await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true), configHome: "relative" }));
     expect((await lstat(trustRecord())).isFile()).toBe(true);
   });
 
-  it("is known by its real path: a link to it is the same folder, a link turned elsewhere is not", async () => {
+  it("is trusted by its real path: a link to it is trusted, and a link to another folder is not", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
     const trusting = { isTerminal: true, askTrust: () => Promise.resolve(true) };
     await findHome(await search({ ...trusting, cwd: first }));
@@ -170,9 +177,9 @@ describe("a home found upward", () => {
 
   it.each<[title: string, spoil: (record: string) => Promise<void>]>([
     ["that others may write", (record) => chmod(record, 0o666)],
-    ["that is no JSON", (record) => writeFile(record, "{")],
+    ["that is not JSON", (record) => writeFile(record, "{")],
     ["of another shape", (record) => writeFile(record, '{"trusted":"/"}')],
-    ["that is gone", (record) => rm(record)],
+    ["that was removed", (record) => rm(record)],
   ])("is not trusted by a record %s", async (_title, spoil) => {
     const found = await makeHome("work");
     await findHome(await search({ isTerminal: true, askTrust: () => Promise.resolve(true) }));
@@ -181,17 +188,20 @@ describe("a home found upward", () => {
     expect((await errorOf(findHome(await search()))).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 
-  it.each(["/proc/nobody", "file"])("says so when the person's trust cannot be recorded (%s)", async (configHome) => {
-    await makeHome("work");
-    await writeFile(at("file"), "a file in the way");
-    const askTrust = () => Promise.resolve(true);
-    const given = { isTerminal: true, askTrust, configHome: configHome === "file" ? at("file") : configHome };
-    const error = await errorOf(findHome(await search(given)));
-    expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
-    expect(error.message).toContain("could not be recorded");
-  });
+  it.each(["/proc/nobody", "file"])(
+    "is refused when the person's trust cannot be recorded (%s)",
+    async (configHome) => {
+      await makeHome("work");
+      await writeFile(at("file"), "a file in the way");
+      const askTrust = () => Promise.resolve(true);
+      const given = { isTerminal: true, askTrust, configHome: configHome === "file" ? at("file") : configHome };
+      const error = await errorOf(findHome(await search(given)));
+      expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
+      expect(error.message).toContain("could not be recorded");
+    },
+  );
 
-  it("has nothing of it read before it is trusted", async () => {
+  it("is not read before it is trusted", async () => {
     const found = await makeHome("work");
     await mkdir(join(found, "commands"));
     const baits = [join(found, ".env"), join(found, "commands", "evil.ts"), join(found, ".goald", "goald.db")];
@@ -202,7 +212,7 @@ describe("a home found upward", () => {
     }
     await errorOf(findHome(await search({ cwd: found })));
     for (const bait of baits) expect((await lstat(bait)).atime).toEqual(long);
-    // The control: with these times a single read does show.
+    // Control: with these times, a single read is visible.
     await readFile(baits[0] ?? "");
     expect((await lstat(baits[0] ?? "")).atime).not.toEqual(long);
   });
@@ -211,10 +221,10 @@ describe("a home found upward", () => {
     ["in an agent's folder", () => makeHome("home", "workspace", "foo")],
     ["below an agent's folder", () => makeHome("home", "workspace", "foo", "agents", "bar", "deep")],
     ["in the workspace folder itself", () => makeHome("home", "workspace")],
-  ])("is not one %s", async (_title, make) => {
+  ])("is not a home %s", async (_title, make) => {
     const cwd = await make();
     expect((await findHome(await search({ cwd }))).chosenBy).toBe("default");
-    // The home above the workspace still is.
+    // The home above the workspace is still one.
     const above = await makeHome("home");
     expect((await errorOf(findHome(await search({ cwd })))).message).toContain(`${above} holds`);
   });
@@ -222,13 +232,13 @@ describe("a home found upward", () => {
   it.each<[title: string, spoil: (folder: string) => Promise<void>]>([
     [".goald is a file", (path) => writeFile(path, "")],
     [".goald is a link to a folder", (path) => symlink(folder, path)],
-  ])("is not one when %s", async (_title, spoil) => {
+  ])("is not a home when %s", async (_title, spoil) => {
     await mkdir(at("work"));
     await spoil(at("work", ".goald"));
     expect((await findHome(await search())).chosenBy).toBe("default");
   });
 
-  it("is passed over when it is somebody else's: the next one upward is taken", async () => {
+  it("is skipped when it belongs to another user", async () => {
     if (uid === undefined) return;
     await makeHome("work", "theirs");
     const given = await search({ cwd: at("work", "theirs"), uid: uid + 1 });
@@ -237,17 +247,17 @@ describe("a home found upward", () => {
   });
 });
 
-describe("opening a home", () => {
+describe("openHome", () => {
   const open = async (root: string) => openHome(await findHome(await search({ flag: root })), uid);
 
-  it("makes its folders, the private ones closed to others, and may be done again", async () => {
+  it("makes the folders, closes the private ones to others, and can be repeated", async () => {
     for (const _time of [1, 2]) await open(at("new", "home"));
     expect((await readdir(at("new", "home"))).sort()).toEqual([".goald", "commands", "config", "prompts", "workspace"]);
     for (const path of [".goald", ".goald/log"])
       expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o700);
   });
 
-  it("lets nobody else write to its folders, whatever the umask", async () => {
+  it("lets no other user write to the folders, whatever the umask", async () => {
     const earlier = process.umask(0);
     try {
       await open(at("new", "home"));
@@ -258,7 +268,7 @@ describe("opening a home", () => {
       expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o755);
   });
 
-  it("closes a .goald that was open to others", async () => {
+  it("closes a .goald that is open to others", async () => {
     await makeHome("home");
     await chmod(at("home", ".goald"), 0o755);
     await open(at("home"));
@@ -301,16 +311,16 @@ describe("opening a home", () => {
       },
       /it is a link/,
     ],
-    ["nothing can be made there", () => Promise.resolve("/proc/goald-home"), /cannot be used/],
+    ["no folder can be made there", () => Promise.resolve("/proc/goald-home"), /cannot be used/],
     ["its name is too long", () => Promise.resolve(at("x".repeat(300))), /its name is too long/],
-  ])("is refused when %s, with the reason", async (_title, make, reason) => {
+  ])("refuses a home when %s, and gives the reason", async (_title, make, reason) => {
     const error = await errorOf(open(await make()));
     expect(error.code).toBe("GOALD_HOME_UNWRITABLE");
     expect(error.message).toMatch(reason);
     expect(error.hint).toContain("GOALD_HOME");
   });
 
-  it("is refused when .goald belongs to somebody else", async () => {
+  it("refuses a .goald that belongs to another user", async () => {
     if (uid === undefined) return;
     await makeHome("home");
     const home = await findHome(await search({ flag: at("home") }));

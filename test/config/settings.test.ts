@@ -3,11 +3,10 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { problemsIn } from "#config/check-settings.ts";
-import { envTemplate } from "#config/env-template.ts";
+import { findSchemaProblems } from "#config/check-settings.ts";
+import { describeSettings, renderEnvTemplate } from "#config/describe-settings.ts";
 import { type LoadedSettings, loadSettings, type SettingSources } from "#config/load.ts";
-import { DEFAULT_BASE_URL, describeSettings, readDefaults, valueAt } from "#config/settings.ts";
-import { SETTINGS, type SettingName } from "#config/settings-table.ts";
+import { DEFAULT_BASE_URL, readDefaults, SETTINGS, type SettingName, valueAt } from "#config/settings.ts";
 import { isGoaldError } from "#core/errors.ts";
 
 let root = "";
@@ -39,39 +38,39 @@ async function refusal(sources: Parameters<typeof load>[0]): Promise<string> {
   return error.message;
 }
 
-describe("the settings' table", () => {
+describe("the settings table", () => {
   it("has a valid default for every setting, and no default for anything else", async () => {
-    expect(problemsIn(readDefaults())).toEqual([]);
-    expect(problemsIn({ ...(readDefaults() as object), surplus: 1 }).length).toBe(1);
+    expect(findSchemaProblems(readDefaults())).toEqual([]);
+    expect(findSchemaProblems({ ...(readDefaults() as object), surplus: 1 }).length).toBe(1);
   });
 
-  it("has every name and every variable once", () => {
+  it("has no name and no variable twice", () => {
     for (const names of [SETTINGS.map((row) => row.name), SETTINGS.flatMap((row) => row.environment)])
       expect(new Set(names).size).toBe(names.length);
   });
 
-  it("describes every setting for people, in its order, without a default for the key", () => {
+  it("has a description of every setting, in order, without a default for the key", () => {
     const rows = describeSettings();
     expect(rows.map((row) => row.name)).toEqual(SETTINGS.map((row) => row.name));
     expect(rows[0]).toMatchObject({ name: "openai.apiKey", environment: ["OPENAI_API_KEY"], default: "unset" });
     expect(rows.every((row) => row.meaning.endsWith(".") && row.environment.length > 0)).toBe(true);
   });
 
-  it("knows OpenAI's own server by its default", () => {
+  it("has OpenAI's own server as the default", () => {
     expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
   });
 
-  it("has an example line for every setting in .env.example, which new homes get, and none for anything else", async () => {
+  it("has exactly one line per setting in .env.example, which equals the .env of new homes", async () => {
     const text = await readFile(".env.example", "utf8");
     const names = [...text.matchAll(/^#? ?([A-Z_]+)=/gm)].map((match) => match[1]);
     expect(names.toSorted()).toEqual(SETTINGS.map((row) => row.environment[0]).toSorted());
-    expect(text).toBe(envTemplate());
+    expect(text).toBe(renderEnvTemplate());
     const example = await load({ file: text.replace(/^# (?=[A-Z_]+=)/gm, "") });
     expect(example.settings).toEqual((await load({ file: "" })).settings);
   });
 });
 
-describe("where a setting comes from", () => {
+describe("the source of a setting", () => {
   const flags = { temperature: 0.1 };
   const env = { TEMPERATURE: "0.2" };
   const file = "TEMPERATURE=0.3\n";
@@ -83,19 +82,19 @@ describe("where a setting comes from", () => {
     ["the environment beats .env and goald.json", { ...nothing, env, file, json }, 0.2, "environment"],
     [".env beats goald.json", { ...nothing, file, json }, 0.3, ".env"],
     ["goald.json beats the default", { ...nothing, json }, 0.4, "goald.json"],
-    ["the default is left", nothing, null, "default"],
-    ["a flag that was not given is none", { flags: { temperature: undefined }, env }, 0.2, "environment"],
-    ["an empty variable is none", { env: { TEMPERATURE: "" }, file }, 0.3, ".env"],
-    ["a variable of blanks is none", { env: { TEMPERATURE: "  " }, json }, 0.4, "goald.json"],
-    ["null in goald.json is said, and unsets", { json: { temperature: null } }, null, "goald.json"],
-    ["none in a variable unsets what goald.json says", { env: { TEMPERATURE: "none" }, json }, null, "environment"],
+    ["the default applies last", nothing, null, "default"],
+    ["a flag that was not given is ignored", { flags: { temperature: undefined }, env }, 0.2, "environment"],
+    ["an empty variable is ignored", { env: { TEMPERATURE: "" }, file }, 0.3, ".env"],
+    ["a variable of blanks is ignored", { env: { TEMPERATURE: "  " }, json }, 0.4, "goald.json"],
+    ["null in goald.json unsets", { json: { temperature: null } }, null, "goald.json"],
+    ["none in a variable unsets the value of goald.json", { env: { TEMPERATURE: "none" }, json }, null, "environment"],
   ])("%s", async (_title, sources, value, layer) => {
     const loaded = await load(sources);
     expect(loaded.settings.temperature).toBe(value);
     expect(loaded.originOf("temperature")).toMatchObject({ layer });
   });
 
-  it("keeps the variable and the file of each", async () => {
+  it("is kept with its variable and file", async () => {
     const loaded = await load({ file: "SMART_LLM_MODEL=a\n", json: { models: { fast: "b" } }, env: { EXIT_KEY: "q" } });
     expect(loaded.originOf("models.smart")).toEqual({ layer: ".env", name: "SMART_LLM_MODEL", file: home().envFile });
     expect(loaded.originOf("models.fast")).toEqual({ layer: "goald.json", name: "models.fast", file: jsonFile() });
@@ -135,24 +134,24 @@ describe("where a setting comes from", () => {
     expect(valueAt((await load({ file: lines.join("\n") })).settings, name)).toBe(value);
   });
 
-  it("takes a placeholder in goald.json for unset", async () => {
+  it("ignores a placeholder in goald.json", async () => {
     const loaded = await load({ json: { openai: { apiKey: "your-openai-api-key" } } });
     expect(loaded.settings.openai.apiKey).toBeNull();
     expect(loaded.originOf("openai.apiKey").layer).toBe("default");
   });
 
-  it("is frozen to its depth", async () => {
+  it("gives deeply frozen settings", async () => {
     const { settings } = await load({});
     expect(Object.isFrozen(settings) && Object.isFrozen(settings.models)).toBe(true);
   });
 
-  it("needs no home", async () => {
+  it("works without a home", async () => {
     const { settings } = await loadSettings({ env: { SMART_LLM: "x" } });
     expect(settings.models.smart).toBe("x");
   });
 });
 
-describe("a setting that is wrong", () => {
+describe("a wrong setting", () => {
   it.each<[title: string, sources: Parameters<typeof load>[0], said: (string | RegExp)[]]>([
     ["a word for a number", { env: { TEMPERATURE: "hot" } }, ["TEMPERATURE (environment)", "from 0 to 2", '"hot"']],
     ["a number out of range", { file: "TEMPERATURE=3" }, [/TEMPERATURE \(.*\.env\)/, "from 0 to 2", '"3"']],
@@ -160,15 +159,15 @@ describe("a setting that is wrong", () => {
     ["a fraction", { env: { GOALD_RECALL_COUNT: "1.5" } }, ["a whole number", '"1.5"']],
     ["a number with a unit", { env: { GOALD_MODEL_TIMEOUT_MS: "30s" } }, ['"30s"']],
     ["infinity", { env: { TEMPERATURE: "Infinity" } }, ['"Infinity"']],
-    ["another choice", { env: { GOALD_APPROVE: "sometimes" } }, ["one of always, risky, never", '"sometimes"']],
-    ["no yes or no", { env: { PLAIN_OUTPUT: "maybe" } }, ["true or false"]],
+    ["an unknown choice", { env: { GOALD_APPROVE: "sometimes" } }, ["one of always, risky, never", '"sometimes"']],
+    ["neither yes nor no", { env: { PLAIN_OUTPUT: "maybe" } }, ["true or false"]],
     ["an address without a scheme", { env: { OPENAI_BASE_URL: "localhost:11434" } }, ["OPENAI_BASE_URL", "http"]],
     ["another scheme", { env: { OPENAI_BASE_URL: "file:///etc/passwd" } }, ["OPENAI_BASE_URL"]],
     ["an address with credentials", { env: { OPENAI_BASE_URL: "https://u:p@x.test/v1" } }, ["without credentials"]],
-    ["a server of one's network without a scheme", { env: { GOALD_WEB_ALLOW: "192.168.1.5" } }, ["GOALD_WEB_ALLOW"]],
-    ["one server of several that is none", { env: { GOALD_WEB_ALLOW: "http://a.b, http://[x" } }, ["GOALD_WEB_ALLOW"]],
-    ["a provider that nobody knows", { env: { GOALD_SEARCH_PROVIDERS: "brave,bing" } }, ["tavily, serper, brave"]],
-    ["a provider at no web address", { env: { TAVILY_BASE_URL: "ftp://x" } }, ["TAVILY_BASE_URL"]],
+    ["a private server without a scheme", { env: { GOALD_WEB_ALLOW: "192.168.1.5" } }, ["GOALD_WEB_ALLOW"]],
+    ["one invalid server of several", { env: { GOALD_WEB_ALLOW: "http://a.b, http://[x" } }, ["GOALD_WEB_ALLOW"]],
+    ["an unknown provider", { env: { GOALD_SEARCH_PROVIDERS: "brave,bing" } }, ["tavily, serper, brave"]],
+    ["a provider without a web address", { env: { TAVILY_BASE_URL: "ftp://x" } }, ["TAVILY_BASE_URL"]],
     ["an address with a query", { env: { OPENAI_BASE_URL: "https://x.test/v1?key=1" } }, ["query"]],
     ["an impossible port", { env: { OPENAI_BASE_URL: "http://x.test:99999" } }, ["OPENAI_BASE_URL"]],
     ["the same key for yes and no", { env: { EXIT_KEY: "Y" } }, ["must differ"]],
@@ -183,18 +182,18 @@ describe("a setting that is wrong", () => {
     expect(message).not.toContain("\u001b");
   });
 
-  it("is not shown when it is a key", async () => {
+  it("is not shown when it is secret", async () => {
     const message = await refusal({ env: { OPENAI_API_KEY: "sk-secret\nInjected: header" } });
     expect(message).toContain("OPENAI_API_KEY (environment)");
     expect(message).not.toContain("secret");
   });
 
-  it("does not matter when something above it is right", async () => {
+  it("is ignored when a stronger source is right", async () => {
     const { settings } = await load({ env: { TEMPERATURE: "1" }, file: "TEMPERATURE=hot" });
     expect(settings.temperature).toBe(1);
   });
 
-  it("is told together with all the others", async () => {
+  it("is reported together with all others", async () => {
     const message = await refusal({ env: { TEMPERATURE: "hot", GOALD_APPROVE: "x" }, file: "EXIT_KEY=too long\n" });
     expect(message.split("\n")).toHaveLength(3);
   });
@@ -232,7 +231,7 @@ describe("goald.json", () => {
 });
 
 describe("a home's .env", () => {
-  it("changes nothing in this process, whatever it says", async () => {
+  it("never changes the environment of this process", async () => {
     const before = { ...process.env };
     const file =
       "NODE_OPTIONS=--require /tmp/evil.js\nPATH=/tmp/evil\nLD_PRELOAD=/tmp/evil.so\nOPENAI_API_KEY=sk-abcdef\n";
@@ -245,8 +244,8 @@ describe("a home's .env", () => {
   it.each<[title: string, file: string]>([
     ["another prototype", "__proto__=x\nconstructor=y\ntoString=z"],
     ["a quote that is never closed", "OTHER='abc\nSMART_LLM=kept"],
-    ["no names and no signs", "=x\n====\nabc\n\u0000\n  # only a comment"],
-    ["Windows' line ends and a mark before the first name", "\ufeffSMART_LLM=kept\r\nFAST_LLM=other\r\n"],
+    ["lines without names or values", "=x\n====\nabc\n\u0000\n  # only a comment"],
+    ["Windows line ends and a byte order mark", "\ufeffSMART_LLM=kept\r\nFAST_LLM=other\r\n"],
     ["export, blanks and comments", "  export   SMART_LLM =  kept   # why"],
     ["sixty kilobytes of blanks", `${" ".repeat(30_000)}\n${"\t".repeat(30_000)}SMART_LLM=kept`],
     ["the name twice", "SMART_LLM=first\nSMART_LLM=kept"],
@@ -268,7 +267,7 @@ describe("a home's .env", () => {
     expect(message).toContain(home().envFile);
   });
 
-  it("is noted when it holds a key and others can read it", async () => {
+  it("gets a note when it holds a key that other users can read", async () => {
     await load({ file: "OPENAI_API_KEY=sk-abcdef" });
     expect((await load({})).notes).toEqual([]);
     await chmod(home().envFile, 0o644);
@@ -278,19 +277,19 @@ describe("a home's .env", () => {
   });
 });
 
-describe("what is told and what is hidden", () => {
-  it("notes a GOALD_ variable that is not there, with the nearest that is", async () => {
+describe("notes, environment and secrets", () => {
+  it("notes an unknown GOALD_ variable and suggests the nearest", async () => {
     const { notes } = await load({ env: { GOALD_UNATENDED_STEPS: "5", GOALD_HOME: "/x", OTHER: "y" } });
     expect(notes).toEqual([expect.stringMatching(/GOALD_UNATENDED_STEPS .* GOALD_UNATTENDED_STEPS\?/)]);
   });
 
-  it("hands on the environment over .env, without placeholders", async () => {
+  it("merges the environment over .env, without placeholders", async () => {
     const env = { GOOGLE_API_KEY: "your-google-api-key", A: "1" };
     const { environment } = await load({ env, file: "GOOGLE_API_KEY=AIza-x\nA=2\nB=your-b" });
     expect(environment).toEqual({ GOOGLE_API_KEY: "AIza-x", A: "1" });
   });
 
-  it("knows every secret of every source, used or not", async () => {
+  it("lists every secret of every source, used or not", async () => {
     const { secrets } = await load({
       env: {
         OPENAI_API_KEY: "sk-one",

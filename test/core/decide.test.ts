@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Effect } from "#core/command.ts";
+import type { Effect } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import { decide, type Rules } from "#core/decide.ts";
-import type { AgentSettings, EventOf, NewEvent } from "#core/event.ts";
+import type { EventOf, NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } from "#core/limits.ts";
 import type { AgentState } from "#core/state.ts";

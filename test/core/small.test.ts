@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { defineCommand, fail, stricter, succeed, wait } from "#core/command.ts";
+import { stricterEffect } from "#core/call.ts";
+import { defineCommand, fail, succeed, wait } from "#core/command.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { isRisky, judge } from "#core/policy.ts";
@@ -165,7 +166,7 @@ describe("a command", () => {
     expect(wait("time", null)).toEqual({ status: "waiting", waitFor: "time", until: null });
   });
   it("keeps the stricter of two effects", () => {
-    expect([stricter("pure", "at-most-once"), stricter("reconcilable", "idempotent")]).toEqual([
+    expect([stricterEffect("pure", "at-most-once"), stricterEffect("reconcilable", "idempotent")]).toEqual([
       "at-most-once",
       "reconcilable",
     ]);

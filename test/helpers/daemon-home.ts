@@ -6,7 +6,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";

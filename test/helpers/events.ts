@@ -1,7 +1,8 @@
 /** Builders of events, so that tests read as what happened. `log(...)` numbers and stamps them. */
-import type { Annotations, Effect } from "#core/command.ts";
-import type { AgentSettings, EventOf, NewEvent, Observation, RecordedEvent } from "#core/event.ts";
-import { EVENT_VERSION } from "#core/event.ts";
+
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { Annotations, Effect, Observation } from "#core/call.ts";
+import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
 
 export const AT = "2026-11-20T10:00:00.000Z";
 

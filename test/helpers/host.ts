@@ -16,11 +16,11 @@ import { createHostControl } from "#host/host-control.ts";
 import { createLiveText } from "#host/live-text.ts";
 import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
 import { createPrepare } from "#loop/perform.ts";
-import { rememberStep } from "#memory/remember.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
-import { familyIn, withCommands } from "./loop.ts";
+import { subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
@@ -107,7 +107,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           openOwnWorkspace: (_folder, onChange) =>
             new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),
           services: {},
-          family: familyIn(store, id),
+          subagents: subagentPartsIn(store, id),
           knowsAgent: async (name) => (await store.agent(name)) !== undefined,
           clock,
           signal,

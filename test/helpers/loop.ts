@@ -5,8 +5,10 @@
  */
 import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { Command } from "#core/command.ts";
-import type { AgentSettings, CommandCall, RecordedEvent } from "#core/event.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { LongTermMemory } from "#core/ports/recall.ts";
@@ -14,9 +16,9 @@ import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Answer, runForeground } from "#host/foreground.ts";
-import type { FamilyParts } from "#loop/family-calls.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
-import { rememberStep } from "#memory/remember.ts";
+import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
@@ -48,7 +50,7 @@ export interface LoopOptions {
   readonly serving?: Partial<Services>;
   readonly aliases?: Aliases;
   /** Agents that agents start: in place of two deep, five at a time, a quarter each. */
-  readonly family?: Partial<FamilyParts["rules"]>;
+  readonly subagents?: Partial<SubagentParts["rules"]>;
 }
 export interface RunChange {
   /** Around the store that the loop sees: where crashes happen. */
@@ -116,7 +118,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const lastVersion = (path: string) => store.lastFileVersion(agent, path);
     const prepare = createPrepare({
       agentId: agent,
-      family: familyIn(store, agent, options.family),
+      subagents: subagentPartsIn(store, agent, options.subagents),
       folder: "/nowhere",
       model: options.model ?? model,
       fallbackModel: options.fallbackModel ?? null,
@@ -188,7 +190,11 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
 }
 
 /** What the agent `self` may start, in a world without settings. */
-export const familyIn = (store: MemoryStore, self: string, rules: Partial<FamilyParts["rules"]> = {}): FamilyParts => ({
+export const subagentPartsIn = (
+  store: MemoryStore,
+  self: string,
+  rules: Partial<SubagentParts["rules"]> = {},
+): SubagentParts => ({
   rules: { maxDepth: 2, maxChildren: 5, sharePercent: 25, model: "fast-model", ...rules },
   answerMs: 60_000,
   refusal: null,

@@ -1,8 +1,8 @@
 /** memory-store-rows.ts -- rows of memory in the store in memory: added, replaced, pinned, forgotten. */
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { wellFormed } from "#core/text.ts";
-import { isSuperseded, wasForgotten } from "#store/curate.ts";
-import { noMemory } from "#store/memory-rows.ts";
+import { forgottenError, supersededError } from "#store/curate.ts";
+import { throwNoMemory } from "#store/memory-rows.ts";
 
 const nextChange = (memories: readonly MemoryRow[]): number => 1 + Math.max(0, ...memories.map(({ change }) => change));
 
@@ -15,7 +15,7 @@ export function curateOne(
 ): MemoryChanged {
   if (change.op === "add") return addOne(memories, namespace, head, change, at);
   const place = memories.findIndex(({ id }) => id === change.id);
-  const row = memories[place] ?? noMemory(change.id);
+  const row = memories[place] ?? throwNoMemory(change.id);
   const put = (changed: Partial<MemoryRow>): MemoryChanged => {
     memories[place] = { ...row, ...changed, change: nextChange(memories) };
     return { id: row.id, isNew: true };
@@ -24,10 +24,10 @@ export function curateOne(
     if (row.forgotten === change.by || row.forgotten === "person") return { id: row.id, isNew: false };
     return put({ text: "", vector: null, embedder: null, pinned: false, forgotten: change.by });
   }
-  if (row.forgotten !== null) throw wasForgotten(row.id);
+  if (row.forgotten !== null) throw forgottenError(row.id);
   const pinned = change.op === "pin";
   if (row.pinned === pinned) return { id: row.id, isNew: false };
-  if (pinned && row.supersededBy !== null) throw isSuperseded(row.id, row.supersededBy);
+  if (pinned && row.supersededBy !== null) throw supersededError(row.id, row.supersededBy);
   return put({ pinned });
 }
 
@@ -49,9 +49,9 @@ function addOne(
   );
   if (known) return { id: known.id, isNew: false };
   const old =
-    supersedes === undefined ? undefined : (memories.find(({ id }) => id === supersedes) ?? noMemory(supersedes));
-  if (old && old.forgotten !== null) throw wasForgotten(old.id);
-  if (old?.supersededBy) throw isSuperseded(old.id, old.supersededBy);
+    supersedes === undefined ? undefined : (memories.find(({ id }) => id === supersedes) ?? throwNoMemory(supersedes));
+  if (old && old.forgotten !== null) throw forgottenError(old.id);
+  if (old?.supersededBy) throw supersededError(old.id, old.supersededBy);
   const made = 1 + Math.max(0, ...memories.map(({ id }) => Number(/\/\+(\d+)$/.exec(id)?.[1] ?? 0)));
   const id = `${namespace}/+${made}`;
   insertRow(

@@ -9,14 +9,14 @@ import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChanged, MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
-import { placeOf, requireRight } from "#store/commit.ts";
-import { missing } from "#store/failure.ts";
-import { adopt } from "#store/fork.ts";
-import { createdEvent } from "#store/log.ts";
+import { placeOf, requireValidCommit } from "#store/commit.ts";
+import { throwNoAgent } from "#store/failure.ts";
+import { adoptEvent } from "#store/fork.ts";
+import { makeCreatedEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
-import { noMemory, stagedMemory, strayMemory } from "#store/memory-rows.ts";
+import { stagedMemory, throwNoMemory, throwStrayMemory } from "#store/memory-rows.ts";
 import { blobsIn } from "#store/references.ts";
-import { hasChildren } from "#store/remove.ts";
+import { hasChildrenError } from "#store/remove.ts";
 import { isoTime, nameOf, nameOfRow } from "#store/rows.ts";
 import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
 import { BLANK, forkMemories, insertRow } from "./memory-store-rows.ts";
@@ -57,7 +57,7 @@ export function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
   const { no, row, events, inbox, timers, memories, curated, files, snapshots, kept } =
-    draft.agents.get(agent) ?? missing(agent);
+    draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
     no,
     row,
@@ -79,7 +79,7 @@ export function create(draft: Draft, spec: AgentSpec, key: string, at: string): 
   const earlier = draft.agents.get(draft.created.get(key) ?? "");
   if (earlier) return earlier.row;
   const parent = spec.parent === undefined ? null : touch(draft, spec.parent).row;
-  const event = createdEvent(spec, isoTime(at));
+  const event = makeCreatedEvent(spec, isoTime(at));
   const isTaken = (taken: string): boolean => draft.agents.has(taken);
   const id = spec.id === undefined ? freeSlug(event.name, isTaken) : requireFree(spec.id, isTaken);
   const folder = folderOf(id, parent?.folder ?? null);
@@ -100,7 +100,7 @@ export function fork(draft: Draft, source: string, { name, head, events: own }: 
   if (earlier) return earlier.row;
   const { row: from, events, memories, files } = touch(draft, source);
   const id = freeSlug(name, (taken) => draft.agents.has(taken));
-  const past = events.slice(0, head).map((data) => adopt(JSON.parse(data) as RecordedEvent, source, id, name));
+  const past = events.slice(0, head).map((data) => adoptEvent(JSON.parse(data) as RecordedEvent, source, id, name));
   const log = [...past, ...own];
   const epoch = Math.max(draft.highestEpoch, ...log.map((event) => ("epoch" in event ? event.epoch : 0)));
   const updatedAt = log.at(-1)?.at ?? from.createdAt;
@@ -154,7 +154,7 @@ export function fireTimers(held: Held, now: string): void {
 
 export function write(draft: Draft, lease: Lease, expectedHead: number, commit: Commit): void {
   const held = touch(draft, lease.agent);
-  requireRight(lease, held.row, expectedHead, commit.events);
+  requireValidCommit(lease, held.row, expectedHead, commit.events);
   const { head, at, result } = placeOf(commit, held.row);
   const { wakeAt = held.row.wakeAt, snapshot } = commit;
   held.events.push(...commit.events.map((event) => JSON.stringify(event)));
@@ -182,9 +182,9 @@ export function write(draft: Draft, lease: Lease, expectedHead: number, commit: 
 }
 
 export function remove(draft: Draft, agent: string): void {
-  const held = draft.agents.get(agent) ?? missing(agent);
+  const held = draft.agents.get(agent) ?? throwNoAgent(agent);
   const children = [...draft.agents.values()].filter(({ row }) => row.parent === agent).map(({ row }) => row.id);
-  if (children.length > 0) throw hasChildren(agent, children);
+  if (children.length > 0) throw hasChildrenError(agent, children);
   draft.agents.delete(agent);
   for (const [key, id] of draft.created) if (id === agent) draft.created.delete(key);
   draft.highestEpoch = Math.max(draft.highestEpoch, held.row.epoch);
@@ -216,8 +216,9 @@ function remember(
 ): void {
   const { seq, text } = memory;
   const id = `${row.id}/${nameOfRow({ seq, ordinal, made: null })}`;
-  if (!seqs.has(seq)) strayMemory(seq);
-  if (memory.supersedes !== undefined && nameOf(row.id, memory.supersedes) === undefined) noMemory(memory.supersedes);
+  if (!seqs.has(seq)) throwStrayMemory(seq);
+  if (memory.supersedes !== undefined && nameOf(row.id, memory.supersedes) === undefined)
+    throwNoMemory(memory.supersedes);
   if (memory.namespace !== row.id) throw new GoaldError("GOALD_INTERNAL", `Expected a memory of ${row.id}.`);
   if (memories.some((each) => each.id === id)) throw new GoaldError("GOALD_CONFLICT", `There is a memory ${id}.`);
   const { at } = JSON.parse(events[seq - 1] ?? "null") as RecordedEvent;

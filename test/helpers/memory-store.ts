@@ -13,8 +13,8 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Loaded, Store, VerifyReport } from "#core/ports/store.ts";
-import { missing } from "#store/failure.ts";
-import { noMemory } from "#store/memory-rows.ts";
+import { throwNoAgent } from "#store/failure.ts";
+import { throwNoMemory } from "#store/memory-rows.ts";
 import { isoTime, toEvent } from "#store/rows.ts";
 import { curateOne } from "./memory-store-rows.ts";
 import {
@@ -147,7 +147,7 @@ export class MemoryStore implements Store {
       const { memories } = touchSpace(draft, namespace);
       for (const { id, vector } of vectors) {
         const place = memories.findIndex((each) => each.id === id);
-        const memory = memories[place] ?? noMemory(id);
+        const memory = memories[place] ?? throwNoMemory(id);
         if (memory.forgotten === null) memories[place] = { ...memory, embedder, vector: new Float32Array(vector) };
       }
     });
@@ -255,7 +255,7 @@ export class MemoryStore implements Store {
   }
 
   #held(agent: string): Held {
-    return this.#state.agents.get(agent) ?? missing(agent);
+    return this.#state.agents.get(agent) ?? throwNoAgent(agent);
   }
 
   /** What throws leaves the state as it was. */

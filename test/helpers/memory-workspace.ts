@@ -103,12 +103,12 @@ export class MemoryWorkspace implements Workspace {
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
     const target = normalizePath(path, this.folder);
     const isTaken = () => [...this.#files.keys()].some((name) => name === target || name.startsWith(`${target}/`));
-    if (target === "" || isTaken()) throw new GoaldError("GOALD_FILE", `${path} is there already.`);
+    if (target === "" || isTaken()) throw new GoaldError("GOALD_FILE", `${path} exists already.`);
     this.#pathToChange(path);
     const folder = await mkdtemp(join(tmpdir(), "goald-place-"));
     try {
       const filled = await fill(folder);
-      if (isTaken()) throw new GoaldError("GOALD_FILE", `${path} is there already.`);
+      if (isTaken()) throw new GoaldError("GOALD_FILE", `${path} exists already.`);
       for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
         const file = join(entry.parentPath, entry.name);
         if (entry.isFile()) this.#files.set(`${target}/${relative(folder, file)}`, await readFile(file));

@@ -5,7 +5,7 @@
  * off, a fence, a sentence in front. A reader is right when it reads the original command,
  * safe when it reads none, and wrong when it reads another one.
  */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 
 export interface Mutant {
   readonly text: string;

@@ -1,6 +1,6 @@
 /** naive-reader.ts -- the usual way to read a reply: repair the whole, run what comes out. For comparison only. */
 import { jsonrepair } from "jsonrepair";
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { shapeOf } from "#reply/shape.ts";
 import { type Catalogue, createValidator } from "#reply/validate.ts";
 

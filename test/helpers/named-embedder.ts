@@ -1,6 +1,6 @@
 /** named-embedder.ts -- semantic embedders that differ by their name alone: vectors of two of them mean different things. */
 import type { Embedder } from "#core/ports/vectors.ts";
-import { openHashEmbedder } from "#memory/hash-embedder.ts";
+import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 
 export function namedEmbedder(name: string): Embedder {
   const hash = openHashEmbedder(64);

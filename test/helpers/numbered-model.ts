@@ -4,7 +4,7 @@
  * It goes on after the highest numbered task of its own that it sees, so the same prompt gets the same reply,
  * as often as it is asked: exactly what a program that is killed and started again relies on.
  */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import type { ChatRequest } from "./openai-answers.ts";
 
 const SUBJECTS = ["strings", "rackets", "grips", "shoes", "balls", "courts", "coaches", "towels"] as const;

@@ -1,14 +1,15 @@
 /**
- * scripted-lines.ts -- a person whose lines are known beforehand, and who leaves when they are used up.
+ * scripted-lines.ts -- a person who types given lines and then leaves.
  */
-import type { LineInput } from "#cli/terminal/ask.ts";
+import type { LineInput } from "#cli/terminal/line-input.ts";
 
 export interface ScriptedLines extends LineInput {
   /** What was asked, oldest first; questions for secrets begin with "(secret) ". */
   readonly asked: readonly string[];
 }
 
-export function scriptedLines(lines: readonly string[]): ScriptedLines {
+/** `typedAhead`: lines that are queued behind the given ones when somebody takes them. */
+export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []): ScriptedLines {
   const left = [...lines];
   const asked: string[] = [];
   const answer = (question: string): Promise<string | undefined> => {
@@ -20,6 +21,8 @@ export function scriptedLines(lines: readonly string[]): ScriptedLines {
     interrupted: false,
     askLine: answer,
     askSecret: (question) => answer(`(secret) ${question}`),
+    wasBegunEarly: false,
+    takeTypedAhead: () => Promise.resolve(typedAhead),
     dropTypedAhead: () => {},
     close: () => {},
   };

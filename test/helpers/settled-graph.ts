@@ -1,9 +1,9 @@
 /** settled-graph.ts -- an HNSW index whose searches wait until its graph has every row, unless `waits` is false. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VectorIndex } from "#core/ports/vectors.ts";
-import { ExactIndex } from "#memory/exact-index.ts";
-import { GraphKeeper, type GraphKeeperOptions } from "#memory/index/graph-keeper.ts";
-import { HnswIndex } from "#memory/index/hnsw-index.ts";
+import { ExactIndex } from "#memory/vectors/exact-index.ts";
+import { GraphKeeper, type GraphKeeperOptions } from "#memory/vectors/graph-keeper.ts";
+import { HnswIndex } from "#memory/vectors/hnsw-index.ts";
 
 export interface SettledGraph extends VectorIndex {
   readonly keeper: GraphKeeper;

@@ -35,12 +35,16 @@ export function openVerbProcess(): VerbProcess {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  const start = ({ cwd, env }: VerbCall): ChildProcess =>
-    spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD], {
+  function start({ cwd, env }: VerbCall): ChildProcess {
+    const started = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CHILD], {
       cwd,
       env,
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      // Jest's own streams may be a terminal.
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
+    started.stderr?.pipe(process.stderr, { end: false });
+    return started;
+  }
 
   function answer(call: VerbCall): Promise<VerbOutcome> {
     const asked = child ?? start(call);

@@ -1,5 +1,5 @@
 /** worked-home.ts -- a home in which one agent has worked through its calls to the end; the model server stays there. */
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { endedWith, type Goald, makeGoald } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
 import { startOpenAIServer } from "./openai-server.ts";

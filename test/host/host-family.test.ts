@@ -1,19 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
-import type { CommandCall } from "#core/event.ts";
+import type { CommandCall } from "#core/call.ts";
 import { spentOf } from "#core/limits.ts";
 import { stateOf } from "#views/load-agent.ts";
-import { familyModel, nameIn, startAgent } from "../helpers/family-model.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { HANG } from "../helpers/scripted-model.ts";
+import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 
 /** Foo starts Ann, who is asked about each command. */
-async function makeFamily(
+async function makeSubagents(
   calls: Readonly<Record<string, readonly CommandCall[]>>,
   hangs = "",
 ): Promise<[World, TestHost]> {
-  const think = familyModel(calls);
+  const think = subagentModel(calls);
   const world = await makeWorld({
     services: ALL_READY,
     script: (request) => {
@@ -34,14 +34,14 @@ const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } 
 
 describe("a host of agents that start others", () => {
   it("runs what one starts at once, and wakes the one that waits with the answer", async () => {
-    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [] });
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
     expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
     expect((await host.control.agent("foo-ann")).parent).toBe("foo");
     expect(host.problems).toEqual([]);
   });
 
   it("lets a person answer what one of them asks, and both go on", async () => {
-    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
     expect((await host.control.agent("foo-ann")).reason).toBe("It asks: Red or blue?");
     await host.control.say("foo-ann", { from: "ada", text: "Blue." });
@@ -50,7 +50,7 @@ describe("a host of agents that start others", () => {
   });
 
   it.each(["stop", "pause", "kill"] as const)("reaches them by a %s of the one that started them", async (how) => {
-    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     const { note } = await (how === "stop"
       ? host.control.stop("foo", 1_000)
       : how === "pause"
@@ -66,7 +66,7 @@ describe("a host of agents that start others", () => {
   });
 
   it("removes no agent that has others, and says in which order they can be; nothing is stopped for it", async () => {
-    const [, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await expect(host.control.remove("foo", { force: true, files: false })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
       hint: "Remove what it has started first: goald rm foo-ann",
@@ -75,7 +75,7 @@ describe("a host of agents that start others", () => {
   });
 
   it("tells the one that waits when a person removes the other, and gives back what was set aside", async () => {
-    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     expect(spentOf(await stateOf(world.store, { id: "foo" })).steps).toBe(1 + 9);
     await host.control.remove("foo-ann", { force: true, files: false });
     await host.quiet();
@@ -91,7 +91,7 @@ describe("a host of agents that start others", () => {
   });
 
   it("goes on with all of them in the next process", async () => {
-    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await host.supervisor.drain(0);
     await world.store.deliver(
       "foo-ann",
@@ -106,7 +106,7 @@ describe("a host of agents that start others", () => {
   });
 
   it("leaves them with the one that started them when that is forked: the fork has nothing set aside, and goes on without", async () => {
-    const [world, host] = await makeFamily({ Foo: [startAgent("Ann")], Ann: [ASK] });
+    const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     const agent = await host.control.fork("foo", { step: 1, key: "k" });
     const state = await stateOf(world.store, { id: agent.id });
     expect(state.children).toEqual({});
@@ -117,7 +117,7 @@ describe("a host of agents that start others", () => {
   });
 
   it("finds a person's agent before one that an agent has given the same name", async () => {
-    const [, host] = await makeFamily({ Foo: [startAgent("Foo")] });
+    const [, host] = await makeSubagents({ Foo: [startAgent("Foo")] });
     expect((await host.control.agent("FOO")).id).toBe("foo");
   });
 });

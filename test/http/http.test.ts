@@ -24,8 +24,8 @@ const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   );
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("the configured door", () => {
-  it("sends method, headers and body to its origin and hands the answer on", async () => {
+describe("Http.to", () => {
+  it("sends method, headers and body to its origin and returns the response", async () => {
     const origin = await serve(async (request, response) => {
       const body = Buffer.concat(await Array.fromAsync<Buffer>(request)).toString();
       response
@@ -38,7 +38,7 @@ describe("the configured door", () => {
     expect(await response.text()).toBe("got żółw");
   });
 
-  it("takes a Request object and an answer without a body too", async () => {
+  it("accepts a Request object and a response without a body", async () => {
     const origin = await serve((_request, response) => response.writeHead(204).end());
     const fetch = createHttp().to(origin);
     expect((await fetch(new Request(`${origin}/a`))).status).toBe(204);
@@ -74,7 +74,7 @@ describe("the configured door", () => {
 });
 
 describe("redirects", () => {
-  it.each([301, 302, 303, 307, 308])("are not followed to another origin, key and all (%i)", async (status) => {
+  it.each([301, 302, 303, 307, 308])("to another origin are not followed with the key (%i)", async (status) => {
     const stolen: (string | undefined)[] = [];
     const thief = await serve((request, response) => {
       stolen.push(request.headers["x-api-key"]?.toString());
@@ -94,7 +94,7 @@ describe("redirects", () => {
     expect(stolen).toEqual(["planted"]);
   });
 
-  it("are not followed within the origin either, nor when the target cannot be read", async () => {
+  it("within the origin or to an unreadable target are not followed", async () => {
     const origin = await serve((request, response) => {
       response.writeHead(308, { location: request.url === "/same" ? "/other" : "http://:::" }).end();
     });
@@ -104,8 +104,8 @@ describe("redirects", () => {
   });
 });
 
-describe("the size of an answer", () => {
-  it("is capped after decompression: a gzip bomb of 64 MB is not unpacked", async () => {
+describe("the size limit of a response", () => {
+  it("counts decompressed bytes: a gzip bomb of 64 MB is not decompressed", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const origin = await serve((_request, response) =>
       response.writeHead(200, { "content-encoding": "gzip" }).end(bomb),
@@ -122,14 +122,14 @@ describe("the size of an answer", () => {
     expect(plain.byteLength).toBe(64 * 1024 * 1024);
   });
 
-  it("may be exactly the cap, and not one byte more", async () => {
+  it("allows exactly the limit, and not one byte more", async () => {
     const origin = await serve((request, response) => response.end("x".repeat(Number(request.url?.slice(1)))));
     const fetch = createHttp({ maxBytes: 1000 }).to(origin);
     expect(await (await fetch(`${origin}/1000`)).text()).toHaveLength(1000);
     expect(await refusal((await fetch(`${origin}/1001`)).text())).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
   });
 
-  it("is no longer what the headers of a packed answer say, so these go", async () => {
+  it("removes the length and encoding headers of a compressed response", async () => {
     const packed = gzipSync("hello ".repeat(100));
     const origin = await serve((_request, response) =>
       response.writeHead(200, { "content-encoding": "gzip", "content-length": packed.length }).end(packed),
@@ -144,20 +144,20 @@ describe("the size of an answer", () => {
 describe("time", () => {
   const timeout = expect.objectContaining({ name: "TimeoutError" });
 
-  it("runs out while no headers come", async () => {
+  it("ends a request without response headers", async () => {
     const origin = await serve(() => undefined);
     const error = await refusal(createHttp({ firstByteTimeoutMs: 60 }).to(origin)(origin));
     expect(error).toEqual(timeout);
     expect(String(error)).toContain(`No answer from ${origin} for 60 ms.`);
   });
 
-  it("runs out while the body is silent", async () => {
+  it("ends a silent body", async () => {
     const origin = await serve((_request, response) => response.write("half"));
     const response = await createHttp().to(origin, { idleTimeoutMs: 60 })(origin);
     expect(await refusal(response.text())).toEqual(timeout);
   });
 
-  it("does not run out between the pieces of a slow body, but does for the whole of it", async () => {
+  it("allows a slow body until its total timeout", async () => {
     const origin = await serve(async (_request, response) => {
       for (let piece = 0; piece < 12 && !response.destroyed; piece += 1) {
         response.write("x");
@@ -171,14 +171,14 @@ describe("time", () => {
     expect(await refusal(hurried.then((response) => response.text()))).toEqual(timeout);
   });
 
-  it("is not counted while nobody reads", async () => {
+  it("does not count while nobody reads", async () => {
     const origin = await serve((_request, response) => response.end("patient"));
     const response = await createHttp({ idleTimeoutMs: 30 }).to(origin)(origin);
     await sleep(90);
     expect(await response.text()).toBe("patient");
   });
 
-  it("to the first byte may be longer than Node's own fetch allows, and an idle connection keeps no process alive", async () => {
+  it("to the first byte may exceed the limit of Node's fetch, and an idle connection keeps no process alive", async () => {
     const origin = await serve(async (_request, response) => {
       await sleep(2_500);
       response.end("at last");
@@ -198,7 +198,7 @@ describe("time", () => {
     expect(JSON.parse(stdout)).toEqual(["at last", "UND_ERR_HEADERS_TIMEOUT"]);
   });
 
-  it("is measured in the same way after the other door was opened, which brings another agent along", async () => {
+  it("is limited in the same way after public() has loaded its own agent", async () => {
     const origin = await serve((_request, response) => response.end("yes"));
     const script = `
       const key = Symbol.for("undici.globalDispatcher.1");
@@ -219,7 +219,7 @@ describe("time", () => {
 });
 
 describe("a proxy of the environment", () => {
-  it("is not used at the public door, where nobody could tell then which address is connected to", async () => {
+  it("is not used by public(), which could not check the connected address", async () => {
     let asked = 0;
     const proxy = await serve((_request, response) => response.end());
     servers.at(-1)?.server.on("connect", (_request, socket) => {

@@ -77,7 +77,7 @@ const PUBLIC = [
   ...["::ffff:8.8.8.8", "::ffff:808:808", "64:ff9b::8.8.8.8", "64:ff9b::808:808"],
 ];
 
-describe("an address of the public Internet", () => {
+describe("isPublicAddress", () => {
   it.each(PUBLIC)("is %s", (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
@@ -87,8 +87,8 @@ describe("an address of the public Internet", () => {
   });
 });
 
-describe("what nobody may open", () => {
-  it("is where clouds tell machines who they are, however it is written", () => {
+describe("isNeverAllowed", () => {
+  it("matches cloud metadata in all forms", () => {
     for (const address of [
       "169.254.169.254",
       "169.254.0.1",
@@ -101,7 +101,7 @@ describe("what nobody may open", () => {
   });
 });
 
-describe("a name for another machine in every network", () => {
+describe("isPrivateName", () => {
   it.each(["localhost", "LOCALHOST.", "a.localhost", "printer", "printer.", "nas.local", "db.internal", "x.home.arpa"])(
     "is %s",
     (name) => {

@@ -4,7 +4,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { Agent, fetch as unguarded } from "undici";
 import { isGoaldError } from "#core/errors.ts";
-import { createHttp, type PublicOptions } from "#http/http.ts";
+import { createHttp } from "#http/http.ts";
+import type { PublicOptions } from "#http/public-door.ts";
 import { type DualStack, listenOnBoth, resolver } from "../helpers/dual-stack.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
@@ -111,7 +112,7 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
     "metadata.example",
     "metadata.google.internal",
     "printer",
-  ])("are not reached by the name %s, whatever else it resolves to", async (name) => {
+  ])("are not reached by the name %s", async (name) => {
     const before = site.connections;
     const message = await expectRefused(door()(at(name)));
     expect(message).toContain("is not on the public Internet");
@@ -123,12 +124,12 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
     ["http://own.example/", "8.8.8.8"],
     ["http://[::ffff:8.8.8.8]/", "8.8.8.8"],
     ["http://[2606:4700::1]/", "2606:4700:0:0::0001"],
-  ])("are not reached by an address of its own that is public: %s", async (text, own) => {
+  ])("are not reached by a public address of this machine: %s", async (text, own) => {
     const { lookup } = resolver({ "own.example": [["8.8.8.8"]] });
     await expectRefused(door({ lookup, ownAddresses: () => ["127.0.0.1", own] })(text));
   });
 
-  it("are reached by every one of these forms that means this machine when nobody guards the way", async () => {
+  it("are reached by all of these forms without the guard", async () => {
     const { lookup } = resolver(NAMES);
     const meaning =
       /^(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|\[::ffff:(?:7f00:1|0:0)\]|localhost\.?|\w+\.example|localtest\.me)$/;
@@ -151,8 +152,8 @@ describe("this machine and its networks (CVE-2025-0454, CVE-2025-22603, CVE-2026
   });
 });
 
-describe("an address that is none of the web", () => {
-  it.each(CASES.bad.map(([text]) => text))("%.60s is refused before any name is resolved", async (text) => {
+describe("an invalid address", () => {
+  it.each(CASES.bad.map(([text]) => text))("%.60s is refused before a name is resolved", async (text) => {
     const { lookup, asked } = resolver(NAMES);
     await expectRefused(door({ lookup })(text));
     expect(asked).toEqual([]);
@@ -173,19 +174,19 @@ describe("an address that is none of the web", () => {
     ["a name that is too long", `https://${"a.".repeat(127)}com/`, "nothing"],
     ["a browser's own scheme", "view-source:http://example.com/", "nothing"],
     ["a zone", "http://[fe80::1%25eth0]/", "eth0"],
-  ])("with %s is refused, and what it may hide is not repeated", async (_title, text, hidden) => {
+  ])("with %s is refused, and its secrets are not repeated", async (_title, text, hidden) => {
     const { lookup, asked } = resolver(NAMES);
     expect(await expectRefused(door({ lookup })(text))).not.toContain(hidden);
     expect(asked).toEqual([]);
   });
 
-  it.each(CASES.ok)("%s is asked for", async (text) => {
+  it.each(CASES.ok)("%s is requested", async (text) => {
     const { lookup, asked } = resolver({});
     expect(isGoaldError(await failureOf(door({ lookup })(text)))).toBe(false);
     expect(asked).toEqual([new URL(text).hostname]);
   });
 
-  it("loses what stands behind #, as the cases say", async () => {
+  it("loses its fragment", async () => {
     for (const [given, sent] of CASES.rewrites) {
       const path = (text: string): string => new URL(text).pathname + new URL(text).search + new URL(text).hash;
       const response = await open()(A() + path(given));
@@ -195,8 +196,8 @@ describe("an address that is none of the web", () => {
   });
 });
 
-describe("origins that a person has opened", () => {
-  it("are asked for: these alone, with their port, also where they are private", async () => {
+describe("origins that the settings allow", () => {
+  it("are requested, with exactly their port, even if private", async () => {
     expect(await (await open()(`${A()}/x`)).text()).toBe("reached");
     const own = door({ allow: [at("127.0.0.1", "")], ports: [80] });
     expect(await (await own(at("127.0.0.1"))).text()).toBe("reached");
@@ -211,16 +212,16 @@ describe("origins that a person has opened", () => {
     "metadata.google.internal",
     "168.63.129.16",
     "metadata.example",
-  ])("are never a cloud's metadata: %s", async (host) => {
+  ])("are never cloud metadata: %s", async (host) => {
     await expectRefused(door({ allow: [at(host, "")] })(at(host)));
   });
 });
 
-describe("a name that changes its mind (CVE-2025-31490)", () => {
+describe("a name that changes its address (CVE-2025-31490)", () => {
   // Public when it is looked at, this machine when it is connected to.
   const names = { "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] };
 
-  it("is resolved once for a connection: what was checked is what is connected to", async () => {
+  it("is resolved once per connection: the checked address is connected to", async () => {
     const { lookup, asked } = resolver({ "a.test.example": [["127.0.0.1"], ["169.254.169.254"]] });
     await (await open({}, { lookup })(A())).text();
     expect(asked).toEqual(["a.test.example"]);
@@ -228,7 +229,7 @@ describe("a name that changes its mind (CVE-2025-31490)", () => {
     await expectRefused(again(A()));
   });
 
-  it("is refused as soon as it means this machine, whatever it meant before", async () => {
+  it("is refused as soon as it resolves to this machine", async () => {
     const { lookup } = resolver(names);
     await new Promise((resolve) => lookup("rebind.example", { all: true }, resolve));
     const before = site.connections;
@@ -236,7 +237,7 @@ describe("a name that changes its mind (CVE-2025-31490)", () => {
     expect(site.connections).toBe(before);
   });
 
-  it("gets through where one looks first and connects then", async () => {
+  it("gets through a check that is separate from the connection", async () => {
     const { lookup } = resolver(names);
     const seen = await new Promise((resolve) =>
       lookup("rebind.example", { all: true }, (_error, found) => resolve(found)),
@@ -276,7 +277,7 @@ describe("a redirect (CVE-2025-31491)", () => {
     expect(site.connections).toBeLessThanOrEqual(before + 1);
   });
 
-  it("within the public web is followed, and the last address is told", async () => {
+  it("within the public web is followed, and the final address is returned", async () => {
     answer = to(`${B()}/caf\u00c3\u00a9?x=1#y`);
     const response = await open()(`${A()}/from`);
     expect([response.url, await response.text()]).toEqual([`${B()}/caf%C3%A9?x=1`, "reached"]);
@@ -292,7 +293,7 @@ describe("a redirect (CVE-2025-31491)", () => {
     expect(asked).toBe(6);
   });
 
-  it("takes nothing along to another origin that could be a credential, also when it leads back", async () => {
+  it("drops possible credentials at another origin, even if it leads back", async () => {
     const seen: unknown[] = [];
     answer = ({ url, headers }, response) => {
       const { authorization, cookie, accept } = headers;
@@ -337,12 +338,12 @@ describe("a redirect (CVE-2025-31491)", () => {
     expect(await response.text()).toBe(`${method} ${sent} ${sent ? headers["content-type"] : ""}`.trim());
   });
 
-  it("does not send a form on to another origin", async () => {
+  it("does not send a form to another origin", async () => {
     answer = to(`${B()}/to`, 307);
     await expectRefused(open()(`${A()}/from`, { method: "POST", body: "q=1" }));
   });
 
-  it("is handed back as it is when the caller follows by itself", async () => {
+  it(`is returned with redirect: "manual"`, async () => {
     answer = to("/to");
     const response = await open()(`${A()}/from`, { redirect: "manual" });
     expect([response.status, response.headers.get("location"), response.url]).toEqual([302, "/to", `${A()}/from`]);
@@ -350,12 +351,12 @@ describe("a redirect (CVE-2025-31491)", () => {
   });
 });
 
-describe("what a page may cost", () => {
+describe("the limits of a page", () => {
   it.each([
     ["gzip", gzipSync],
     ["br", brotliCompressSync],
     ["gzip, gzip", (bytes: Buffer) => gzipSync(gzipSync(bytes))],
-  ])("is counted unpacked: a %s bomb of 16 MB is given up at the limit", async (encoding, pack) => {
+  ])("count decompressed bytes: a %s bomb of 16 MB is aborted at the limit", async (encoding, pack) => {
     const bomb = pack(Buffer.alloc(16 * 1024 * 1024));
     answer = (_request, response) => response.writeHead(200, { "content-encoding": encoding }).end(bomb);
     const response = await open()(A());
@@ -367,7 +368,7 @@ describe("what a page may cost", () => {
     expect(read).toBeLessThanOrEqual(5 * 1024 * 1024);
   });
 
-  it("has an end when the body has none", async () => {
+  it("end an endless body", async () => {
     answer = (_request, response) => {
       const timer = setInterval(() => response.write(Buffer.alloc(64 * 1024)), 1);
       response.on("close", () => clearInterval(timer));
@@ -397,13 +398,13 @@ describe("what a page may cost", () => {
     expect(await failureOf(reading)).toMatchObject({ name: "TimeoutError" });
   });
 
-  it("ends with its caller", async () => {
+  it("do not delay the caller's abort", async () => {
     answer = () => undefined;
     const signal = AbortSignal.abort(new Error("enough"));
     expect(String(await failureOf(open()(A(), { signal })))).toContain("enough");
   });
 
-  it("is said when the status is none of HTTP, as some sites send to robots", async () => {
+  it("reject an invalid status, as some sites send to robots", async () => {
     answer = (_request, response) => response.writeHead(999).end("no");
     expect(await failureOf(open()(A()))).toMatchObject({ code: "GOALD_WEB" });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { AgentSettings, EventOf } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import type { Prepare } from "#loop/perform.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
-import type { AgentSettings, PauseCode, RecordedEvent } from "#core/event.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import { defineCommand, succeed } from "#core/command.ts";
-import type { AgentSettings } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";

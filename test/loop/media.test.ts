@@ -1,7 +1,8 @@
 /** What pictures and speech cost, by the real loop and the real commands against servers of the real protocol. */
 import { describe, expect, it } from "@jest/globals";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import { defineCommand, succeed } from "#core/command.ts";
-import type { AgentSettings, EventOf } from "#core/event.ts";
+import type { EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";

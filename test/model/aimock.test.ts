@@ -29,7 +29,7 @@ const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === "model-failed" ? [event.code] : []));
 
 describe("a foreign model server", () => {
-  it("is worked with in streams, from the first goal to the last", async () => {
+  it("works with streams, from the first goal to the last", async () => {
     const { loop, state } = await runWith(createOpenAIModel({ ...client(), replySchema: { type: "object" } }));
     expect(activeFrame(state).phase.kind).toBe("resting");
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
@@ -43,7 +43,7 @@ describe("a foreign model server", () => {
     ]);
   });
 
-  it("is worked with without streams, when it takes none", async () => {
+  it("works without streams if it rejects them", async () => {
     mock.nextRequestError(400, { message: "stream is not supported", type: "invalid_request_error" });
     const { loop } = await runWith(createOpenAIModel(client()));
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
@@ -51,7 +51,7 @@ describe("a foreign model server", () => {
     expect((mock.getLastRequest()?.body as { stream?: boolean } | null)?.stream).toBeUndefined();
   });
 
-  it("gives vectors", async () => {
+  it("returns vectors", async () => {
     const embedder = createOpenAIEmbedder({ ...client(), model: "text-embedding-3-small" });
     const texts = ["rackets and strings", "a court of clay"];
     const [one, two] = await embedder.embed(texts, new AbortController().signal);

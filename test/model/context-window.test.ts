@@ -30,11 +30,11 @@ describe("the context window of a model", () => {
     expect(contextWindowOf(model, table)).toBe(tokens);
   });
 
-  it("is what a person says it is", () => {
+  it("is the person's setting", () => {
     expect(contextWindowOf("llama3.2", table, 131_072)).toBe(131_072);
   });
 
-  it("goes by the longest prefix, in whatever order the table stands", () => {
+  it("is that of the longest prefix, in any order of the table", () => {
     const contextTokens = { "a-b-c": 3, a: 1, "a-b": 2 };
     expect(contextWindowOf("a-b-x", { unknownModelTokens: 9, contextTokens })).toBe(2);
     expect(contextWindowOf("b", { unknownModelTokens: 9, contextTokens })).toBe(9);

@@ -26,8 +26,8 @@ const takes = (promise: Promise<void>) =>
     (error: { code: string }) => error.code,
   );
 
-describe("what embeddings may take", () => {
-  it("is so many tokens a day, over restarts, and as many again the next day", async () => {
+describe("the embedding meter", () => {
+  it("limits tokens per day, over restarts, and starts again the next day", async () => {
     const { meter, content, pass } = start({ tokensPerDay: 100 });
     expect([await takes(meter.take(60)), await takes(meter.take(50))]).toEqual([true, "GOALD_LIMIT"]);
     meter.settle(60, 90);
@@ -39,7 +39,7 @@ describe("what embeddings may take", () => {
     expect([meter.read().tokens, await takes(meter.take(100))]).toEqual([0, true]);
   });
 
-  it("is so many a minute, or one request that is larger", async () => {
+  it("limits tokens per minute, but admits one larger request", async () => {
     const { meter, pass } = start({ tokensPerMinute: 100 });
     expect([await takes(meter.take(500)), await takes(meter.take(1))]).toEqual([true, "GOALD_LIMIT"]);
     pass(59_000);
@@ -56,7 +56,7 @@ describe("what embeddings may take", () => {
     },
   );
 
-  it("is neither asked nor counted when a run is played again", async () => {
+  it("neither limits nor counts a replay", async () => {
     const played = start({ tokensPerDay: 10, through: <T>() => null as T });
     expect(await takes(played.meter.take(1_000))).toBe(true);
     played.meter.settle(1_000, 2_000);

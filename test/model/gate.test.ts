@@ -31,8 +31,8 @@ function heldModel() {
   return { model, calls, most: () => most };
 }
 
-describe("the gate to a model server", () => {
-  it("lets so many calls through at the same time, whatever the number of agents", async () => {
+describe("the model gate", () => {
+  it("limits concurrent calls for any number of agents", async () => {
     const held = heldModel();
     const gate = createModelGate({ concurrency: 3, requestsPerMinute: null }, fakeClock());
     const agents = Array.from({ length: 10 }, () => gate.guard(held.model).complete(REQUEST, never()));
@@ -46,7 +46,7 @@ describe("the gate to a model server", () => {
     expect(held.most()).toBe(3);
   });
 
-  it("serves agents in turn: one that asks again stands behind those who wait", async () => {
+  it("serves agents in turn: a second call waits behind the others", async () => {
     const order: string[] = [];
     const model: LanguageModel = {
       complete: async ({ model: agent }) => {
@@ -63,7 +63,7 @@ describe("the gate to a model server", () => {
     expect(order.join("")).toBe("abcabcabc");
   });
 
-  it("is closed to all of them when the server says that it was too much, until the time that it named", async () => {
+  it("makes all agents wait after a rate limit until the time that the server names", async () => {
     const clock = fakeClock();
     const answers = [tooMany(5_000), REPLIED, REPLIED];
     const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
@@ -78,14 +78,14 @@ describe("the gate to a model server", () => {
     expect(gate.closedUntil).toBeNull();
   });
 
-  it("waits no longer than a minute on a server's word: the agent writes longer waits down itself", async () => {
+  it("waits at most a minute: agents record longer waits themselves", async () => {
     const clock = fakeClock();
     const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, clock);
     await gate.guard({ complete: async () => tooMany(3_600_000) }).complete(REQUEST, never());
     expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 60_000));
   });
 
-  it("spreads the calls of a minute over the minute, and lets a tenth through in a burst", async () => {
+  it("spreads calls over the minute, and allows a tenth in a burst", async () => {
     const clock = fakeClock();
     let calls = 0;
     const model: LanguageModel = {
@@ -105,7 +105,7 @@ describe("the gate to a model server", () => {
     expect(calls).toBe(30);
   });
 
-  it("without a limit a minute, nothing is spread", async () => {
+  it("spreads nothing without a limit per minute", async () => {
     let calls = 0;
     const gate = createModelGate({ concurrency: 100, requestsPerMinute: null }, fakeClock());
     const model: LanguageModel = {
@@ -118,7 +118,7 @@ describe("the gate to a model server", () => {
     expect(calls).toBe(30);
   });
 
-  it("lets an agent that is cut off leave the line, and gives its room back", async () => {
+  it("frees the place of an aborted agent", async () => {
     const held = heldModel();
     const gate = createModelGate({ concurrency: 1, requestsPerMinute: null }, fakeClock());
     const first = gate.guard(held.model).complete(REQUEST, never());
@@ -132,7 +132,7 @@ describe("the gate to a model server", () => {
     expect([gate.active, gate.queued]).toEqual([0, 0]);
   });
 
-  it("does not stay closed for an hour when the clock is set back by one", async () => {
+  it("does not wait for an hour when the clock is set back by one", async () => {
     const clock = fakeClock();
     let backMs = 0;
     const gate = createModelGate(

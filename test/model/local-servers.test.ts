@@ -23,7 +23,7 @@ const sending = (body: string, type = "application/json") =>
   other((_request, response) => response.setHeader("content-type", type).end(body));
 
 describe("finding local servers", () => {
-  it("names those that list models, in the order of the ports, and only asks for the list", async () => {
+  it("returns servers that list models, in the order of the ports, and requests only the list", async () => {
     const [first, second] = [await openai(["llama3.2", "qwen3"]), await openai([])];
     const closed = await openai([]);
     await closed.close();
@@ -40,7 +40,7 @@ describe("finding local servers", () => {
     expect(first.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  it("knows a server that has no model yet and says null", async () => {
+  it("accepts a server without models that answers null", async () => {
     const port = await sending('{"object":"list","data":null}');
     expect(await findLocalServers(createHttp(), [{ name: "Ollama", port }])).toMatchObject([{ models: [] }]);
   });
@@ -62,11 +62,11 @@ describe("finding local servers", () => {
     ],
     ["silence", () => other(() => undefined)],
     ["a redirect", () => other((_request, response) => response.writeHead(302, { location: "/v1/models/" }).end())],
-  ])("does not take %s for one", async (_title, listen) => {
+  ])("rejects %s", async (_title, listen) => {
     expect(await findLocalServers(createHttp(), [{ name: "x", port: await listen() }])).toEqual([]);
   });
 
-  it("looks where the common servers listen", () => {
+  it("probes the default ports of common servers", () => {
     expect(USUAL_PORTS.map(({ name, port }) => `${name} ${port}`)).toEqual([
       "Ollama 11434",
       "LM Studio 1234",

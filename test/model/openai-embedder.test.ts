@@ -41,7 +41,7 @@ const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, place) =
 const refusal = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 describe("the OpenAI embedder", () => {
-  it("gives unit vectors in the order of the texts", async () => {
+  it("returns unit vectors in the order of the texts", async () => {
     const { embedder, server } = await start();
     const [tennis, strings, tax] = await embedder.embed(["tennis strings", "strings for tennis", "income tax"], live);
     if (!tennis || !strings || !tax) throw new Error("three vectors were expected");
@@ -51,7 +51,7 @@ describe("the OpenAI embedder", () => {
     expect(embedder.local).toBe(false);
   });
 
-  it("knows its id from the settings, or from the first answer", async () => {
+  it("has its id from the settings or from the first answer", async () => {
     const configured = await start({}, { dimensions: 32 });
     expect(configured.embedder.id).toBe("embed@32");
     await configured.embedder.embed(["x"], live);
@@ -72,7 +72,7 @@ describe("the OpenAI embedder", () => {
     expect([...(vector ?? [])]).toEqual([Math.fround(0.6), 0, Math.fround(0.8)]);
   });
 
-  it("puts vectors in order by their index, and takes the input's order when there is none", async () => {
+  it("sorts vectors by index, or keeps the input's order without one", async () => {
     const items = [
       { index: 1, embedding: [0, 1] },
       { index: 0, embedding: [1, 0] },
@@ -89,7 +89,7 @@ describe("the OpenAI embedder", () => {
     ]);
   });
 
-  it("asks for 96 texts at a time, and for none without asking", async () => {
+  it("sends 96 texts per request, and no request for no texts", async () => {
     const { embedder, inputs } = await start();
     const texts = Array.from({ length: 200 }, (_, index) => `text number ${index}`);
     const vectors = await embedder.embed(texts, live);
@@ -100,14 +100,14 @@ describe("the OpenAI embedder", () => {
     expect(inputs()).toHaveLength(4);
   });
 
-  it("cuts long texts, half characters away, and sends a blank for an empty one", async () => {
+  it("truncates long texts without splitting characters, and sends a blank for an empty one", async () => {
     const { embedder, inputs, server } = await start();
     await embedder.embed([`${"x".repeat(23_999)}🎾 and more`, "", "\ud800"], live);
     expect(inputs()).toEqual([[`${"x".repeat(23_999)}\ufffd`, " ", "\ufffd"]]);
     expect(server.violations).toEqual([]);
   });
 
-  it("cuts shorter when the model takes less, and remembers it", async () => {
+  it("truncates further if the model accepts less, and remembers it", async () => {
     const limited = ({ input }: EmbeddingRequest): Answer | undefined =>
       [input].flat().some((text) => text.length > 2_000)
         ? { status: 400, body: { error: { message: "the input length exceeds the context length" } } }
@@ -206,7 +206,7 @@ describe("the OpenAI embedder", () => {
     ["a broken connection", { fault: "close" }, false],
     ["half an answer", { fault: "cut" }, false],
     ["silence", { fault: "stall" }, false],
-  ])("after %s says whether it is worth asking again", async (_title, answer, unavailable) => {
+  ])("after %s reports whether a retry can help", async (_title, answer, unavailable) => {
     const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: patienceMs(answer) });
     const error = await refusal(embedder.embed(["a"], live));
     expect(isGoaldError(error)).toBe(true);
@@ -215,14 +215,14 @@ describe("the OpenAI embedder", () => {
     expect(String(error)).not.toContain("planted");
   });
 
-  it("is unavailable where the server has no embeddings", async () => {
+  it("is unavailable if the server has no embeddings", async () => {
     const { embedder } = await start({ embeddings: null });
     expect(isEmbeddingUnavailable(await refusal(embedder.embed(["a"], live)))).toBe(true);
     expect(isEmbeddingUnavailable(new Error("anything else"))).toBe(false);
     expect(isEmbeddingUnavailable(undefined)).toBe(false);
   });
 
-  it("rejects with the signal's reason when it is aborted, before and while asking", async () => {
+  it("rejects with the signal's reason before and during a request", async () => {
     const { embedder, server } = await answering({ fault: "stall" });
     const reason = new Error("enough");
     expect(await refusal(embedder.embed(["a"], AbortSignal.abort(reason)))).toBe(reason);
@@ -232,7 +232,7 @@ describe("the OpenAI embedder", () => {
     expect(await refusal(embedder.embed(["a"], controller.signal))).toBe(reason);
   });
 
-  it("waits as long as a server asks, when that is short, and says how long when it is not", async () => {
+  it("waits for a short pause, and reports a long one", async () => {
     const naps: number[] = [];
     const clock = { sleep: async (ms: number) => void naps.push(ms) };
     const busy = (seconds: string) => ({ status: 429, headers: { "retry-after": seconds }, body: { error: "busy" } });
@@ -246,7 +246,7 @@ describe("the OpenAI embedder", () => {
     expect([long.server.requests.length, stubborn.server.requests.length]).toEqual([1, 3]);
   });
 
-  it("sends no request that is larger than servers take, however few its texts", async () => {
+  it("limits the tokens per request, even for few texts", async () => {
     const { embedder, inputs } = await start();
     await embedder.embed(
       Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`),
@@ -255,7 +255,7 @@ describe("the OpenAI embedder", () => {
     expect(inputs().map(({ length }) => length)).toEqual([14, 14, 12]);
   });
 
-  it("asks its meter first, and tells it what the server says that it took", async () => {
+  it("reserves tokens at its meter, and settles the server's figure", async () => {
     const told: unknown[] = [];
     const meter = {
       take: async (tokens: number) => void told.push(["take", tokens]),

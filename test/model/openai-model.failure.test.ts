@@ -54,7 +54,7 @@ describe("an error status", () => {
     [{ "retry-after-ms": "250", "retry-after": "9" }, 250],
     [{ "retry-after": "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:49:07 GMT" }, 30_000],
     [{ "retry-after": "soon" }, null],
-  ])("429 with %j says when to come back", async (headers, afterMs) => {
+  ])("429 with %j has the time of the retry", async (headers, afterMs) => {
     const failure = await answerTo({ status: 429, headers, body: error("slow") });
     expect(failure).toMatchObject({ code: "rate-limited", retry: { afterMs } });
   });
@@ -68,12 +68,12 @@ describe("an error status", () => {
     expect(failure).toMatchObject({ message: expect.stringMatching(/model-1, .*model-10 and 3 more\.$/) });
   });
 
-  it("404 from a server without models says so", async () => {
+  it("404 from a server without models names that", async () => {
     const server = await start({ reply: [{ status: 404 }], models: [] });
     expect(await ask(server.baseUrl)).toMatchObject({ message: expect.stringContaining("(none yet)") });
   });
 
-  it("404 from a wrong address asks about the address", async () => {
+  it("404 from a wrong address questions the address", async () => {
     const { port } = await start({});
     const failure = await ask(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({ code: "model-not-found", message: expect.stringContaining("end in /v1?") });
@@ -93,7 +93,7 @@ describe("no answer", () => {
     });
   });
 
-  it("because nobody listens is no connection", async () => {
+  it("because nobody listens is no-connection", async () => {
     const server = await startOpenAIServer();
     await server.close();
     expect(await ask(server.baseUrl)).toMatchObject({
@@ -103,7 +103,7 @@ describe("no answer", () => {
     });
   });
 
-  it("because the server speaks no https is not tried again", async () => {
+  it("because the server has no https is not retried", async () => {
     const { baseUrl } = await start({});
     expect(await ask(baseUrl.replace("http:", "https:"))).toMatchObject({
       code: "no-connection",
@@ -120,7 +120,7 @@ describe("no answer", () => {
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "no-connection", false],
     ["CERT_HAS_EXPIRED", "certificate has expired", "no-connection", false],
     ["E_NEVER_SEEN", "something new", "no-connection", true],
-  ])("because of %s is understood", async (code, words, expected, again) => {
+  ])("because of %s is classified", async (code, words, expected, again) => {
     const cause = Object.assign(new Error(words), { code });
     const http: ConfiguredHttp = { to: () => () => Promise.reject(new TypeError("fetch failed", { cause })) };
     expect(await ask("https://api.example/v1", { http })).toMatchObject({

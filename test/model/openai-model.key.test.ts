@@ -19,7 +19,7 @@ describe("the key", () => {
   ];
   const ends = [KEY.slice(0, 8), KEY.slice(-4)];
 
-  it.each(echoes)("never stands in a message, however the server echoes it: %j", async (echo) => {
+  it.each(echoes)("is never in a message, even if the server echoes it: %j", async (echo) => {
     for (const status of [200, 400, 401, 403, 404, 429, 500]) {
       for (const body of [echo, { error: { message: `Bad key ${echo}.` } }, { error: echo }, { detail: [echo] }]) {
         const failure = await answerTo({ status, body });
@@ -30,7 +30,7 @@ describe("the key", () => {
     }
   });
 
-  it("that was refused is not spoken of in the server's words, which may hold any part of it", async () => {
+  it("that was rejected hides the server's words, which may contain parts of it", async () => {
     const failure = await answerTo({ status: 401, body: { error: { message: "The key that ends in Lm2 is wrong" } } });
     expect(failure).toMatchObject({ message: expect.not.stringContaining("Lm2") });
   });
@@ -50,14 +50,14 @@ describe("the key", () => {
     },
   );
 
-  it("is not sent to another origin, whatever the server answers", async () => {
+  it("is not sent to another origin", async () => {
     const thief = await start({ reply: "mine" });
     const location = `${thief.baseUrl}/chat/completions`;
     expect(await answerTo({ status: 308, headers: { location } })).toMatchObject({ code: "http-refused" });
     expect(thief.requests).toEqual([]);
   });
 
-  it("in a base URL is refused with a clear error, and a query does not show", async () => {
+  it("in a base URL is refused, and messages show no query", async () => {
     const create = (baseUrl: string) => () =>
       createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 1 });
     for (const baseUrl of ["http://user:pass@127.0.0.1/v1", "127.0.0.1:1234", "", "ws://127.0.0.1/v1"])

@@ -11,7 +11,7 @@ import type { Answer } from "../helpers/openai-server.ts";
 afterEach(closeServers);
 
 describe("a reply", () => {
-  it("asks for nothing but the model, the messages and a stream, with the key, once", async () => {
+  it("sends only the model, the messages and stream, with the key, once", async () => {
     const server = await start({ reply: "fine", apiKey: KEY });
     expect(await ask(server.baseUrl)).toMatchObject({ kind: "replied", text: "fine", finishReason: "stop" });
     expect(server.chats).toEqual([
@@ -28,7 +28,7 @@ describe("a reply", () => {
     expect(headers?.["openai-project"]).toBeUndefined();
   });
 
-  it("carries temperature and organization when they are set, and no key when there is none", async () => {
+  it("sends temperature and organization if set, and no key without one", async () => {
     const server = await start({ reply: "fine" });
     await ask(`${server.baseUrl}/`, { temperature: 0, organization: "org-1", apiKey: "" });
     expect(server.chats[0]).toMatchObject({ temperature: 0 });
@@ -134,7 +134,7 @@ describe("a reply", () => {
   });
 });
 
-describe("an answer that is no reply", () => {
+describe("an invalid reply", () => {
   const later = { afterMs: null };
   const json = (body: unknown): Answer => ({
     status: 200,
@@ -239,7 +239,7 @@ describe("an abort", () => {
   });
 });
 
-it("the openai package is loaded at the first question, not before", async () => {
+it("the openai package is loaded with the first request", async () => {
   const script = `
     import { registerHooks } from "node:module";
     let loaded = 0;

@@ -19,14 +19,14 @@ describe("the test server", () => {
     ["an empty message", { ...good, messages: [{ role: "user", content: "" }] }],
     ["a field of our own in a message", { ...good, messages: [{ role: "user", content: "x", step: 1 }] }],
     ["no JSON", undefined],
-  ])("refuses %s, and remembers it", async (_title, body) => {
+  ])("refuses and records %s", async (_title, body) => {
     await using server = await startOpenAIServer({ reply: "unheard" });
     expect((await post(server.baseUrl, body)).status).toBe(400);
     expect(server.violations).toHaveLength(1);
     expect(server.chats).toEqual([]);
   });
 
-  it("takes a good request, and lets a model see only the prompt", async () => {
+  it("accepts a valid request and passes only the prompt to the model", async () => {
     await using server = await startOpenAIServer({
       reply: ({ messages }, index) => `${index}: you said ${messages.at(-1)?.content}`,
     });
@@ -39,7 +39,7 @@ describe("the test server", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("notes a request beyond its script, and a reply function that throws", async () => {
+  it("records a request beyond its script and a reply function that throws", async () => {
     await using short = await startOpenAIServer({ reply: ["one"] });
     expect((await post(short.baseUrl, good)).status).toBe(200);
     expect((await post(short.baseUrl, good)).status).toBe(500);

@@ -20,7 +20,7 @@ describe("the price of a model", () => {
     ["openai/gpt-4o-mini", 0.15],
     [" GPT-5 ", 1.25],
     ["text-embedding-3-small", 0.02],
-  ])("is known by its name, with or without a path and a day: %s", (model, input) => {
+  ])("is found by name, with or without a path and a date: %s", (model, input) => {
     expect(inputPriceOf(model)).toBe(input);
   });
 
@@ -45,7 +45,7 @@ describe("the price of a model", () => {
     "http://127.1:8080",
     "http://[::1]:8000/v1",
     "http://models.localhost/v1",
-  ])("is nothing on a server of this machine, when nobody says otherwise: %s", (baseUrl) => {
+  ])("is zero by default on a server of this machine: %s", (baseUrl) => {
     expect(inputPriceOf("llama3.3", baseUrl)).toBe(0);
     expect(inputPriceOf("gpt-4.1", baseUrl)).toBe(2);
   });
@@ -57,7 +57,7 @@ describe("the price of a model", () => {
     },
   );
 
-  it("is what a home says, model by model, over what was shipped", () => {
+  it("is the home's, model by model, else the shipped one", () => {
     const own = readPrices(
       { usdPerMillionTokens: { "GPT-4.1": { input: 1 }, "ft:gpt-4o-mini-2024-07-18": { input: 0.3, output: 1.2 } } },
       "own.json",
@@ -76,7 +76,7 @@ describe("the price of a model", () => {
 });
 
 describe("a price file", () => {
-  it("says from which day it is, and asks no less for output than for cached input", () => {
+  it("has a date, and output that costs at least as much as cached input", () => {
     expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/);
     for (const { input, cachedInput } of Object.values(shipped.usdPerMillionTokens))
       expect(cachedInput).toBeLessThanOrEqual(input);
@@ -96,7 +96,7 @@ describe("a price file", () => {
       /usdPerMillionTokens only; got "prices"/,
     ],
     ["with a day that is a number", { asOf: 2026, usdPerMillionTokens: {} }, /as asOf; got 2026/],
-  ])("%s is refused with its name", (_title, content, words) => {
+  ])("with %s is refused by name", (_title, content, words) => {
     expect(() => readPrices(content, "own.json")).toThrow(words);
   });
 });

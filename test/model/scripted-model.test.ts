@@ -24,13 +24,13 @@ describe("the scripted model", () => {
   const signal = new AbortController().signal;
   const ask = (content: string) => ({ model: "m", messages: [{ role: "user" as const, content }] });
 
-  it("may read the request before it answers", async () => {
+  it("can read the request before it answers", async () => {
     const model = scriptedModel(({ messages }, index) => `${index}: ${messages[0]?.content}`);
     expect(await model.complete(ask("one"), signal)).toMatchObject({ text: "0: one" });
     expect(await model.complete(ask("two"), signal)).toMatchObject({ text: "1: two" });
   });
 
-  it("fails when it is asked more often than its script says", async () => {
+  it("fails on a request beyond its script", async () => {
     expect(await scriptedModel([]).complete(ask("one"), signal)).toMatchObject({ code: "script-over", retry: null });
   });
 });

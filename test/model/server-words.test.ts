@@ -11,7 +11,7 @@ const google = (message: string, more: object = {}) => [{ error: { code: 400, me
 const PER_MINUTE =
   "You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: requests, limit: 10";
 
-describe("a prompt that is too long, as servers say it", () => {
+describe("messages of servers about a prompt that is too long", () => {
   it.each<Row>([
     ["OpenAI", 400, said("Your input exceeds the context window of this model."), undefined],
     [
@@ -82,7 +82,7 @@ describe("a prompt that is too long, as servers say it", () => {
   });
 });
 
-describe("what only a person can mend, as servers say it", () => {
+describe("messages of servers that need a person", () => {
   it.each<Row>([
     ["OpenAI", 400, said("Billing hard limit has been reached"), "quota-exhausted"],
     ["Anthropic", 400, said("Your credit balance is too low to access the API."), "quota-exhausted"],
@@ -101,7 +101,7 @@ describe("what only a person can mend, as servers say it", () => {
   });
 });
 
-describe("what the model may not answer, as servers say it", () => {
+describe("messages of servers about refused content", () => {
   it.each<Row>([
     ["Azure", 400, said("filtered", { code: "content_filter" }), ""],
     ["OpenAI", 400, said("your prompt was flagged as potentially violating our usage policy"), ""],
@@ -113,7 +113,7 @@ describe("what the model may not answer, as servers say it", () => {
   });
 });
 
-describe("when to come back, as servers say it in the body", () => {
+describe("messages of servers that name the time of a retry", () => {
   it.each<Row>([
     ["Gemini", 429, google(`${PER_MINUTE}\nPlease retry in 38.194s.`), 38_194],
     ["Google, in details", 429, google(PER_MINUTE, { details: [{ retryDelay: "12s" }] }), 12_000],
@@ -125,14 +125,14 @@ describe("when to come back, as servers say it in the body", () => {
     expect(await answerTo({ status, body })).toMatchObject({ code: "rate-limited", retry: { afterMs } });
   });
 
-  it("a header counts before the words", async () => {
+  it("a header counts before the message", async () => {
     const body = said("Please try again in 8s.");
     const failure = await answerTo({ status: 429, headers: { "retry-after": "3" }, body });
     expect(failure).toMatchObject({ code: "rate-limited", retry: { afterMs: 3_000 } });
   });
 });
 
-it("the request that a server echoes is not taken for its words", async () => {
+it("an echoed request does not count as the server's message", async () => {
   const echo = "insufficient balance, prompt is too long, API key not valid";
   const body = { detail: [{ loc: ["body"], msg: "no", input: { messages: [{ content: echo }] } }] };
   expect(await answerTo({ status: 422, body })).toMatchObject({ code: "unsupported" });

@@ -2,7 +2,6 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
-import { createEventReader } from "#model/event-stream.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { answerTo, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import type { Answer } from "../helpers/openai-server.ts";
@@ -53,19 +52,6 @@ describe("a streamed reply", () => {
     expect(openServers()[0]?.violations).toEqual([]);
   });
 
-  it.each(["\n", "\r\n", "\r"])("ends its lines in %j, wherever it is cut", (end) => {
-    const stream = [`data: ${chunk("a", null)}`, "", ": ping", "", `data: ${chunk("b")}`, "", "data: [DONE]", ""].join(
-      end,
-    );
-    for (let size = 1; size < 12; size++) {
-      const heard: string[] = [];
-      const events = createEventReader((data) => heard.push(data));
-      for (let at = 0; at < stream.length; at += size) events.push(stream.slice(at, at + size));
-      events.end();
-      expect(heard).toEqual([chunk("a", null), chunk("b"), "[DONE]"]);
-    }
-  });
-
   it.each<[where: string, last: object, code: string]>([
     [
       "beside the choices",
@@ -78,7 +64,7 @@ describe("a streamed reply", () => {
       "rate-limited",
     ],
     ["in its finish_reason only", { choices: [{ index: 0, delta: {}, finish_reason: "error" }] }, "server-error"],
-  ])("that ended in an error %s is none, however whole it looks", async (_where, last, code) => {
+  ])("that ended in an error %s is a failure, even if it looks complete", async (_where, last, code) => {
     const body = `data: ${chunk(TEXT, null)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
     expect(await answerTo({ status: 200, headers: SSE, body })).toMatchObject({ kind: "failed", code });
     const [choice] = (last as { choices: object[] }).choices;
@@ -86,13 +72,13 @@ describe("a streamed reply", () => {
     expect(await answerTo({ status: 200, body: whole })).toMatchObject({ kind: "failed", code });
   });
 
-  it("of tool calls is put together from their pieces", async () => {
+  it("of tool calls is assembled from its pieces", async () => {
     const toolCalls = [CALL, { ...CALL, id: "call_2" }];
     const [answer] = await listen({ text: null, finishReason: "tool_calls", toolCalls });
     expect(answer).toMatchObject({ text: JSON.stringify({ tool_calls: toolCalls }), finishReason: "tool_calls" });
   });
 
-  it("is told piece by piece before its end", async () => {
+  it("is passed to onText piece by piece before its end", async () => {
     const gate = Promise.withResolvers<void>();
     const { baseUrl } = await start({
       reply: [{ text: TEXT, streamed: { pause: { after: 2, until: gate.promise } } }],
@@ -111,6 +97,11 @@ describe("a streamed reply", () => {
   it.each<[string, string]>([
     ["single line ends between events", ["a", "b"].map((piece) => `data: ${chunk(piece)}`).join("\n")],
     [
+      "carriage returns, and no blank line at its end",
+      `data: ${chunk("a", null)}\r\r: ping\r\rdata: ${chunk("b")}\r\rdata: [DONE]`,
+    ],
+    ["a single [DONE] line behind the last event", `data: ${chunk("ab")}\r\ndata: [DONE]\r\n`],
+    [
       "an event in several data lines",
       `data: {"choices": [{"finish_reason": "stop",\ndata: "delta": {"content": "ab"}}]}\n\n`,
     ],
@@ -121,14 +112,14 @@ describe("a streamed reply", () => {
     expect(await answerTo({ status: 200, body, headers: SSE })).toMatchObject({ kind: "replied", text: "ab" });
   });
 
-  it("is whole with its finish_reason, however the connection ends", async () => {
+  it("is complete with its finish_reason, even if the connection breaks", async () => {
     const body = `data: ${chunk("ab")}\n\n`;
     const cut = { status: 200, body, headers: { ...SSE, "content-length": "9999" } };
     expect(await answerTo(cut, { idleTimeoutMs: 200 })).toMatchObject({ kind: "replied", text: "ab" });
   });
 });
 
-describe("a stream that is no reply", () => {
+describe("an invalid stream", () => {
   const later = { afterMs: null };
   it.each<[string, Answer, string, RegExp]>([
     ["ends without finish_reason", ending("no-finish"), "incomplete-reply", /finish_reason/],
@@ -159,12 +150,12 @@ describe("a stream that is no reply", () => {
     expect(openServers()[0]?.chats).toHaveLength(1);
   });
 
-  it("names a real status in its error, and that counts", async () => {
+  it("with a status in its error is classified by that status", async () => {
     const streamed: Streaming = { ending: "error", error: { message: "slow down", code: 429 } };
     expect(await answerTo({ text: TEXT, streamed })).toMatchObject({ code: "rate-limited" });
   });
 
-  it("of pings only, before the first word, lasts as long as a reply may", async () => {
+  it("of only pings ends at the total timeout", async () => {
     const answer: Answer = { text: "", streamed: { ending: "pings" } };
     expect(await answerTo(answer, { idleTimeoutMs: 50, timeoutMs: 400 })).toMatchObject({
       code: "timeout",
@@ -187,7 +178,7 @@ describe("a stream that is no reply", () => {
   });
 });
 
-describe("a server that refuses a stream", () => {
+describe("a server that rejects streaming", () => {
   const refusal = (message: string, param: string | null = null): Answer => ({
     status: 400,
     body: { error: { message, type: "invalid_request_error", param, code: null } },
@@ -206,7 +197,7 @@ describe("a server that refuses a stream", () => {
       refusal("Unknown parameter: 'stream_options'."),
       { stream: true, stream_options: undefined },
     ],
-  ])("%s is asked without it from then on", async (_title, answer, sent) => {
+  ])("%s gets no streaming from then on", async (_title, answer, sent) => {
     const server = await start({ reply: (_request, index) => (index === 0 ? answer : "fine") });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000 });
     const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
@@ -222,7 +213,7 @@ describe("a server that refuses a stream", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("is believed of that model only, and an unclear refusal only when the bare request is taken", async () => {
+  it("gets it for other models, and an unclear rejection counts only if the bare request works", async () => {
     const server = await start({ reply: () => refusal("No.") });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000 });
     const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { openTermsFile } from "#config/terms-file.ts";
-import { inTurns } from "#model/in-turns.ts";
-import { type Sent, stepDown } from "#model/step-down.ts";
+import { openJsonCache } from "#config/private-file.ts";
+import { mergeIntoTurns } from "#model/in-turns.ts";
+import { type SentParts, stepDown } from "#model/step-down.ts";
 import { createTermsKeeper, FULL_TERMS } from "#model/terms.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const SENT: Sent = {
+const SENT: SentParts = {
   mode: "json_schema",
   stream: true,
   streamOptions: true,
@@ -24,10 +24,11 @@ const SENT: Sent = {
 };
 const said = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });
 const clock = fakeClock();
-const keeper = (server = "http://a/v1") => createTermsKeeper(server, clock, openTermsFile(folder));
+const keeper = (server = "http://a/v1") =>
+  createTermsKeeper(server, clock, openJsonCache(folder, "model-servers.json"));
 
-describe("what was learned of a model server", () => {
-  it("is there in the next process, for that server and model, in a file of its own", async () => {
+describe("the terms of a model server", () => {
+  it("persist per server and model in their own file", async () => {
     await keeper().heed("m", SENT, said("json_schema is not supported"));
     await keeper("http://b/v1").heed("m", SENT, said("stream is not supported"));
     await keeper().noteContext("n", 4096);
@@ -38,7 +39,7 @@ describe("what was learned of a model server", () => {
     expect((await stat(join(folder, "model-servers.json"))).mode & 0o777).toBe(0o600);
   });
 
-  it("is forgotten after a week", async () => {
+  it("expire after a week", async () => {
     await keeper().heed("m", SENT, said("json_schema is not supported"));
     await clock.advance(7 * 24 * 3_600_000 - 1_000);
     expect((await keeper().of("m")).mode).toBe("json_object");
@@ -52,21 +53,21 @@ describe("what was learned of a model server", () => {
     "[]",
     '{"version": 2}',
     '{"version":1,"servers":{"http://a/v1":{"m":{"terms":{"mode":"x"}}}}}',
-  ])("is not believed from a file that says %j", async (content) => {
+  ])("are ignored in a file with %j", async (content) => {
     await writeFile(join(folder, "model-servers.json"), content);
     expect(await keeper().of("m")).toEqual(FULL_TERMS);
     await keeper().heed("m", SENT, said("json_schema is not supported"));
     expect((await keeper().of("m")).mode).toBe("json_object");
   });
 
-  it("is kept in memory where no file can be written", async () => {
+  it("are kept in memory if the file cannot be written", async () => {
     await rm(folder, { recursive: true });
     const terms = keeper();
     await terms.heed("m", SENT, said("json_schema is not supported"));
     expect((await terms.of("m")).mode).toBe("json_object");
   });
 
-  it("holds no trial that was not taken", async () => {
+  it("do not keep a trial that failed", async () => {
     const terms = keeper();
     expect(await terms.heed("m", SENT, said("No."))).toBe(true);
     expect((await terms.of("m")).mode).toBe("plain");
@@ -78,7 +79,7 @@ describe("what was learned of a model server", () => {
     expect((await keeper().of("m")).mode).toBe("plain");
   });
 
-  it("counts unreadable replies in a row only, and in the mode of the moment only", async () => {
+  it("count only consecutive unreadable replies in the current mode", async () => {
     const terms = keeper();
     for (const isReadable of [false, true, false]) await terms.noteReply("m", "json_schema", isReadable);
     expect((await terms.of("m")).mode).toBe("json_schema");
@@ -93,7 +94,7 @@ describe("what was learned of a model server", () => {
   });
 });
 
-describe("the words of a refusal", () => {
+describe("the message of a rejection", () => {
   it.each<[string, number, string, object]>([
     ["Groq", 400, "This model does not support response format `json_schema`.", { mode: "json_object" }],
     ["OpenAI", 400, "Invalid schema for response_format 'reply': In context=()", { mode: "json_object" }],
@@ -115,7 +116,7 @@ describe("the words of a refusal", () => {
     ],
     ["a proxy", 400, "Unknown field stream_options", { without: ["stream_options"] }],
     ["an organization", 400, "Your organization must be verified to stream this model.", { without: ["stream"] }],
-  ])("of %s are understood", (_title, status, message, change) => {
+  ])("of %s is understood", (_title, status, message, change) => {
     expect(stepDown(FULL_TERMS, SENT, said(message, status))).toEqual({
       kind: "change",
       terms: { ...FULL_TERMS, ...change },
@@ -126,17 +127,17 @@ describe("the words of a refusal", () => {
     ["a busy server", 503, "response_format is fine, I am not"],
     ["a broken stream", 500, "stream closed"],
     ["a missing model", 404, "The model does not exist"],
-  ])("of %s are not", (_title, status, message) => {
+  ])("of %s is not", (_title, status, message) => {
     expect(stepDown(FULL_TERMS, SENT, said(message, status)).kind).toBe("none");
   });
 
-  it("are not taken from the request that FastAPI echoes", () => {
+  it("does not come from the request that FastAPI echoes", () => {
     const detail = [{ loc: ["body", "messages"], msg: "bad", input: { stream: true, response_format: {} } }];
     expect(stepDown(FULL_TERMS, SENT, { status: 422, body: JSON.stringify({ detail }) }).kind).toBe("unnamed");
   });
 
-  it("of what was not sent change nothing", () => {
-    const bare: Sent = {
+  it("about a part that was not sent changes nothing", () => {
+    const bare: SentParts = {
       ...SENT,
       mode: "plain",
       stream: false,
@@ -147,16 +148,16 @@ describe("the words of a refusal", () => {
     expect(stepDown(FULL_TERMS, bare, said("stream, temperature, response_format")).kind).toBe("unnamed");
   });
 
-  it("never bring back what another agent has found refused meanwhile", () => {
+  it("never undoes what another agent learned meanwhile", () => {
     const plain = { ...FULL_TERMS, mode: "plain" as const };
     expect(stepDown(plain, SENT, said("json_schema"))).toEqual({ kind: "change", terms: plain });
   });
 });
 
-describe("messages in turns", () => {
-  it("join neighbours, and put a user before the first assistant", () => {
+describe("mergeIntoTurns", () => {
+  it("joins neighbours and puts a user message before the first assistant", () => {
     expect(
-      inTurns([
+      mergeIntoTurns([
         { role: "system", content: "rules" },
         { role: "assistant", content: "a" },
         { role: "user", content: "b" },

@@ -1,8 +1,7 @@
 /**
- * A process for tests to kill: commits to the store at argv[2] for ever, and writes each head
- * to stdout once its commit has resolved. Given a number of bytes, it first tries to keep a
- * blob of that size, and tells of every failure; the second ends it. Given `boast`, it tells of a
- * commit that it has not made and dies: what a test of lost commits must notice.
+ * A process that tests kill. It commits to the store at argv[2] without end and prints each head when its commit has
+ * resolved. With a number of bytes, it first tries to store a blob of that size; it prints each failure and ends after the
+ * second. With `boast`, it prints a commit that it has not made and dies: tests of lost commits must detect that.
  */
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
@@ -14,7 +13,7 @@ import { bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from ".
 import { AT } from "../helpers/events.ts";
 
 const [, , path = "", mode = "0"] = argv;
-const tell = (line: string) => writeSync(1, `${line}\n`);
+const print = (line: string) => writeSync(1, `${line}\n`);
 
 const store = await openSqliteStore(path);
 const { id } = await store.create(SPEC, "key", AT);
@@ -24,7 +23,7 @@ let { head } = loaded;
 let state = replay(loaded.events, loaded.snapshot?.state as AgentState | undefined);
 
 if (mode === "boast") {
-  tell(String(head + 1));
+  print(String(head + 1));
   process.kill(process.pid, "SIGKILL");
 }
 
@@ -47,13 +46,13 @@ for (let failures = 0; failures < 2; ) {
     });
     head = next;
     state = folded;
-    tell(String(head));
+    print(String(head));
   } catch (error) {
     failures++;
-    tell(isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`);
-    // The log must still be readable, and end where it did.
-    if ((await store.load(id, 1)).head !== head) tell("unexpected head");
+    print(isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`);
+    // The log must still be readable and have the same end.
+    if ((await store.load(id, 1)).head !== head) print("unexpected head");
   }
 }
 await store.close();
-tell("closed");
+print("closed");

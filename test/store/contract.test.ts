@@ -26,7 +26,7 @@ describe("the fake's power cut", () => {
   it.each<["before" | "after", head: number]>([
     ["before", 1],
     ["after", 2],
-  ])("comes %s the commit is kept, once", async (when, head) => {
+  ])("comes %s the commit, which is made once", async (when, head) => {
     const store = new MemoryStore();
     const { id } = await store.create(SPEC, "k", AT);
     const lease = await store.claim(id);

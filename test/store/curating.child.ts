@@ -1,4 +1,4 @@
-/** Adds to a memory, corrects and forgets in it, without end; says which call is durable. Run by curating.long.ts. */
+/** Adds, corrects and forgets memories without end, and prints the number of each durable call. Run by curating.long.ts. */
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { argv } from "node:process";
@@ -7,7 +7,7 @@ import { openSqliteStore } from "#store/sqlite-store.ts";
 import { AT } from "../helpers/events.ts";
 
 const [, , path = "", first = "0"] = argv;
-// One that is killed leaves no cache to the next.
+// A killed process writes no compile cache.
 flushCompileCache();
 const store = await openSqliteStore(path);
 for (let call = Number(first); ; call++) {

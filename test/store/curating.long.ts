@@ -14,7 +14,7 @@ const KILLS = rounds(40);
 const CHILD = fileURLToPath(new URL("curating.child.ts", import.meta.url));
 
 it(
-  `loses nothing that people changed in memory and were told of, over ${KILLS} kills, and is sound after each`,
+  `keeps every acknowledged change of memory over ${KILLS} kills, and verifies after each`,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "goald-curating-"));
     const path = join(folder, "goald.db");

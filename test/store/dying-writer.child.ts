@@ -1,7 +1,7 @@
 /**
- * dying-writer.child.ts -- loaded by `node --import`: the first writer thread dies at its COMMIT number WRITER_DIES_AT, `before`
- * or `after` it. WRITER_DIES_BY says how: `exit`, an uncaught `error`, or `memory` that is used up; `start` is a thread
- * that never comes to its first line.
+ * dying-writer.child.ts -- loaded by `node --import`. The first writer thread dies `before` or `after` its COMMIT number
+ * WRITER_DIES_AT. WRITER_DIES_BY is the cause: `exit`, an uncaught `error`, or `memory` that is used up. With `start` the
+ * thread dies before its first line.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";

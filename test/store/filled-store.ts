@@ -1,16 +1,16 @@
-/** filled-store.ts -- a store with something of everything in it, as agents and a person leave it. */
+/** filled-store.ts -- fills a store with rows in every table, as agents and a person write them. */
 import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
-/** The text that foo's event 5 puts aside. */
+/** The reference to the long text of foo's event 5, which is stored as a blob. */
 export const spilled = { blob: sha256("spilled"), bytes: 7, head: "sp" };
 
 /**
- * Two agents; foo has ten events, every third with a file, memories and a snapshot; one text put aside; a message
- * consumed with event 2, two after event 8, one after the last. A person's note, a pin, a correction, one memory forgotten.
+ * Creates two agents. foo has ten events, every third with a file, memories and a snapshot, and one long text. It consumes
+ * one message with event 2, two after event 8 and one after the last. A person adds a note, pins, corrects and forgets.
  */
 export async function fill(store: Store): Promise<void> {
   await store.create(SPEC, "k1", AT);
@@ -46,5 +46,5 @@ export async function fill(store: Store): Promise<void> {
 
 const history = (store: Store) => store.read("foo", 0, 100);
 
-/** Which rows are foo's, in SQL. */
+/** The SQL condition for foo's rows. */
 export const FOO = "agent_no = (SELECT no FROM agent WHERE id = 'foo')";

@@ -3,7 +3,7 @@ import { highestEpoch } from "#store/fork.ts";
 import { said, stamped } from "../contracts/store-builders.ts";
 import { asked } from "../helpers/events.ts";
 
-it("finds the highest epoch of a log of many weeks, and no lower one than is asked", () => {
+it("finds the highest epoch of a long log, and at least the given one", () => {
   const [word, question] = stamped(1, said("x"), { ...asked(), epoch: 7 });
   if (!word || !question) throw new Error("Expected two events.");
   const log = Array.from({ length: 300_000 }, (_, at) => (at === 5 ? question : word));

@@ -23,7 +23,7 @@ describe("a group of writes", () => {
   const codes = (outcomes: ReturnType<RunGroup>) =>
     outcomes.map((outcome) => ("error" in outcome ? outcome.error.code : outcome.value));
 
-  it("is one transaction, with an outcome for each in order", () => {
+  it("runs in one transaction and returns an outcome for each write in order", () => {
     let within = 0;
     const write = (no: number) => () => {
       within += Number(database.isTransaction);
@@ -34,7 +34,7 @@ describe("a group of writes", () => {
     expect(run([])).toEqual([]);
   });
 
-  it("undoes one that throws, all of it, and none of its neighbours", () => {
+  it("rolls back a write that throws, and no other one", () => {
     const halfDone = () => {
       insert(7);
       insert(1);
@@ -43,7 +43,7 @@ describe("a group of writes", () => {
     expect(kept()).toEqual([1, 2]);
   });
 
-  it("makes the others anew when SQLite undid everything at one of them, as it may on a full disk", () => {
+  it("runs the other writes again when SQLite rolls back the transaction, as it can on a full disk", () => {
     insert(9);
     const undoAll = (no: number) => () => insert(no, "INSERT OR ROLLBACK");
     const outcomes = run([() => insert(1), undoAll(9), () => insert(2), undoAll(1), () => insert(3), () => insert(2)]);
@@ -51,7 +51,7 @@ describe("a group of writes", () => {
     expect(kept()).toEqual([1, 2, 3, 9]);
   });
 
-  it("fails as a whole when it cannot be committed, or begun, and the next one works", () => {
+  it("fails as a whole when BEGIN or COMMIT fails, and the next group works", () => {
     const withoutParent = () => insert(2, "INSERT", 99);
     const failure = ["GOALD_INTERNAL", "GOALD_INTERNAL"];
     expect(codes(run([() => insert(1), withoutParent]))).toEqual(failure);

@@ -40,7 +40,7 @@ describe("the store for many agents, with real processes", () => {
   const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Telling =>
     watch(process.execPath, ["--import", programOf(preload), MANY, ...args], env);
 
-  /** The highest head of each agent that the process told as committed. */
+  /** The highest head of each agent that the process printed as committed. */
   const acknowledged = (lines: readonly string[]): ReadonlyMap<string, number> =>
     new Map(
       lines
@@ -49,7 +49,7 @@ describe("the store for many agents, with real processes", () => {
         .map(([id = "", head]) => [id, Number(head)]),
     );
 
-  /** Agents of which something acknowledged was lost; and whatever else is wrong. */
+  /** Returns agents that lost an acknowledged commit, and all other problems. */
   async function losses(path: string, lines: readonly string[]): Promise<readonly string[]> {
     const reader = await openSqliteReader(path);
     const lost: string[] = [];
@@ -71,7 +71,7 @@ describe("the store for many agents, with real processes", () => {
     expect(acknowledged(lines).size).toBeGreaterThan(0);
   }
 
-  it("loses nothing that was acknowledged to kill -9, again and again, with a sound log", async () => {
+  it("keeps every acknowledged commit and a sound log over repeated kill -9", async () => {
     const path = join(folder, "killed", "goald.db");
     for (let kill = 0; kill < rounds(5); kill++) {
       const writer = start(MANY, path);
@@ -83,7 +83,7 @@ describe("the store for many agents, with real processes", () => {
     await store.close();
   });
 
-  it("would notice writes that are acknowledged before they are committed", async () => {
+  it("detects writes that are acknowledged before they are committed", async () => {
     const path = join(folder, "late", "goald.db");
     const lost: string[] = [];
     for (let kill = 0; kill < 11 && lost.length === 0; kill++) {
@@ -115,7 +115,7 @@ describe("the store for many agents, with real processes", () => {
       expect(await writer.ended).toEqual([0, null]);
       expect(writer.lines.at(-1)).toBe("over");
       const failures = writer.lines.filter((line) => line.includes("failed"));
-      // Each agent has one write under way at most.
+      // Each agent has at most one pending write.
       expect(failures.length).toBeLessThanOrEqual(5);
       if (how)
         expect(failures[0]).toMatch(/^agent-\d failed GOALD_INTERNAL The thread that writes to the store died before/);
@@ -126,9 +126,9 @@ describe("the store for many agents, with real processes", () => {
     },
   );
 
-  it("says that the disk is full to all of a group, loses nothing, and goes on when there is room", async () => {
+  it("fails every write of a group on a full disk, keeps earlier ones, and works again when there is space", async () => {
     const path = join(folder, "full", "goald.db");
-    // Files may grow to 1 or 2 MB, by the shell's unit; node ignores the signal and gets EFBIG.
+    // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
     const script = 'ulimit -f 2048; exec "$@"';
     const writer = watch("sh", ["-c", script, "sh", process.execPath, MANY, path, "60", String(3 * 1024 * 1024)]);
     await writer.ended;
@@ -136,7 +136,7 @@ describe("the store for many agents, with real processes", () => {
     const failures = writer.lines.filter((line) => line.includes("failed"));
     const full = /^agent-\d failed GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
     expect(failures.filter((line) => !full.test(line))).toEqual([]);
-    // The first agent's blob never fits; what the others write does, until the file may not grow any more.
+    // The first agent's blob never fits. The others' writes fit until the file cannot grow any more.
     const heads = acknowledged(writer.lines);
     expect([...heads.keys()].sort()).toEqual(["agent-1", "agent-2", "agent-3", "agent-4"]);
     expect(await losses(path, writer.lines)).toEqual([]);
@@ -147,7 +147,7 @@ describe("the store for many agents, with real processes", () => {
     expect(await losses(path, [...writer.lines, ...again.lines])).toEqual([]);
   });
 
-  it("keeps its process alive while a write is under way, and no longer", async () => {
+  it("keeps its process alive only while a write is pending", async () => {
     const path = join(folder, "unattended", "goald.db");
     const { lines, ended } = start(programOf("unattended.child.ts"), path);
     expect(await ended).toEqual([0, null]);

@@ -12,7 +12,7 @@ import { openSqliteStore } from "#store/sqlite-store.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
-/** Left are performance, setInterval and clearInterval. */
+/** The fake timers replace only performance, setInterval and clearInterval. */
 const ALL_BUT_QUIET_TIME = [
   "Date",
   "hrtime",
@@ -69,8 +69,8 @@ describe("the store for many agents", () => {
   const appendsDirectly = (lease: Lease, head: number): Promise<boolean> =>
     isDirect(append(lease, head), () => headOf(lease.agent) === head + 1);
 
-  it("writes in the calling thread for one agent, in its thread for two, and goes back when one is left", async () => {
-    // Who is quiet is told by the time since the last write: here it passes when the test says so.
+  it("writes in the calling thread for one agent, in the writer thread for two, and changes back for one", async () => {
+    // An agent is quiet some time after its last write: the fake clock moves when the test moves it.
     jest.useFakeTimers({ doNotFake: [...ALL_BUT_QUIET_TIME] });
     await open();
     const foo = await begin("foo");
@@ -85,7 +85,7 @@ describe("the store for many agents", () => {
     expect(await store.verify()).toEqual({ agents: 2, events: 44, problems: [] });
   });
 
-  it("keeps the order of each agent's writes while it goes over, whether they are waited for or not", async () => {
+  it("keeps the order of each agent's writes when it changes threads, awaited or not", async () => {
     await open();
     const leases = [await begin("foo"), await begin("bar"), await begin("baz")];
     const inTurn = async (lease: Lease) => {
@@ -101,11 +101,11 @@ describe("the store for many agents", () => {
     for (const { agent } of leases) expect((await store.load(agent, 1)).head).toBe(400);
   });
 
-  it("lets forty that wait share one transaction, and those among them that fail alone", async () => {
+  it("commits forty waiting writes in one transaction, and fails some of them alone", async () => {
     await open({ thread: "always" });
     const leases = await Promise.all(Array.from({ length: 40 }, (_, index) => begin(`a${index}`)));
     other.exec("PRAGMA wal_checkpoint(TRUNCATE); BEGIN IMMEDIATE");
-    // One is on its way when the disk is busy; what comes meanwhile waits for the next group.
+    // The first write starts a group; writes that come meanwhile wait for the next group.
     const first = append(leases[0] as Lease, 1);
     await sleep(20);
     const rest = leases.slice(1).map((lease, index) => append(lease, index % 10 === 0 ? 7 : 1));
@@ -124,7 +124,7 @@ describe("the store for many agents", () => {
     expect(leases.filter(({ agent }) => headOf(agent) === 2)).toHaveLength(36);
   });
 
-  it("shares nothing as long as it writes in the calling thread", async () => {
+  it("commits each write alone in the calling thread", async () => {
     await open();
     const lease = await begin("foo");
     other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -132,7 +132,7 @@ describe("the store for many agents", () => {
     expect(transactionsIn(`${path}-wal`)).toBe(9);
   });
 
-  it("leaves the calling thread free while the disk is busy", async () => {
+  it("does not block the calling thread while the disk is busy", async () => {
     await open({ thread: "always" });
     const lease = await begin("foo");
     other.exec("BEGIN IMMEDIATE");
@@ -145,7 +145,7 @@ describe("the store for many agents", () => {
     expect((await store.load("foo", 1)).head).toBe(2);
   });
 
-  it("makes everything durable that was begun before it is closed, and nothing after", async () => {
+  it("commits every write that was started before close, and none after", async () => {
     await open({ thread: "always" });
     const lease = await begin("foo");
     const writes = Array.from({ length: 50 }, (_, index) => append(lease, 1 + index));
@@ -157,7 +157,7 @@ describe("the store for many agents", () => {
     await again.close();
   });
 
-  it("leaves the caller the bytes that it hands over, to try again with", async () => {
+  it("leaves the caller its bytes for a retry", async () => {
     await open({ thread: "always" });
     const lease = await begin("foo");
     const file = wrote("a.txt", "content");
@@ -176,7 +176,7 @@ describe("the store for many agents", () => {
     expect(Buffer.from((await store.blob(sha256(blobs[0] as Buffer))) ?? "")).toEqual(blobs[0]);
   });
 
-  it("refuses what is no plain data in words, and works on", async () => {
+  it("refuses values that cannot be cloned, and continues to work", async () => {
     await open({ thread: "always" });
     const lease = await begin("foo");
     const snapshot = { version: 1, state: { odd: () => 1 } };
@@ -185,7 +185,7 @@ describe("the store for many agents", () => {
     expect(headOf("foo")).toBe(2);
   });
 
-  it("gives back the room of an agent that is removed, and writes meanwhile", async () => {
+  it("shrinks the file after a removal, and writes meanwhile", async () => {
     await open({ thread: "always" });
     const foo = await begin("foo");
     await append(foo, 1, { blobs: [new Uint8Array(9e6)] });
@@ -200,7 +200,7 @@ describe("the store for many agents", () => {
     expect(readFileSync(path).length).toBeLessThan(5e5);
   });
 
-  it("never removes an agent in the calling thread, and lets nothing overtake the removal", async () => {
+  it("never removes an agent in the calling thread, and keeps later writes after the removal", async () => {
     await open();
     const lease = await begin("foo");
     const removal = isDirect(store.remove("foo"), () => headOf("foo") === undefined);
@@ -211,7 +211,7 @@ describe("the store for many agents", () => {
   });
 });
 
-/** Commits that a WAL holds: frames that carry the size of the database, and are of the newest round. */
+/** Counts the commits in a WAL: frames of the newest round with the size of the database. */
 function transactionsIn(path: string): number {
   const wal = readFileSync(path);
   const frameBytes = 24 + wal.readUInt32BE(8);

@@ -44,7 +44,7 @@ describe("the host lock", () => {
     return answer;
   }
 
-  it("is held by one, who is named to the others, and is free again when it is released", () => {
+  it("has one holder, which errors name, and is free after its release", () => {
     expect(isHostHeld(path)).toBe(false);
     const lock = holdHostLock(path, info);
     expect(isHostHeld(path)).toBe(true);
@@ -64,7 +64,7 @@ describe("the host lock", () => {
     holdHostLock(path, info).release();
   });
 
-  it("leaves what the next holder says of itself, when the file of the lock was removed meanwhile", () => {
+  it("leaves the next holder's info when the lock file was removed meanwhile", () => {
     const first = holdHostLock(path, info);
     rmSync(join(folder, ".goald"), { recursive: true });
     const next = { ...info, pid: process.ppid };
@@ -73,7 +73,7 @@ describe("the host lock", () => {
     expect(readHostInfo(path)).toEqual(next);
   });
 
-  it("that cannot be read is said to hold nothing that could be lost", () => {
+  it("reports a lock file that cannot be read, and that it holds no data", () => {
     holdHostLock(path, info).release();
     writeFileSync(path, "x".repeat(5_000));
     expect(() => holdHostLock(path, info)).toThrow(
@@ -86,7 +86,7 @@ describe("the host lock", () => {
     ["no JSON", "{"],
     ["no process", '{"pid":-1}'],
     ["a process that is gone", '{"pid":4194999,"version":"0","startedAt":"?"}'],
-  ])("does not depend on what stands beside it: %s", async (_what, content) => {
+  ])("does not depend on the content of daemon.json: %s", async (_what, content) => {
     const other = await startContender();
     expect(await contend(other)).toBe("won");
     writeFileSync(join(folder, ".goald", "daemon.json"), content);
@@ -101,7 +101,7 @@ describe("the host lock", () => {
     lock.release();
   });
 
-  it("goes to exactly one of six that race for it when its holder is killed, round after round", async () => {
+  it("goes to exactly one of six racing processes when its holder is killed, in every round", async () => {
     let holder = await startContender();
     expect(await contend(holder)).toBe("won");
     let others = await Promise.all(Array.from({ length: CONTENDERS }, startContender));
@@ -110,7 +110,7 @@ describe("the host lock", () => {
       children.delete(holder);
       holder.kill("SIGKILL");
       const racing = others.map(contend);
-      // Looking at the lock in the middle of the race costs nobody the race.
+      // A check of the lock during the race changes no outcome.
       isHostHeld(path);
       const answers = await Promise.all(racing);
       await gone;
@@ -125,7 +125,7 @@ describe("the host lock", () => {
     }
   });
 
-  it("says what is wrong when it cannot be taken at all", () => {
+  it("reports why the lock cannot be taken", () => {
     writeFileSync(join(folder, ".goald"), "a file where the folder should be");
     expect(() => holdHostLock(path, info)).toThrow(expect.objectContaining({ code: "GOALD_HOME_UNWRITABLE" }));
   });

@@ -1,13 +1,13 @@
 /**
- * late-commit.child.ts -- loaded by `node --import`: the mistake that tests of lost commits must notice. In the writer thread a
- * COMMIT is put off until some time after the next transaction begins, so that writes are acknowledged before they are durable,
- * and a kill at any moment but few finds one that is owed.
+ * late-commit.child.ts -- loaded by `node --import`. A defect that tests of lost commits must detect: the writer thread runs a
+ * COMMIT only after the next transaction begins, so it acknowledges writes before they are durable. A kill at almost any
+ * moment loses an acknowledged write.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { isMainThread } from "node:worker_threads";
 
 const { prepare } = DatabaseSync.prototype;
-/** Longer than all the rest of a transaction takes. */
+/** Longer than the rest of a transaction. */
 const OWED_MS = 50;
 let owed = (): unknown => undefined;
 

@@ -1,6 +1,5 @@
 /**
- * A process for tests to kill: for each line on stdin it tries to become the host by the lock
- * at argv[2], and writes `won` or why not to stdout.
+ * A process that tests kill. For each line on stdin it tries to take the lock at argv[2], and prints `won` or the error.
  */
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
@@ -8,14 +7,14 @@ import { isGoaldError } from "#core/errors.ts";
 import { holdHostLock } from "#store/host-lock.ts";
 
 const [, , path = ""] = argv;
-const tell = (line: string) => writeSync(1, `${line}\n`);
+const print = (line: string) => writeSync(1, `${line}\n`);
 
 process.stdin.on("data", () => {
   try {
     holdHostLock(path, { pid: process.pid, version: "test", startedAt: "2026-11-20T10:00:00.000Z" });
-    tell("won");
+    print("won");
   } catch (error) {
-    tell(isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`);
+    print(isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`);
   }
 });
-tell("ready");
+print("ready");

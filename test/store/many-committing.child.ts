@@ -1,10 +1,10 @@
 /**
- * many-committing.child.ts -- a process for tests to kill: several agents commit at once, for ever or `commits` times each,
- * to the store at argv[2], all through its writer thread.
+ * many-committing.child.ts -- a process that tests kill. Several agents commit to the store at argv[2] through its writer
+ * thread, without end or `commits` times each.
  *
- * Writes `<agent> <head>` to stdout when a commit has resolved, and `<agent> failed <code> <message>` when one has not,
- * after which that agent goes on from where the log ends. Ends of itself, without closing the store, with `over`.
- * Given `bytes`, the first agent tries to keep a blob of that size with each commit.
+ * It prints `<agent> <head>` when a commit has resolved and `<agent> failed <code> <message>` when one has failed; that agent
+ * continues from the end of its log. At the end it prints `over` without closing the store. With `bytes`, the first agent
+ * tries to store a blob of that size with each commit.
  */
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
@@ -16,12 +16,12 @@ import { AT } from "../helpers/events.ts";
 
 const [, , path = "", commits = "Infinity", bytes = "0"] = argv;
 const AGENTS = 5;
-const tell = (line: string) => writeSync(1, `${line}\n`);
+const print = (line: string) => writeSync(1, `${line}\n`);
 
 // Tests let the thread die, and see another one.
 const store = await openGroupStore(path, { thread: "always", quietMs: 20 });
 await Promise.all(Array.from({ length: AGENTS }, (_, index) => work(store, index)));
-tell("over");
+print("over");
 
 async function work(store: Store, index: number): Promise<void> {
   const { id } = await persist(() => store.create({ ...SPEC, name: `Agent ${index}` }, `key ${index}`, AT));
@@ -41,15 +41,15 @@ async function work(store: Store, index: number): Promise<void> {
     try {
       await store.commit(lease, head, { ...NOTHING, ...rows });
       head = next;
-      tell(`${id} ${head}`);
+      print(`${id} ${head}`);
     } catch (error) {
-      tell(`${id} failed ${isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`}`);
+      print(`${id} failed ${isGoaldError(error) ? `${error.code} ${error.message}` : `unexpected ${String(error)}`}`);
       head = (await store.load(id, 1)).head;
     }
   }
 }
 
-/** Once more when the thread died under it: both are safe to repeat. */
+/** Repeats the call when the thread died: both calls are idempotent. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -35,7 +35,7 @@ describe("the embedded store, with real processes", () => {
         await writer.ended;
         const acknowledged = Number(writer.lines.at(-1));
         expect(acknowledged).toBeGreaterThan(known);
-        // Reading needs no recovery by a writer first, and finds the same.
+        // A reader needs no recovery by a writer first, and finds the same.
         const reader = await openSqliteReader(path);
         const { head, events, snapshot } = await reader.load("foo", 1);
         expect(head).toBeGreaterThanOrEqual(acknowledged);
@@ -50,7 +50,7 @@ describe("the embedded store, with real processes", () => {
     },
   );
 
-  it("would notice a commit that was acknowledged before it was made", async () => {
+  it("detects a commit that was acknowledged before it was made", async () => {
     const path = join(folder, "boast", "goald.db");
     const writer = startWriter(path, "boast");
     await writer.ended;
@@ -59,7 +59,7 @@ describe("the embedded store, with real processes", () => {
     await reader.close();
   });
 
-  it("lets another process read while one writes, and keeps everything in private files", async () => {
+  it("lets another process read during writes, and keeps its files private", async () => {
     const path = join(folder, "read", "goald.db");
     const writer = startWriter(path);
     await writer.told(1);
@@ -80,16 +80,16 @@ describe("the embedded store, with real processes", () => {
     await reader.close();
   });
 
-  it("says that the disk is full, keeps what was there, and goes on as soon as there is room", async () => {
+  it("reports a full disk, keeps earlier commits, and works again when there is space", async () => {
     const path = join(folder, "full", "goald.db");
-    // Files may grow to 1 or 2 MB, by the shell's unit; node ignores the signal and gets EFBIG.
+    // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
     const script = 'ulimit -f 2048; exec "$@"';
     const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
     const writer = listenTo(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
     await writer.ended;
     const [first, ...rest] = writer.lines;
     const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;
-    // The blob does not fit; smaller commits of the same store do, until they do not either.
+    // The blob does not fit. Smaller commits of the same store fit until the file cannot grow any more.
     expect(first).toMatch(failure);
     const heads = rest.slice(0, -2).map(Number);
     expect(heads.length).toBeGreaterThan(5);

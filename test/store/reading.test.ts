@@ -7,7 +7,7 @@ import { openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, SPEC, said, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT, finished } from "../helpers/events.ts";
 
-describe("reading much from the embedded store", () => {
+describe("long reads of the embedded store", () => {
   let folder: string;
   let path: string;
   let store: Store;
@@ -27,7 +27,7 @@ describe("reading much from the embedded store", () => {
     const texts = Array.from({ length: EVENTS - 1 }, (_, index) => said(`${index} ${"x".repeat(500)}`));
     await store.commit(lease, 1, { ...NOTHING, events: stamped(2, ...texts) });
   }
-  /** How often everything else got a turn. */
+  /** Counts how often other work ran. */
   async function turnsDuring<T>(work: Promise<T>): Promise<{ readonly turns: number; readonly result: T }> {
     let turns = 0;
     let isOver = false;
@@ -42,7 +42,7 @@ describe("reading much from the embedded store", () => {
     return { turns, result };
   }
 
-  it("lets others run in between, and finds the same", async () => {
+  it("let other work run in between and return the same", async () => {
     await fillLong();
     const loaded = await turnsDuring(store.load("foo", 1));
     expect(loaded.turns).toBeGreaterThan(3);
@@ -53,7 +53,7 @@ describe("reading much from the embedded store", () => {
     expect((await turnsDuring(store.read("foo", 10, 20))).turns).toBe(0);
   });
 
-  it("reads a state that the log really had while it grows, and says so when the agent goes", async () => {
+  it("return a state that the log really had while it grows, and fail when the agent is removed", async () => {
     await fillLong();
     const lease = await store.claim("foo");
     const loading = store.load("foo", 1);
@@ -65,7 +65,7 @@ describe("reading much from the embedded store", () => {
     await late;
   });
 
-  it("hands out a long history of files whole and in order", async () => {
+  it("return a long history of files complete and in order", async () => {
     await store.create(SPEC, "k", AT);
     const lease = await store.claim("foo");
     for (let head = 1; head <= 5; head++)

@@ -13,7 +13,7 @@ const WAYS = [
   ["by the writer thread", (path: string) => openGroupStore(path, { thread: "always" })],
 ] as const;
 
-describe.each(WAYS)("a store written %s, whose file is taken away from under it", (_name, openStore) => {
+describe.each(WAYS)("an open store written %s, whose file changes", (_name, openStore) => {
   let folder: string;
   let path: string;
   let store: Store;
@@ -28,12 +28,12 @@ describe.each(WAYS)("a store written %s, whose file is taken away from under it"
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const AWAY: readonly (readonly [string, string, () => void])[] = [
-    ["removed", "is not there any more", () => rmSync(path)],
-    ["removed with what lies beside it", "is not there any more", () => removeAll()],
-    ["without its WAL", "goald.db-wal, which is not there any more", () => rmSync(`${path}-wal`)],
+  const CHANGES: readonly (readonly [string, string, () => void])[] = [
+    ["removed", "does not exist any more", () => rmSync(path)],
+    ["removed with its -wal and -shm", "does not exist any more", () => removeAll()],
+    ["left without its WAL", "goald.db-wal, which does not exist any more", () => rmSync(`${path}-wal`)],
     ["replaced by a copy", "is another file now", () => replace()],
-    ["moved away", "is not there any more", () => renameSync(path, `${path}.moved`)],
+    ["moved away", "does not exist any more", () => renameSync(path, `${path}.moved`)],
   ];
   function removeAll(): void {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix);
@@ -43,19 +43,19 @@ describe.each(WAYS)("a store written %s, whose file is taken away from under it"
     renameSync(`${path}.copy`, path);
   }
 
-  it.each(AWAY)("takes no write that nobody would find: %s", async (_how, words, takeAway) => {
+  it.each(CHANGES)("refuses a write when its file was %s", async (_how, words, changeFiles) => {
     const lease = await store.claim("foo");
-    takeAway();
+    changeFiles();
     const write = store.commit(lease, 1, { ...NOTHING, events: stamped(2, said("lost")) });
     await expect(write).rejects.toMatchObject({
       code: "GOALD_STORE_DAMAGED",
       message: expect.stringContaining(words),
-      hint: expect.stringContaining(`process ${process.pid} still holds`),
+      hint: expect.stringContaining(`copy it from process ${process.pid} before`),
     });
     expect((await store.load("foo", 1)).head).toBe(1);
   });
 
-  it("goes on when it is put back", async () => {
+  it("accepts writes again when the file is put back", async () => {
     const lease = await store.claim("foo");
     renameSync(path, `${path}.moved`);
     const commit = { ...NOTHING, events: stamped(2, said("kept")) };

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Store, StoreReader } from "#core/ports/store.ts";
+import type { Store } from "#core/ports/store.ts";
 import { openForReading, openForWriting } from "#store/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
-import { memoryOf, NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
+import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -39,7 +39,7 @@ describe("the embedded store's file", () => {
     return store;
   }
 
-  it("is for its owner only, with all that lies beside it", async () => {
+  it("is private to its owner, with -wal and -shm", async () => {
     const store = await filledStore(3);
     const modes = ["", "-wal", "-shm"].map((suffix) => modeOf(path + suffix));
     expect([modeOf(join(folder, ".goald")), ...modes]).toEqual(["700", "600", "600", "600"]);
@@ -49,7 +49,7 @@ describe("the embedded store's file", () => {
     expect(modeOf(path)).toBe("600");
   });
 
-  it("is a WAL whose commits are on the disk, and gives pages back", async () => {
+  it("has a WAL with durable commits, and can shrink", async () => {
     await openStore();
     const database = keep(openForWriting(path));
     const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
@@ -69,7 +69,7 @@ describe("the embedded store's file", () => {
     expect(statSync(path).size).toBeLessThan(size + 2e5);
   });
 
-  it("is opened again where it was left", async () => {
+  it("has the same content when it is opened again", async () => {
     const first = await filledStore(700);
     const before = await first.load("foo", 1);
     await first.close();
@@ -79,7 +79,7 @@ describe("the embedded store's file", () => {
     expect((await second.claim("foo")).epoch).toBe(2);
   });
 
-  it("says that it is closed, and may be closed twice", async () => {
+  it("reports that it is closed, and can be closed twice", async () => {
     const store = await filledStore(2);
     await store.close();
     await store.close();
@@ -87,7 +87,7 @@ describe("the embedded store's file", () => {
     await expect(store.verify()).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
   });
 
-  it("waits for another writer, says who is in the way, and works when that one is gone", async () => {
+  it("waits for another writer, reports it, and works when it has finished", async () => {
     const store = await filledStore(2);
     const lease = await store.claim("foo");
     const other = raw();
@@ -100,54 +100,7 @@ describe("the embedded store's file", () => {
     expect(await store.read("foo", 2, 9)).toHaveLength(1);
   });
 
-  it("of a newer goald is written by that one only, and read as long as it says so", async () => {
-    await (await filledStore(2)).close();
-    raw().exec("UPDATE meta SET value = '5' WHERE key = 'schema'");
-    await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-    expect(await keep(await openSqliteReader(path)).agents()).toHaveLength(1);
-    raw().exec("UPDATE meta SET value = '5' WHERE key = 'min_reader'");
-    await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-  });
-
-  describe("of version 2", () => {
-    const [left, rows] = [{ agents: 2, events: 6, problems: [] }, ["foo/2", "foo/3", "foo/4", "foo/4.1", "foo/5"]];
-    beforeEach(() => {
-      mkdirSync(join(folder, ".goald"));
-      raw().exec(readFileSync("test/data/store-version-2.sql", "utf8"));
-    });
-    const ids = async (store: StoreReader) => (await store.memories("foo", 0, 9)).map(({ id, change }) => [id, change]);
-
-    it("is read as it is, and sound", async () => {
-      const reader = keep(await openSqliteReader(path));
-      expect(await ids(reader)).toEqual(rows.map((id, place) => [id, place + 1]));
-      expect(await reader.memory("foo", "foo/4.1")).toMatchObject({ text: "noted", pinned: false, supersededBy: null });
-      expect(await reader.memories("shared", 0, 9)).toEqual([]);
-      expect(await reader.verify()).toEqual(left);
-    });
-
-    it("is brought up to date where it is written: nothing is lost, all is sound, and goes on", async () => {
-      const store = await openStore();
-      expect(await ids(store)).toEqual(rows.map((id, place) => [id, place + 1]));
-      const [, second] = await store.memories("foo", 0, 2);
-      expect(second).toMatchObject({ text: "memory 3", embedder: "old@2", vector: Float32Array.of(1, 2) });
-      expect(await store.verify()).toEqual(left);
-      const lease = await store.claim("foo");
-      await store.commit(lease, 5, { ...NOTHING, events: stamped(6, said("x")), memories: [memoryOf(6)] });
-      expect((await ids(store)).at(-1)).toEqual(["foo/6", 6]);
-      expect((await store.verify()).problems).toEqual([]);
-    });
-
-    it("forgets what its digests covered by the text itself, and finds every other change in it", async () => {
-      const store = await openStore();
-      await store.curate("foo", [{ op: "forget", id: "foo/3", by: "person" }], "k", AT);
-      await store.fork("foo", { name: "Baz", head: 5, events: [] }, "fork");
-      expect((await store.verify()).problems).toEqual([]);
-      raw().exec("UPDATE memory SET text = 'other' WHERE text = 'memory 4'");
-      expect((await store.verify()).problems.join()).toContain("came with event 4 of foo as they were");
-    });
-  });
-
-  it("keeps no timer that has fired", async () => {
+  it("deletes a timer that has fired", async () => {
     const store = await filledStore(2);
     const staged = [{ kind: "timer", key: "t", at: AT, message: words("ring") } as const];
     await store.commit(await store.claim("foo"), 2, { ...NOTHING, staged });
@@ -157,7 +110,7 @@ describe("the embedded store's file", () => {
     expect(timers()).toBe(0);
   });
 
-  it("holds events of a newer goald as too new, not as damaged", async () => {
+  it("reports events of a newer goald as too new, not as damaged", async () => {
     const store = await filledStore(3);
     raw().exec(`UPDATE event SET data = replace(data, '"v":1', '"v":7') WHERE seq = 3`);
     await expect(store.load("foo", 1)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
@@ -171,7 +124,7 @@ describe("the embedded store's file", () => {
     ["a store that lost a table", () => raw().exec("PRAGMA foreign_keys = OFF; DROP TABLE event")],
     ["a store with a broken first page", () => overwrite(path, 20, 80)],
     ["a store cut in half", () => writeFileSync(path, readFileSync(path).subarray(0, 3000))],
-  ])("is refused in words when it is %s", async (what, damage) => {
+  ])("is refused with GOALD_STORE_DAMAGED when it is %s", async (what, damage) => {
     mkdirSync(join(folder, ".goald"));
     if (what.startsWith("a store")) await (await filledStore(300)).close();
     damage();
@@ -180,7 +133,7 @@ describe("the embedded store's file", () => {
     await expect(openSqliteReader(path)).rejects.toMatchObject(refusal);
   });
 
-  it("with broken pages inside opens, and says so when they are read or verified", async () => {
+  it("opens with damaged pages, and reports them when they are read or verified", async () => {
     await (await filledStore(300)).close();
     const { size } = statSync(path);
     overwrite(path, Math.floor(size / 2), Math.floor(size / 4));
@@ -201,8 +154,8 @@ describe("the embedded store's file", () => {
   it.each<[what: string, prepare: () => void]>([
     ["no file", () => {}],
     ["an empty file", () => writeFileSync(path, "")],
-    ["a file whose tables are not there yet", () => raw().exec("PRAGMA journal_mode = WAL; VACUUM")],
-  ])("reads as a home without agents while there is %s, and is left as it is", async (_what, prepare) => {
+    ["a file without tables", () => raw().exec("PRAGMA journal_mode = WAL; VACUUM")],
+  ])("reads as a home without agents while there is %s, and stays unchanged", async (_what, prepare) => {
     mkdirSync(join(folder, ".goald"));
     prepare();
     const before = existsSync(path) && readFileSync(path);
@@ -216,7 +169,7 @@ describe("the embedded store's file", () => {
   });
 });
 
-/** Zeros over a part of a file. */
+/** Writes zeros over a part of a file. */
 function overwrite(path: string, from: number, length: number): void {
   const bytes = readFileSync(path);
   bytes.fill(0, from, from + length);

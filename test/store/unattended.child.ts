@@ -1,6 +1,6 @@
 /**
- * unattended.child.ts -- begins a commit through the writer thread of the store at argv[2] and waits for nothing else: tells when
- * it has resolved, and ends although the thread is still there.
+ * unattended.child.ts -- starts a commit through the writer thread of the store at argv[2] and prints when it has resolved.
+ * It must end although the thread still runs.
  */
 import { writeSync } from "node:fs";
 import { openGroupStore } from "#store/group-store.ts";

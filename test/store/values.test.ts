@@ -17,7 +17,7 @@ const reversed = (value: unknown): unknown => {
 };
 
 describe("canonical JSON", () => {
-  it("says the same as JSON.stringify, whatever the value", () => {
+  it("means the same as JSON.stringify for every value", () => {
     fc.assert(
       fc.property(fc.anything({ withDate: true }), (value) => {
         expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value) ?? "null"));
@@ -25,7 +25,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  it("gives one text for one value, however its keys are ordered", () => {
+  it("gives one text for one value, in every order of keys", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(canonicalJson(reversed(value))).toBe(canonicalJson(value));
@@ -86,7 +86,7 @@ describe("an agent's id", () => {
     expect(slugOf(name)).toBe(id);
   });
 
-  it("is a file name of one part on every system, whatever the name", () => {
+  it("is a valid file name on every system for every name", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {
         const id = slugOf(name);
@@ -97,7 +97,7 @@ describe("an agent's id", () => {
     );
   });
 
-  it("takes the first free number, and no number that makes a device", () => {
+  it("takes the first free number, and avoids numbers that make a device", () => {
     const taken = new Set(["foo", "foo-2", "foo-4"]);
     expect(freeSlug("Foo", (id) => taken.has(id))).toBe("foo-3");
     expect(freeSlug("COM", (id) => id === "com")).toBe("com-2");
@@ -106,7 +106,7 @@ describe("an agent's id", () => {
 });
 
 describe("times", () => {
-  it("are brought into the one form whose text order is time order", () => {
+  it("are converted to the form whose text order is time order", () => {
     expect(isoTime("2026-11-20T11:00:00+01:00")).toBe("2026-11-20T10:00:00.000Z");
     expect(() => isoTime("tomorrow")).toThrow('got "tomorrow"');
   });
@@ -121,12 +121,12 @@ describe("failures of the machine", () => {
     ["a broken page", { errcode: 11 }, "GOALD_STORE_DAMAGED"],
     ["a table that is gone", { errcode: 1, message: "no such table: event" }, "GOALD_STORE_DAMAGED"],
     ["a read-only file", { errcode: 8 }, "GOALD_HOME_UNWRITABLE"],
-    ["a folder of somebody else", { code: "EACCES" }, "GOALD_HOME_UNWRITABLE"],
+    ["a folder of another user", { code: "EACCES" }, "GOALD_HOME_UNWRITABLE"],
     ["another writer", { errcode: 5 }, "GOALD_ALREADY_RUNNING"],
     ["a row that is there", { errcode: 1555 }, "GOALD_CONFLICT"],
     ["a mistake of ours", { errcode: 1 }, "GOALD_INTERNAL"],
     ["anything else", {}, "GOALD_INTERNAL"],
-  ])("are told apart: %s", (_title, thrown, code) => {
+  ])("get their own code: %s", (_title, thrown, code) => {
     const error = storeError(Object.assign(new Error("as SQLite says"), thrown), "/home/goald.db");
     expect(error).toMatchObject({ code, message: expect.stringContaining("(") });
   });
@@ -136,7 +136,7 @@ describe("an SQLite with the WAL-reset bug", () => {
   it.each(["3.51.2", "3.9.9", "3.50.99", "2.99.99"])("%s is refused", (version) => {
     expect(() => requireSqlite(version)).toThrow(`or newer, got ${version}.`);
   });
-  it.each(["3.51.3", "3.51.4", "3.52.0", "4.0.0"])("%s has it no more", (version) => {
+  it.each(["3.51.3", "3.51.4", "3.52.0", "4.0.0"])("%s is accepted", (version) => {
     expect(() => requireSqlite(version)).not.toThrow();
   });
 });

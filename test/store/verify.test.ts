@@ -31,7 +31,7 @@ describe("verify", () => {
     database.close();
   };
 
-  it("finds nothing in a store that nobody touched", async () => {
+  it("finds no problem in an unchanged store", async () => {
     expect(await store.verify()).toEqual({ agents: 2, events: 12, problems: [] });
     expect(await store.verify("foo")).toEqual({ agents: 1, events: 10, problems: [] });
     const reader = await openSqliteReader(path);
@@ -43,32 +43,32 @@ describe("verify", () => {
     tamper(how);
     const { problems } = await store.verify();
     expect(problems.join("\n")).toMatch(found);
-    // A swapped pair breaks three links, two numbers, and what came with three commits.
+    // A swapped pair breaks three links, two numbers and the rows of three commits.
     expect(problems.length).toBeLessThan(11);
   });
 
-  it("looks at one agent only when it is asked to", async () => {
+  it("checks only one agent when it gets its id", async () => {
     tamper(`UPDATE event SET data = replace(data, 'text 4', 'text 5') WHERE ${FOO}`);
     expect((await store.verify("bar")).problems).toEqual([]);
     expect((await store.verify("foo")).problems).toHaveLength(1);
   });
 
-  it("keeps its list short when everything is broken", async () => {
+  it("limits its list when everything is damaged", async () => {
     tamper(`UPDATE event SET sha = ''; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-      INSERT INTO blob SELECT i, x'00', NULL FROM n`);
+      INSERT INTO blob SELECT i, x'00' FROM n`);
     const { problems } = await store.verify();
     expect(problems).toHaveLength(101);
     expect(problems.at(-1)).toMatch(/^And \d+ more\.$/);
   });
 
-  it("finds large content that was handed over with another's hash: a commit takes its word for it", async () => {
+  it("finds large content with a wrong hash, which a commit does not check", async () => {
     const file = { ...wrote("big", "x".repeat(65 * 1024)), sha256: sha256("y") };
     const lease = await store.claim("foo");
     await store.commit(lease, 10, { ...NOTHING, events: stamped(11, said("")), files: [file] });
     expect((await store.verify()).problems).toEqual([expect.stringMatching(/history of big of foo.*does not match/)]);
   });
 
-  it("reads an event that was made unreadable as damage, with the place", async () => {
+  it("reports an unreadable event as damage, with its place", async () => {
     tamper(`UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`);
     const damage = { code: "GOALD_STORE_DAMAGED", message: expect.stringContaining("event 4 of foo") };
     await expect(store.read("foo", 0, 9)).rejects.toMatchObject(damage);
@@ -77,7 +77,7 @@ describe("verify", () => {
     await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
   });
 
-  it("does not fold a log with a hole in it: what was spent, or allowed, may have stood there", async () => {
+  it("does not fold a log with a missing event, which may hold costs or approvals", async () => {
     tamper(`DELETE FROM event WHERE ${FOO} AND seq = 4`);
     await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({
       code: "GOALD_STORE_DAMAGED",
@@ -85,7 +85,7 @@ describe("verify", () => {
     });
   });
 
-  it("lets a damaged snapshot be passed over for the one before, and keeps two", async () => {
+  it("is not needed to skip a damaged snapshot: loading uses the older of the two", async () => {
     const loaded = async () => (await store.load("foo", STATE_VERSION)).snapshot;
     expect(await loaded()).toMatchObject({ seq: 9, state: { name: "Foo" } });
     tamper(`UPDATE snapshot SET data = '{"seq":8}' WHERE seq = 9`);
@@ -98,7 +98,7 @@ describe("verify", () => {
     ["another end of the log", `UPDATE event SET sha = '' WHERE ${FOO} AND seq = 10; DELETE FROM eventless`],
     ["a log cut short, head and all", `DELETE FROM event WHERE ${FOO} AND seq = 10; UPDATE agent SET head = 9`],
     ["a head of another log", `UPDATE agent SET head_sha = (SELECT head_sha FROM agent WHERE id = 'bar')`],
-  ])("is not needed to notice %s: an agent is not loaded from it", async (_what, how) => {
+  ])("is not needed to detect %s: the agent cannot be loaded", async (_what, how) => {
     tamper(how);
     await expect(store.load("foo", STATE_VERSION)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
   });
@@ -108,20 +108,20 @@ describe("verify", () => {
     ["name", "name = 'Bob'"],
     ["folder", "folder = 'baz'"],
     ["folder outside", "folder = '/etc'"],
-  ])("is not needed to notice another %s: the agent is not claimed", async (_what, how) => {
+  ])("is not needed to detect another %s: the agent cannot be claimed", async (_what, how) => {
     tamper(`UPDATE agent SET ${how} WHERE id = 'foo'`);
     await expect(store.claim("foo")).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
     expect((await store.verify()).problems).not.toEqual([]);
   });
 
   it.each(["../../etc", "/etc", "foo/../../x/agents/foo", "", ".", "..", "a\\agents\\foo", "foo/", "agents/foo"])(
-    "refuses to hand out the folder %j",
+    "reports the folder %j, which no read returns",
     async (folder) => {
       tamper(`UPDATE agent SET folder = '${folder}' WHERE id = 'foo'`);
       const damage = { code: "GOALD_STORE_DAMAGED", message: expect.stringContaining("workspace/") };
       await expect(store.agent("foo")).rejects.toMatchObject(damage);
       await expect(store.agents()).rejects.toMatchObject(damage);
-      expect((await store.verify()).problems.join()).toContain("does not lie in workspace/");
+      expect((await store.verify()).problems.join()).toContain("is not in workspace/");
     },
   );
 });

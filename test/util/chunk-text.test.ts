@@ -17,7 +17,7 @@ const markdown = (maxChars: number, overlapChars = 0): ChunkOptions => ({ maxCha
 const textsOf = (chunks: readonly Chunk[]): string[] => chunks.map(({ text }) => text);
 const joined = (chunks: readonly Chunk[]): string => chunks.map(({ text, overlap }) => text.slice(overlap)).join("");
 
-/** What holds for every text and all options. */
+/** Invariants of every text and all options. */
 function expectSound(text: string, options: ChunkOptions): void {
   const chunks = chunkText(text, options);
   expect(joined(chunks)).toBe(text);
@@ -30,8 +30,8 @@ function expectSound(text: string, options: ChunkOptions): void {
   }
 }
 
-describe("a text in chunks", () => {
-  it.each(CASES)("keeps what must hold for AutoGPT's case $name of $fn", ({ text, max_length, overlap = 0 }) => {
+describe("chunkText", () => {
+  it.each(CASES)("keeps the invariants for AutoGPT's case $name of $fn", ({ text, max_length, overlap = 0 }) => {
     for (const options of [plain(max_length, overlap), markdown(max_length, overlap)]) expectSound(text, options);
   });
 
@@ -49,7 +49,7 @@ describe("a text in chunks", () => {
     expect(textsOf(chunkText(text, options))).toEqual(expected);
   });
 
-  it("holds for any text and any options", () => {
+  it("keeps the invariants for any text and any options", () => {
     const bit = fc.constantFrom(
       "# ",
       "\n",
@@ -77,11 +77,11 @@ describe("a text in chunks", () => {
     fc.assert(fc.property(text, options, expectSound), { numRuns: 400 });
   });
 
-  it.each([5, 6, 1000, Number.POSITIVE_INFINITY])("comes to an end with an overlap of %s of 5", (overlap) => {
+  it.each([5, 6, 1000, Number.POSITIVE_INFINITY])("ends with an overlap of %s of 5", (overlap) => {
     expectSound("abcdefghij".repeat(20), plain(5, overlap));
   });
 
-  it("reads a fence with 50,000 spaces behind it, and lines of marks, in one pass", () => {
+  it("reads a fence with 50,000 trailing spaces, and lines of marks, in one pass", () => {
     const hostile = [
       `\`\`\`${" ".repeat(50_000)}x`,
       `# ${"#".repeat(50_000)} x`,
@@ -95,11 +95,11 @@ describe("a text in chunks", () => {
   });
 });
 
-describe("where a chunk is cut", () => {
+describe("a cut", () => {
   const section = (title: string): string =>
     `## ${title}\n\n${"A sentence of ten words stands here for the test. ".repeat(3)}\n\n`;
 
-  it("is before a heading, and a heading stays with what follows it", () => {
+  it("is before a heading, which stays with the text below it", () => {
     const text = `# Top\n\n${section("One")}${section("Two")}${section("Three")}`;
     expect(chunkText(text, markdown(320)).map(({ text: piece }) => piece.split("\n")[0])).toEqual([
       "# Top",
@@ -109,7 +109,7 @@ describe("where a chunk is cut", () => {
     expect(chunkText(text, markdown(320)).map(({ headings }) => headings)).toEqual([[], ["Top"], ["Top"]]);
   });
 
-  it("knows underlined headings, closed ones, and none inside code", () => {
+  it("recognizes underlined and closed headings, and no headings inside code", () => {
     const text = "Top\n===\n\nSub ##\n---\n\n```\n# no heading\n```\n\n### Deep ###\n\nend";
     expect(chunkText(text, markdown(14)).at(-1)).toMatchObject({ text: "end", headings: ["Top", "Sub", "Deep"] });
     expect(chunkText("# a\n\nb", plain(4)).map(({ headings }) => headings)).toEqual([[], []]);
@@ -137,7 +137,7 @@ describe("where a chunk is cut", () => {
     ]);
   });
 
-  it("gives a piece of a table its heading rows and a piece of code its fence", () => {
+  it("gives part of a table its heading rows, and part of code its fence", () => {
     const table = `| a | b |\n| - | - |\n${"| 1 | 2 |\n".repeat(8)}`;
     expect(chunkText(table, markdown(50)).map(({ lead }) => lead)).toEqual(["", "| a | b |\n| - | - |\n"]);
     const code = `\`\`\`js\n${"call();\n".repeat(8)}\`\`\``;

@@ -3,16 +3,16 @@ import type { Clock } from "#core/ports/clock.ts";
 import { systemClock } from "#util/clock.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 
-/** What every clock must do. */
+/** The contract of every clock. */
 describe.each<[name: string, make: () => Clock]>([
   ["the system's clock", () => systemClock],
-  ["a fake clock that passes by itself", () => fakeClock({ auto: true })],
+  ["a fake clock that advances by itself", () => fakeClock({ auto: true })],
 ])("%s", (_name, make) => {
-  it("has slept as long as it was asked to, or longer", async () => {
+  it("sleeps at least the given time", async () => {
     const clock = make();
     const before = clock.now().getTime();
     await clock.sleep(20);
-    // Its time is read in whole milliseconds.
+    // The clock returns whole milliseconds.
     expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(19);
   });
 
@@ -20,7 +20,7 @@ describe.each<[name: string, make: () => Clock]>([
     await expect(make().sleep(ms)).resolves.toBeUndefined();
   });
 
-  it("does not sleep when it is aborted already, for years or for a moment", async () => {
+  it("does not sleep when it is already aborted", async () => {
     const clock = make();
     for (const ms of [10, 2 ** 40]) await expect(clock.sleep(ms, AbortSignal.abort())).resolves.toBeUndefined();
   });
@@ -30,7 +30,7 @@ describe.each<[name: string, make: () => Clock]>([
   ["the system's clock", () => systemClock],
   ["a fake clock", () => fakeClock()],
 ])("%s", (_name, make) => {
-  it("wakes when it is aborted, out of a sleep of years too, and does not reject", async () => {
+  it("wakes when it is aborted, even from a sleep of years, and does not reject", async () => {
     const clock = make();
     for (const ms of [60_000, 2 ** 40]) {
       const abort = new AbortController();
@@ -42,7 +42,7 @@ describe.each<[name: string, make: () => Clock]>([
 });
 
 describe("a fake clock", () => {
-  it("stands still until it is told otherwise, and wakes sleepers in the order of their times", async () => {
+  it("stands still until it is advanced, and wakes sleepers in order of time", async () => {
     const clock = fakeClock({ start: "2026-01-01T00:00:00.000Z" });
     const woken: string[] = [];
     const sleep = async (name: string, ms: number): Promise<void> => {

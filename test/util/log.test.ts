@@ -21,7 +21,7 @@ const open = (options: Partial<LogOptions> = {}) =>
   openLog({ folder, level: "info", redact: createRedactor([KEY, "hunter2"]), ...options });
 
 describe("the log", () => {
-  it("has one JSON object a line, with its time, in a file that only its owner reads", async () => {
+  it("has one JSON object per line, with its time, in a file that only its owner can read", async () => {
     const log = await open();
     log.info({ step: 3 }, "asked");
     log.debug("not at this level");
@@ -32,7 +32,7 @@ describe("the log", () => {
     expect((await lstat(folder)).mode & 0o777).toBe(0o700);
   });
 
-  it("is added to by the next process, and closed to others if it was open", async () => {
+  it("is appended to by the next process, and closed to others", async () => {
     (await open()).info("first");
     await chmod(file(), 0o644);
     (await open()).info("second");
@@ -50,7 +50,7 @@ describe("the log", () => {
     ["a deep field", { a: { b: { c: [`the key ${KEY}`] } } }],
     ["a name", { [KEY]: 1 }],
     ["an error", { err: new Error(`401 Incorrect API key provided: ${KEY}`) }],
-    ["a header that nobody told of", { headers: { authorization: "Bearer abcdefgh" } }],
+    ["an unknown header", { headers: { authorization: "Bearer abcdefgh" } }],
     ["an argument", { args: ["-H", "Authorization: Bearer abcdefgh"] }],
     ["a key cut by an escape sequence", { text: `${KEY.slice(0, 9)}\u001b[0m${KEY.slice(9)}` }],
     ["a key cut by a raw control character", { text: `${KEY.slice(0, 9)}\u0085${KEY.slice(9)}` }],
@@ -68,15 +68,15 @@ describe("the log", () => {
     ["a carriage return", "rm -rf\rls", "rm -rf\nls"],
     ["a backspace", "ab\bc", "abc"],
     ["a sequence that is never closed", "a\u009d0;title", "a"],
-    ["a mark that turns the writing", "a\u202egpj.exe", "agpj.exe"],
-    ["none", "✓ 漢字\ttab\nline \\u001b as text", "✓ 漢字\ttab\nline \\u001b as text"],
-  ])("has no control characters when there is %s in it", async (_title, text, shown) => {
+    ["a direction mark", "a\u202egpj.exe", "agpj.exe"],
+    ["ordinary text", "✓ 漢字\ttab\nline \\u001b as text", "✓ 漢字\ttab\nline \\u001b as text"],
+  ])("has no control characters from %s", async (_title, text, shown) => {
     (await open()).info({ [`name ${text}`]: text }, text);
     const [record] = await records();
     expect(record).toMatchObject({ msg: shown, [`name ${shown}`]: shown });
   });
 
-  it("is put aside when it is big, and three old ones are kept", async () => {
+  it("is rotated when it is large, and three old files are kept", async () => {
     for (let number = 1; number <= 6; number++) {
       await mkdir(folder, { recursive: true });
       (await open({ maxBytes: 10 })).info(`message ${number}`);
@@ -86,7 +86,7 @@ describe("the log", () => {
     expect(await readFile(join(folder, "goald.log.3"), "utf8")).toContain("message 3");
   });
 
-  it("goes on in the file that has the name, when another program has put the old one aside or removed it", async () => {
+  it("continues in the file with the name after another program has rotated or removed the old one", async () => {
     const log = await open();
     log.info("first");
     await rename(file(), `${file()}.old`);
@@ -99,7 +99,7 @@ describe("the log", () => {
     expect(await readFile(`${file()}.old`, "utf8")).not.toContain("second");
   });
 
-  it("has every line when two write to it and both put it aside", async () => {
+  it("loses no line when two processes write and rotate it", async () => {
     const logs = [await open({ maxBytes: 2_000 }), await open({ maxBytes: 2_000 })];
     for (let at = 0; at < 60; at++) logs[at % 2]?.info({ at }, "x".repeat(40));
     const names = (await readdir(folder)).sort((a, b) => (a < b ? 1 : -1));
@@ -113,7 +113,7 @@ describe("the log", () => {
     expect(found.length).toBeGreaterThan(40);
   });
 
-  it("is put aside while it is written, too", async () => {
+  it("is also rotated while it is written", async () => {
     const log = await open({ maxBytes: 400 });
     for (let number = 1; number <= 20; number++) log.info(`message ${number}`);
     expect((await lstat(file())).size).toBeLessThan(700);
@@ -124,8 +124,8 @@ describe("the log", () => {
 
 describe("a log that cannot be written", () => {
   it.each<[title: string, spoil: () => Promise<unknown>]>([
-    ["because a file is its folder", () => writeFile(folder, "")],
-    ["because a folder is in its place", () => mkdir(file(), { recursive: true })],
+    ["when its folder is a file", () => writeFile(folder, "")],
+    ["when a folder has its name", () => mkdir(file(), { recursive: true })],
     [
       "because a link is in its place",
       async () => {
@@ -133,7 +133,7 @@ describe("a log that cannot be written", () => {
         await symlink("/etc/hostname", file());
       },
     ],
-  ])("stops nobody, and says so once, %s", async (_title, spoil) => {
+  ])("loses lines with one report, %s", async (_title, spoil) => {
     await spoil();
     const problems: string[] = [];
     const log = await open({ onProblem: (problem) => problems.push(problem) });
@@ -142,7 +142,7 @@ describe("a log that cannot be written", () => {
     expect(problems[0]).toContain(file());
   });
 
-  it("goes on when a value throws at being read", async () => {
+  it("continues after a value that throws when it is read", async () => {
     const log = await open();
     const hostile = {
       get value() {
@@ -154,7 +154,7 @@ describe("a log that cannot be written", () => {
     expect((await records()).map((record) => record.msg)).toContain("next");
   });
 
-  it("stops nobody when no more can be written in the middle of a line, and begins a new line when it can", async () => {
+  it("begins a new line after a write that stopped inside a line", async () => {
     const program = `
       import { openLog } from "#util/log.ts";
       const log = await openLog({ folder: ${JSON.stringify(folder)}, level: "info", redact: (text) => text, onProblem: console.log });

@@ -5,7 +5,7 @@ import { createRedactor } from "#util/redact.ts";
 const KEY = "sk-proj-A1b2C3d4E5f6G7h8J9k0";
 const ODD = 'p"a\\ss/wo+rd é&x';
 
-describe("a redactor, by value", () => {
+describe("redaction by value", () => {
   const redact = createRedactor([KEY, ODD, "hunter2hunter2"]);
 
   it.each<[form: string, text: string]>([
@@ -27,24 +27,24 @@ describe("a redactor, by value", () => {
     expect(redacted).toMatch(/^before .* after$/);
   });
 
-  it("takes the longer of two secrets that begin alike", () => {
+  it("matches the longer of two secrets with the same beginning", () => {
     expect(createRedactor(["secret", "secret-and-more"])("the secret-and-more and the secret.")).toBe(
       "the [redacted] and the [redacted].",
     );
   });
 
-  it("leaves values of fewer than six characters in place: they are words", () => {
+  it("ignores values of fewer than six characters, which are ordinary words", () => {
     expect(createRedactor(["y", "n", "abcde", ""])("y n abcde")).toBe("y n abcde");
   });
 
-  it("takes nothing out of text without secrets", () => {
+  it("keeps text without secrets", () => {
     const text =
       'A risk-averse task-force-of-many-people wrote {"tokens": 123456} and a tokenizer; authorization was given.';
     expect(redact(text)).toBe(text);
   });
 });
 
-describe("a redactor, by pattern", () => {
+describe("redaction by pattern", () => {
   const redact = createRedactor([]);
 
   it.each<[text: string, expected: string]>([
@@ -79,7 +79,7 @@ describe("a redactor, by pattern", () => {
     expect(() => JSON.parse(redact(text))).not.toThrow();
   });
 
-  it("reads megabytes of text made to slow it down", () => {
+  it("reads megabytes of hostile text in linear time", () => {
     const pieces = ["sk-", "bearer ", 'password":"', "api_key=", "authorization: basic ", "\\", "authorization\\\\"];
     for (const piece of pieces) expect(redact(piece.repeat(400_000)).length).toBeGreaterThan(0);
     for (const start of ['{"api_key":"', "api_key=", "sk-", "bearer ", "password: '"])
@@ -88,7 +88,7 @@ describe("a redactor, by pattern", () => {
   });
 });
 
-describe("a redactor, on JSON", () => {
+describe("redaction of JSON", () => {
   it.each<[title: string, secret: string, value: unknown]>([
     ["a bare number", "1234567", { tokens: 1234567 }],
     ["part of a number", "1234567", [0.12345678]],
@@ -100,7 +100,7 @@ describe("a redactor, on JSON", () => {
     expect(() => JSON.parse(redacted)).not.toThrow();
   });
 
-  it("keeps any JSON valid, hides any secret in it, and is done after one pass", () => {
+  it("keeps any JSON valid, hides every secret, and needs one pass", () => {
     const secrets = fc.string({ minLength: 6, maxLength: 30, unit: "grapheme" });
     fc.assert(
       fc.property(fc.jsonValue(), secrets, fc.string(), (value, secret, around) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 const date = "Fri, 20 Nov 2026 12:00:00 GMT";
-describe("how long a server wants to be left alone", () => {
+describe("parseRetryAfter", () => {
   it.each<[Record<string, string>, number | null]>([
     [{}, null],
     [{ "retry-after": "3" }, 3_000],
@@ -19,7 +19,7 @@ describe("how long a server wants to be left alone", () => {
     [{ "retry-after-ms": "0.4", "retry-after": "9" }, 1],
     [{ "retry-after-ms": "x", "retry-after": "9" }, 9_000],
     [{ "retry-after-ms": "", "retry-after": "9" }, 9_000],
-  ])("is in %j", (headers, expected) => {
-    expect(retryAfterMs(new Headers(headers))).toBe(expected);
+  ])("parses %j", (headers, expected) => {
+    expect(parseRetryAfter(new Headers(headers))).toBe(expected);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createSlots } from "#util/slots.ts";
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test resolves it. */
 function steps(limit: number) {
   const slots = createSlots(limit);
   const begun: number[] = [];
@@ -17,7 +17,7 @@ function steps(limit: number) {
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("slots", () => {
-  it("let in so many at a time, and the others in the order in which they came", async () => {
+  it("run at most the limit at a time, and the others in order", async () => {
     const { slots, begun, start, end } = steps(2);
     for (const number of [1, 2, 3, 4]) void start(number);
     await settle();
@@ -29,14 +29,14 @@ describe("slots", () => {
     expect(begun).toEqual([1, 2, 3, 4]);
   });
 
-  it("give the room back when the work fails", async () => {
+  it("are released when the work fails", async () => {
     const slots = createSlots(1);
     await expect(slots.hold(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
     expect(await slots.hold(async () => "in")).toBe("in");
     expect(slots.active).toBe(0);
   });
 
-  it("let one in the line leave it, and never begin its work", async () => {
+  it("never start work that is aborted in the queue", async () => {
     const { begun, start, end } = steps(1);
     const leaving = new AbortController();
     void start(1);
@@ -50,11 +50,11 @@ describe("slots", () => {
     expect(begun).toEqual([1, 3]);
   });
 
-  it("refuse one that has left before it came", async () => {
+  it("refuse work that is already aborted", async () => {
     await expect(createSlots(1).hold(async () => "in", AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
   });
 
-  it("never hold more than the limit, and lose nobody, whatever the order of coming, leaving and ending", async () => {
+  it("never run more than the limit, and lose no work, in any order of calls, aborts and ends", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),

@@ -18,10 +18,10 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Anchor } from "#workspace/resolve-path.ts";
 
 const SECRET = "never to be read";
-/** In memory where the system has such a place: fsync costs nothing there. */
+/** In memory where the system has such a folder, because fsync is free there. */
 const fastest = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** The few things that a resolver is tried with. */
+/** The operations that the property uses on a resolver. */
 interface Files {
   read(path: string): Promise<Uint8Array>;
   write(path: string, text: string): Promise<void>;
@@ -57,7 +57,7 @@ const path = fc
   .map(([start, steps, slash]) => start + steps.join(slash));
 const act = fc.record({ path, operation: fc.constantFrom<Operation>("read", "write", "append", "remove") });
 
-/** home/foo is the workspace; beside it lies what must stay unseen and unchanged. */
+/** home/foo is the workspace. Everything beside it must stay unread and unchanged. */
 function layOut(): string {
   const home = mkdtempSync(join(fastest, "goald-confined-"));
   for (const folder of ["foo/a/b", "foo/b", "foo-evil", "out"]) mkdirSync(join(home, folder), { recursive: true });
@@ -73,7 +73,7 @@ function layOut(): string {
   return home;
 }
 
-/** Everything but the workspace itself, with contents. No link lies there. */
+/** All files outside the workspace, with contents. There are no links among them. */
 function outside(folder: string): string {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== "foo");
   const lines = entries.map((entry) => {
@@ -83,7 +83,7 @@ function outside(folder: string): string {
   return lines.sort().join("\n");
 }
 
-/** Holds when no sequence of operations reads the secret or changes anything outside. */
+/** The property: no sequence of operations reads the secret or changes anything outside. */
 const staysInside = (open: (folder: string) => Files) =>
   fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
     const home = layOut();
@@ -101,7 +101,7 @@ const staysInside = (open: (folder: string) => Files) =>
     }
   });
 
-/** What many have written: join, and compare the beginning. */
+/** The naive resolver: join, and compare the prefix. */
 function naive(folder: string): Files {
   const resolve = (path: string): string => {
     const joined = join(folder, path);
@@ -116,15 +116,15 @@ function naive(folder: string): Files {
   };
 }
 
-describe("whatever paths are tried, in whatever order, among links", () => {
-  it.each<Anchor>(["descriptor", "real-path"])("nothing outside is read or changed (%s)", async (anchor) => {
+describe("any sequence of operations on any paths, among links", () => {
+  it.each<Anchor>(["descriptor", "real-path"])("reads and changes nothing outside (%s)", async (anchor) => {
     await fc.assert(
       staysInside((folder) => openLocalWorkspace(folder, undefined, { anchor })),
       { numRuns: 1000 },
     );
   });
 
-  it("a resolver that joins and compares the beginning is caught by the same property (control)", async () => {
+  it("fails for a resolver that compares prefixes (control)", async () => {
     const details = await fc.check(staysInside(naive), { numRuns: 1000 });
     expect(details.failed).toBe(true);
   });

@@ -1,6 +1,6 @@
 /**
- * Run by full-disk.test.ts under a limit on the size of files: the kernel then refuses what
- * goes beyond, in the middle of a write, as a full disk does. Prints what came of each operation.
+ * Runs under a limit on file sizes, started by full-disk.test.ts: the kernel then stops a write midway, as a full disk
+ * does. Prints the result of each operation.
  */
 import { readdir } from "node:fs/promises";
 import { isGoaldError } from "#core/errors.ts";

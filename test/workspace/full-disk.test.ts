@@ -19,8 +19,8 @@ async function withFileLimit(blocks: string, anchor: string): Promise<Record<str
   }
 }
 
-describe("a disk without room", () => {
-  it.each(["descriptor", "real-path"])("refuses each change and leaves everything as it was (%s)", async (anchor) => {
+describe("a full disk", () => {
+  it.each(["descriptor", "real-path"])("fails each change and leaves all files unchanged (%s)", async (anchor) => {
     expect(await withFileLimit("64", anchor)).toEqual({
       codes: {
         "write over": "GOALD_STORE_FULL",
@@ -34,7 +34,7 @@ describe("a disk without room", () => {
     });
   });
 
-  it("is what makes the difference: with room all four succeed", async () => {
+  it("has room for all four operations without the limit (control)", async () => {
     expect(await withFileLimit("unlimited", "descriptor")).toMatchObject({
       codes: { "write over": "ok", "write new": "ok", append: "ok", "append new": "ok" },
     });

@@ -45,7 +45,7 @@ const operations = (workspace: Workspace, path: string): Record<string, () => Pr
   preserve: () => workspace.preserve(path),
 });
 
-describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
+describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
   const traps: readonly (readonly [string, string, () => Promise<unknown>])[] = [
     ["a link to a file outside", "link_file", () => symlink("../outside/secret.txt", at("link_file"))],
     ["a link to a folder outside", "link_out/secret.txt", () => symlink(join(home, "outside"), at("link_out"))],
@@ -60,13 +60,13 @@ describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
         await symlink("../outside", at("three"));
       },
     ],
-    ["the process's own files", "self/environ", () => symlink("/proc/self", at("self"))],
-    ["the process's own root", "self/root/etc/passwd", () => symlink("/proc/self", at("self"))],
+    ["files of the process", "self/environ", () => symlink("/proc/self", at("self"))],
+    ["the root folder of the process", "self/root/etc/passwd", () => symlink("/proc/self", at("self"))],
     ["a link to itself", "loop/x", () => symlink("loop", at("loop"))],
-    ["a link to nothing yet", "dangling", () => symlink("../outside/not-yet.txt", at("dangling"))],
+    ["a link to a missing file", "dangling", () => symlink("../outside/not-yet.txt", at("dangling"))],
     ["a link that stays inside", "inner", () => symlink("real.txt", at("inner"))],
-    ["a second name of a file outside", "twin.txt", () => link(join(home, "outside/secret.txt"), at("twin.txt"))],
-    ["a pipe that nobody writes to", "pipe", async () => execFileSync("mkfifo", [at("pipe")])],
+    ["a hard link to a file outside", "twin.txt", () => link(join(home, "outside/secret.txt"), at("twin.txt"))],
+    ["a pipe without a writer", "pipe", async () => execFileSync("mkfifo", [at("pipe")])],
     ["a device behind a link", "zero", () => symlink("/dev/zero", at("zero"))],
   ];
 
@@ -98,7 +98,7 @@ describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("does not list what lies behind a link, nor list through one", async () => {
+  it("does not list files behind a link", async () => {
     await symlink("../outside", at("link_out"));
     await writeFile(at("a.txt"), "");
     const workspace = openLocalWorkspace(folder, undefined, { anchor });
@@ -106,7 +106,7 @@ describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
     await expect(namesIn(workspace, "link_out")).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
   });
 
-  it("does not list names that no path can say", async () => {
+  it("does not list names that no path can express", async () => {
     for (const name of [
       "a\u001b[31m",
       "b\nc",
@@ -131,7 +131,7 @@ describe.each(anchors)("a folder full of traps, held by %s", (anchor) => {
     expect(await readFile(join(home, "elsewhere/a/b.txt"), "utf8")).toBe("here");
   });
 
-  it("leaves no file open behind", async () => {
+  it("leaves no file open", async () => {
     const workspace = openLocalWorkspace(folder, undefined, { anchor });
     await symlink("../outside", at("link_out"));
     const everything = async (): Promise<void> => {
@@ -152,7 +152,7 @@ describe("a folder that is swapped for a link between check and use", () => {
     await symlink("../outside", at("notes"));
   };
 
-  it("is still the folder that was checked, where folders are held open", async () => {
+  it("is still the checked folder, where folders are held open", async () => {
     await mkdir(at("notes"));
     const place = await openPlace(folder, "notes/new.txt", true, "descriptor");
     if (!place) throw new Error("expected a place");
@@ -163,7 +163,7 @@ describe("a folder that is swapped for a link between check and use", () => {
     expect(await readFile(at("moved/new.txt"), "utf8")).toBe("kept inside");
   });
 
-  it("is noticed before anything is read, where they are compared", async () => {
+  it("is noticed before anything is read, where paths are compared", async () => {
     await mkdir(at("notes"));
     await writeFile(at("notes/secret.txt"), "ours");
     const place = await openPlace(folder, "notes/secret.txt", false, "real-path");
@@ -174,7 +174,7 @@ describe("a folder that is swapped for a link between check and use", () => {
     await expect(inner?.verify()).resolves.toBeUndefined();
   });
 
-  it("deceives a resolver that only looks at the real path first (control)", async () => {
+  it("deceives a resolver that checks the real path only once (control)", async () => {
     await mkdir(at("notes"));
     const checked = join(await realpath(at("notes")), "new.txt");
     expect(checked.startsWith(folder)).toBe(true);
@@ -183,7 +183,7 @@ describe("a folder that is swapped for a link between check and use", () => {
     expect(await readdir(join(home, "outside"))).toEqual(["new.txt", "secret.txt"]);
   });
 
-  it("never leads outside however the swaps fall", async () => {
+  it("never leads outside, whatever the timing of the swaps", async () => {
     await mkdir(at("real"));
     const workspace = openLocalWorkspace(folder);
     let swapping = true;

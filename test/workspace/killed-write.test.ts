@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe("a writer that is killed with kill -9", () => {
-  it("leaves a whole file, the old or the new one, and nothing that is listed", async () => {
+  it("leaves the whole old or new file, and no leftover that is listed", async () => {
     for (const delayMs of [0, 1, 3, 7, 12]) {
       const child = spawn(process.execPath, [join(import.meta.dirname, "write.child.ts"), folder], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -34,7 +34,7 @@ describe("a writer that is killed with kill -9", () => {
     expect((await readdir(folder)).sort()).toEqual(["a.txt", "b.txt"]);
   });
 
-  it("may leave a folder that was being filled: it is never listed, and goes with all that is in it, not with what it links to", async () => {
+  it("may leave an unfinished folder, which is never listed and is removed without following its links", async () => {
     const outside = await mkdtemp(join(tmpdir(), "goald-outside-"));
     await writeFile(join(outside, "mine.txt"), "mine");
     await mkdir(join(folder, ".goald-0022.tmp/deep"), { recursive: true });

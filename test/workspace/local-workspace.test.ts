@@ -16,7 +16,7 @@ for (const anchor of ["descriptor", "real-path"] satisfies Anchor[])
     return {
       open: (onChange, own = false, lastVersion = undefined) => {
         const options = lastVersion ? { lastVersion } : {};
-        // The default is what the port promises; the other way is asked for.
+        // The default is the best anchor; the other one is requested.
         if (anchor === "descriptor" && !own) return asPort(folder, onChange, options);
         return openLocalWorkspace(folder, onChange, { own, anchor, ...options });
       },

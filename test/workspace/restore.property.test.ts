@@ -1,6 +1,6 @@
 /**
- * Whatever goald and a person do to files, and wherever a crash comes between, each version in the history can be
- * made again from rows and blobs alone, and is what lay on the disk when it was told.
+ * The property: after any changes by goald and a person, and after crashes, each version can be rebuilt from rows and
+ * blobs alone and equals the file on the disk when the change was reported.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,8 +24,8 @@ import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { restoreFile } from "../helpers/restore-file.ts";
 
-/** A store, a folder, and a person who changes files without telling. */
-interface House {
+/** A store, a folder, and a person who changes files without a report. */
+interface Setup {
   readonly store: Store;
   readonly open: OpenWorkspace;
   read(path: string): string | null;
@@ -50,7 +50,7 @@ const steps = fc.array(
   { maxLength: 20 },
 );
 
-/** What lay at a path when a change of it was told. */
+/** The content of a path when a change of it was reported. */
 interface Seen {
   readonly change: FileChange;
   readonly content: string | null;
@@ -58,22 +58,22 @@ interface Seen {
 
 class Life {
   readonly kept: Seen[] = [];
-  readonly #house: House;
+  readonly #setup: Setup;
   readonly #lease: Lease;
   readonly #lastVersion: LastVersion | undefined;
   #head = 1;
   #edits = 0;
 
-  constructor(house: House, lease: Lease, lastVersion: LastVersion | undefined) {
-    this.#house = house;
+  constructor(setup: Setup, lease: Lease, lastVersion: LastVersion | undefined) {
+    this.#setup = setup;
     this.#lease = lease;
     this.#lastVersion = lastVersion;
   }
 
   async take({ kind, path, text, crash }: Step): Promise<void> {
-    if (kind === "person deletes") this.#house.put(path, null);
-    // Of a size that no version has: an edit of the same size before an append is not noticed, as `FileChange` says.
-    else if (kind === "person writes") this.#house.put(path, `${++this.#edits} `.padEnd(this.#edits * 10_000, "."));
+    if (kind === "person deletes") this.#setup.put(path, null);
+    // The size differs from all versions, because an edit of the same size before an append is not noticed (see `FileChange`).
+    else if (kind === "person writes") this.#setup.put(path, `${++this.#edits} `.padEnd(this.#edits * 10_000, "."));
     else await this.#call(COMMANDS[kind] as unknown as Command, { file: path, text: text.toWellFormed() }, crash);
   }
 
@@ -96,10 +96,10 @@ class Life {
   async #during<T>(act: (context: CommandContext) => Promise<T>, { lost = false } = {}): Promise<T> {
     const seen: Seen[] = [];
     const onChange = (change: FileChange): void => {
-      seen.push({ change, content: this.#house.read(change.path) });
+      seen.push({ change, content: this.#setup.read(change.path) });
     };
     const options = this.#lastVersion ? { lastVersion: this.#lastVersion } : {};
-    const result = await act(contextOf(this.#house.open("", onChange, options)));
+    const result = await act(contextOf(this.#setup.open("", onChange, options)));
     if (!lost) await this.#keep(seen);
     return result;
   }
@@ -108,19 +108,19 @@ class Life {
     const step = ++this.#head;
     const of = { step, callId: `c${step}` };
     const files = seen.map(({ change }) => ({ ...change, ...of }));
-    await this.#house.store.commit(this.#lease, step - 1, { ...NOTHING, events: stamped(step, finished(step)), files });
+    await this.#setup.store.commit(this.#lease, step - 1, { ...NOTHING, events: stamped(step, finished(step)), files });
     this.kept.push(...seen);
   }
 }
 
-async function restoreAll(house: House, kept: readonly Seen[]): Promise<void> {
-  const rows = await house.store.files("foo");
+async function restoreAll(setup: Setup, kept: readonly Seen[]): Promise<void> {
+  const rows = await setup.store.files("foo");
   expect(rows.map(({ operation, path }) => [operation, path])).toEqual(
     kept.map(({ change: { operation, path } }) => [operation, path]),
   );
   for (const [index, { change, content }] of kept.entries()) {
     const versions = rows.slice(0, index + 1).filter(({ path }) => path === change.path);
-    const restored = await restoreFile(versions, house.store);
+    const restored = await restoreFile(versions, setup.store);
     expect(restored && Buffer.from(restored).toString()).toBe(content);
   }
 }
@@ -132,7 +132,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function realHouse(): Promise<House> {
+async function openRealSetup(): Promise<Setup> {
   const home = join(folder, `${++houses}`);
   const workspace = join(home, "workspace", "foo");
   const at = (path: string): string => join(workspace, path);
@@ -146,7 +146,7 @@ async function realHouse(): Promise<House> {
   };
 }
 
-async function fakeHouse(): Promise<House> {
+async function openFakeSetup(): Promise<Setup> {
   const files = new Map<string, Uint8Array>();
   return {
     store: new MemoryStore(),
@@ -164,14 +164,14 @@ function readOrNull(path: string): string | null {
   }
 }
 
-async function liveThrough(house: House, steps: readonly Step[], asks = true): Promise<void> {
-  const { store } = house;
+async function liveThrough(setup: Setup, steps: readonly Step[], asks = true): Promise<void> {
+  const { store } = setup;
   await store.create(SPEC, "k", AT);
   const lastVersion = (path: string) => store.lastFileVersion("foo", path);
-  const life = new Life(house, await store.claim("foo"), asks ? lastVersion : undefined);
+  const life = new Life(setup, await store.claim("foo"), asks ? lastVersion : undefined);
   try {
     for (const step of steps) await life.take(step);
-    await restoreAll(house, life.kept);
+    await restoreAll(setup, life.kept);
     expect((await store.verify()).problems).toEqual([]);
   } finally {
     await store.close();
@@ -179,17 +179,17 @@ async function liveThrough(house: House, steps: readonly Step[], asks = true): P
 }
 
 describe.each([
-  ["a real folder and store", realHouse, 25],
-  ["the fakes", fakeHouse, 100],
+  ["a real folder and store", openRealSetup, 25],
+  ["the fakes", openFakeSetup, 100],
 ] as const)("every version of every file, with %s", (_name, make, numRuns) => {
-  it("can be restored from the history alone, whatever happened to it", async () => {
+  it("can be restored from the history alone after any changes", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => liveThrough(await make(), taken)),
       { numRuns },
     );
   });
 
-  it("cannot be when nobody says what the history has (control)", async () => {
+  it("cannot be restored without `lastVersion` (control)", async () => {
     const step = { path: "a.txt", text: "piece", crash: false };
     const edited: Step[] = [
       { ...step, kind: "person writes" },

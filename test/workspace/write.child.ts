@@ -1,4 +1,4 @@
-/** Run by killed-write.test.ts: replaces one file again and again until it is killed. */
+/** Replaces one file repeatedly until it is killed; started by killed-write.test.ts. */
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
 const workspace = openLocalWorkspace(process.argv[2] ?? "");

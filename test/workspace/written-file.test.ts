@@ -12,8 +12,8 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const at = (path: string): string => join(folder, path);
 
-describe("a file that a write leaves", () => {
-  it("may be read by all and written by its owner, less what the umask takes", async () => {
+describe("a written file", () => {
+  it("can be read by all and written by its owner, minus the umask", async () => {
     const workspace = openLocalWorkspace(folder);
     await workspace.write("w.txt", "");
     await workspace.append("a.txt", "");
@@ -21,7 +21,7 @@ describe("a file that a write leaves", () => {
     for (const name of ["w.txt", "a.txt"]) expect((await lstat(at(name))).mode & 0o777).toBe(0o644 & ~mask);
   });
 
-  it.each([0o600, 0o755, 0o444, 0o640])("keeps the mode of what it replaces: %o", async (mode) => {
+  it.each([0o600, 0o755, 0o444, 0o640])("keeps the mode of the replaced file: %o", async (mode) => {
     const workspace = openLocalWorkspace(folder);
     await writeFile(at("a.txt"), "old");
     await chmod(at("a.txt"), mode);
@@ -29,7 +29,7 @@ describe("a file that a write leaves", () => {
     expect([(await lstat(at("a.txt"))).mode & 0o7777, await readFile(at("a.txt"), "utf8")]).toEqual([mode, "new"]);
   });
 
-  it("is no more than its owner's until it is whole, and no setuid program afterwards", async () => {
+  it("is readable by its owner only until it is complete, and never gets setuid", async () => {
     const workspace = openLocalWorkspace(folder);
     await writeFile(at("a.txt"), "old");
     await chmod(at("a.txt"), 0o4755);
@@ -47,12 +47,12 @@ describe("a file that a write leaves", () => {
     writing = false;
     await watching;
     expect((await lstat(at("a.txt"))).mode & 0o7777).toBe(0o755);
-    // The last moment, between getting its mode and its name, may be seen too.
+    // The time between its final mode and its rename may be observed too.
     expect(modes).toContain(0o600);
     for (const mode of modes) expect([0o600, 0o755, 0o644 & ~process.umask()]).toContain(mode);
   });
 
-  it("lies in folders that others may not write to", async () => {
+  it("is in folders that other users cannot write to", async () => {
     const earlier = process.umask(0);
     try {
       const workspace = openLocalWorkspace(at("new/root"));
@@ -67,7 +67,7 @@ describe("a file that a write leaves", () => {
     }
   });
 
-  it("leaves no trace of its folder in memory that grows: a folder of long ago is looked through again", async () => {
+  it("uses bounded memory per folder: an old folder is swept again", async () => {
     const workspace = openLocalWorkspace(folder);
     await workspace.write("first/a.txt", "");
     await writeFile(at("first/.goald-00112233445566aa.tmp"), "torn");
@@ -79,7 +79,7 @@ describe("a file that a write leaves", () => {
     expect((await readdir(at("first"))).sort()).toEqual(["0.txt", "1.txt", "2.txt", "a.txt"]);
   });
 
-  it("has the place of a torn one: leftovers are removed at the next write, and no other file", async () => {
+  it("replaces a torn one: the next write removes leftovers and no other file", async () => {
     await writeFile(at(".goald-00112233445566aa.tmp"), "torn");
     await writeFile(at(".goald-notes.tmp"), "a person's");
     const workspace = openLocalWorkspace(folder);
@@ -88,7 +88,7 @@ describe("a file that a write leaves", () => {
     expect((await readdir(folder)).sort()).toEqual([".goald-notes.tmp", "a.txt"]);
   });
 
-  it("is whole whichever of many writers came last", async () => {
+  it("is complete after many concurrent writers", async () => {
     const workspace = openLocalWorkspace(folder);
     const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
     await Promise.all(texts.map((text) => workspace.write("a.txt", text)));
@@ -96,7 +96,7 @@ describe("a file that a write leaves", () => {
     expect(await readdir(folder)).toEqual(["a.txt"]);
   });
 
-  it("is refused in words when the system does not permit it", async () => {
+  it("is refused with a GoaldError when the system does not permit it", async () => {
     await mkdir(at("locked"));
     await writeFile(at("locked/a.txt"), "old");
     await chmod(at("locked"), 0o500);
@@ -106,11 +106,11 @@ describe("a file that a write leaves", () => {
       (error: { code: string }) => error.code,
     );
     await chmod(at("locked"), 0o700);
-    // A superuser is permitted everything.
+    // A superuser has every permission.
     expect(outcome).toBe(process.getuid?.() === 0 ? "written" : "GOALD_FILE");
   });
 
-  it("too large to be taken into memory is read in parts only", async () => {
+  it("too large for memory is read in parts only", async () => {
     await using big = await open(at("big.bin"), "w");
     await big.truncate(65 * 1024 * 1024);
     const workspace = openLocalWorkspace(folder);

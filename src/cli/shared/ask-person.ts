@@ -2,7 +2,7 @@
  * ask-person.ts -- asks the person at the terminal whether the command that was just shown may run.
  */
 
-import { parseAnswer } from "#cli/terminal/approve.ts";
+import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
 import type { ForegroundParts } from "#host/foreground.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
@@ -26,8 +26,7 @@ export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
 /** undefined when there is no person. */
 export function createAskPerson({ output, settings }: CliContext): AskPerson | undefined {
   if (!output.interactive) return undefined;
-  const { yes, no } = settings.keys;
-  const question = `Run it? ${yes} = yes, ${yes} -N = yes to N commands, ${no} = stop here, or say what to do instead: `;
+  const question = approvalQuestion(settings.keys);
   return async (withdraw) => {
     for (;;) {
       const line = await output
@@ -38,14 +37,14 @@ export function createAskPerson({ output, settings }: CliContext): AskPerson | u
           throw thrown;
         });
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
-      const answer = parseAnswer(line, settings.keys);
+      const answer = readApproval(line, settings.keys);
       switch (answer.kind) {
         case "approved":
         case "feedback":
           return answer;
-        case "denied-exit":
+        case "refused":
           return { kind: "no" };
-        case "again":
+        case "unclear":
           output.say(answer.why);
       }
     }

@@ -1,21 +1,21 @@
-/** config-report.ts -- a setting as it is shown: its value, its default, and where it comes from. Of a key only whether it is set. */
-import type { Found, Origin } from "#config/find-settings.ts";
-import { fitToShow, inWords } from "#config/judge-settings.ts";
+/** config-report.ts -- what `goald config` shows of a setting: value, default and origin; of a key only whether it is set. */
+
+import { quoteValue, shortenForDisplay } from "#config/check-settings.ts";
+import type { FoundSetting, SettingOrigin } from "#config/find-settings.ts";
 import type { ReadSettings } from "#config/load.ts";
-import { valueAt } from "#config/settings.ts";
-import { type NamedRow, SETTINGS } from "#config/settings-table.ts";
+import { SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor, type Redact } from "#util/redact.ts";
 
 export interface SettingReport {
   readonly name: string;
   readonly environment: readonly string[];
-  /** null: unset. Of a secret: "set" or "not set". As it was written, in words, when it is wrong. */
+  /** null: unset. "set" or "not set" for a secret. The text as written when it is wrong. */
   readonly value: string | number | boolean | null;
   readonly default: unknown;
-  readonly origin: Origin;
+  readonly origin: SettingOrigin;
   readonly secret?: true;
-  /** What is wrong with it, a sentence. */
+  /** One sentence, or null. */
   readonly problem?: string;
 }
 
@@ -25,11 +25,11 @@ export function reportsOf(read: ReadSettings): readonly SettingReport[] {
 }
 
 export function reportOn(
-  row: NamedRow,
+  row: Setting,
   read: ReadSettings,
   redact: Redact = createRedactor(read.secrets),
 ): SettingReport {
-  const found = read.found.get(row.name) as Found;
+  const found = read.found.get(row.name) as FoundSetting;
   const wrong = read.problems.find(({ names }) => names.includes(row.name));
   return {
     name: row.name,
@@ -44,13 +44,13 @@ export function reportOn(
 
 const isSet = (value: unknown): string => (value === null ? "not set" : "set");
 
-function shown({ value, written }: Found, isWrong: boolean, redact: Redact): SettingReport["value"] {
-  if (isWrong) return redact(typeof written === "string" ? fitToShow(written) : inWords(written));
+function shown({ value, written }: FoundSetting, isWrong: boolean, redact: Redact): SettingReport["value"] {
+  if (isWrong) return redact(typeof written === "string" ? shortenForDisplay(written) : quoteValue(written));
   return typeof value === "string" ? redact(clean(value)) : (value as number | boolean | null);
 }
 
 /** `environment (SMART_LLM)`, a file and the variable in it, `default`. */
-export function originInWords({ layer, name, file }: Origin): string {
+export function originInWords({ layer, name, file }: SettingOrigin): string {
   switch (layer) {
     case "flag":
     case "default":

@@ -7,6 +7,7 @@
 
 import { findServers } from "#app/shared.ts";
 import { type ConnectionChoice, chooseConnection, saveKey } from "#cli/terminal/connect.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
@@ -59,9 +60,15 @@ async function keepServer(
   { baseUrl, model }: Extract<ConnectionChoice, { kind: "server" }>,
   { output, home }: CliContext,
 ): Promise<void> {
-  const question = `Keep ${clean(baseUrl)} and ${clean(model)} in this home's .env, where the daemon finds them? (y/n) `;
-  const answer = await output.input().askLine(question);
-  if (!/^y(?:es)?$/i.test(answer?.trim() ?? "")) throw notKept("server", home.envFile);
+  const isKept = await askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: `Keep ${clean(baseUrl)} and ${clean(model)} in this home's .env, where the daemon finds them?`,
+      default: false,
+      help: "  y  save both, and start the agent\n  n  start nothing",
+    },
+  );
+  if (!isKept) throw notKept("server", home.envFile);
   await saveToEnvFile(home.envFile, "OPENAI_BASE_URL", baseUrl);
   await saveToEnvFile(home.envFile, "SMART_LLM", model);
 }

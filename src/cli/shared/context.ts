@@ -5,14 +5,15 @@ import { existsSync } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type LineInput, openLineInput } from "#cli/terminal/ask.ts";
+import { type LineInput, openLineInput } from "#cli/terminal/line-input.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
@@ -61,7 +62,7 @@ export function openOutput(options: GlobalOptions): Output {
   return {
     json,
     interactive,
-    data: (line) => console.log(json ? inertJson(line) : line),
+    data: (line) => console.log(json ? escapeUnseenInJson(line) : line),
     say: (line) => (json ? console.error(line) : console.log(line)),
     ...(!json && stdout.isTTY === true ? { write: (text: string) => void stdout.write(text) } : {}),
     input: () => {
@@ -181,6 +182,13 @@ export const isClosed = (folder: string): Promise<boolean> =>
 
 async function askTrust(folder: string, output: Output): Promise<boolean> {
   output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
-  const answer = await output.input().askLine("Do you trust this folder? (y/n) ");
-  return answer?.trim().toLowerCase() === "y";
+  const isTrusted = await askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: "Do you trust this folder?",
+      default: false,
+      help: "  y  use it, and do not ask again\n  n  leave it alone",
+    },
+  );
+  return isTrusted === true;
 }

@@ -7,8 +7,7 @@
 import { checkModelServer } from "#app/shared.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
-import { DEFAULT_BASE_URL, type Settings } from "#config/settings.ts";
-import type { SettingName } from "#config/settings-table.ts";
+import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
 import { counted } from "./context.ts";
 import { type Finding, fine, problem, warning } from "./doctor-home.ts";
 

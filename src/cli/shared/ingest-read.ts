@@ -1,8 +1,8 @@
 /**
- * ingest-read.ts -- the texts behind what a person names: files, and the files below folders.
+ * ingest-read.ts -- reads the named files, and the files below named folders.
  *
- * Links inside a folder are not followed, hidden files and node_modules are left out, and so is what is no text or too large; each with
- * a remark. A file that is skipped is still there: what was read of it before stays.
+ * Links inside a folder, hidden files, node_modules, binary and large files are skipped, each with a reason. Memories that
+ * were read from a skipped file earlier stay.
  */
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
@@ -23,7 +23,7 @@ const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MARKDOWN: ReadonlySet<string> = new Set([".md", ".markdown", ".mdx", ".mkd"]);
 
-/** Where a named file or folder really lies; undefined when nothing does. Throws GOALD_FILE. */
+/** Returns the real path and kind, or undefined when nothing is there. Throws GOALD_FILE. */
 export async function placeOf(
   given: string,
 ): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
@@ -40,7 +40,7 @@ export async function placeOf(
   }
 }
 
-/** Whether nothing lies there any more. */
+/** Resolves to true when the path does not exist. */
 export async function isGone(path: string): Promise<boolean> {
   return lstat(path).then(
     () => false,
@@ -48,7 +48,7 @@ export async function isGone(path: string): Promise<boolean> {
   );
 }
 
-/** Every file below a folder, in the order of their names; what is left out is told. Throws GOALD_USAGE for too many. */
+/** Lists the files below a folder by name, and reports skipped ones. Throws GOALD_USAGE for too many. */
 export async function* filesBelow(folder: string, skip: (skipped: Skipped) => void): AsyncGenerator<string> {
   let count = 0;
   for (const folders = [folder]; folders.length > 0; ) {
@@ -62,9 +62,9 @@ export async function* filesBelow(folder: string, skip: (skipped: Skipped) => vo
       const path = join(current, entry.name);
       if (entry.isSymbolicLink()) skip({ path, reason: "a link" });
       else if (entry.name.startsWith(".")) skip({ path, reason: "hidden" });
-      else if (entry.name === "node_modules") skip({ path, reason: "of others" });
+      else if (entry.name === "node_modules") skip({ path, reason: "packages" });
       else if (entry.isDirectory()) inner.push(path);
-      else if (!entry.isFile()) skip({ path, reason: "no file" });
+      else if (!entry.isFile()) skip({ path, reason: "not a file" });
       else if (++count > MAX_FILES) throw tooMany(folder);
       else yield path;
     }
@@ -72,14 +72,14 @@ export async function* filesBelow(folder: string, skip: (skipped: Skipped) => vo
   }
 }
 
-/** Undefined for what is skipped. */
+/** Returns undefined for a skipped file. */
 export async function readText(path: string, skip: (skipped: Skipped) => void): Promise<FoundText | undefined> {
   try {
     const { size } = await stat(path);
     if (size > MAX_FILE_BYTES) return void skip({ path, reason: `larger than ${MAX_FILE_BYTES / 1024 / 1024} MB` });
     const bytes = await readFile(path);
     const text = bytes.includes(0) ? undefined : decode(bytes);
-    if (text === undefined) return void skip({ path, reason: "no text" });
+    if (text === undefined) return void skip({ path, reason: "not text" });
     return { path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
   } catch (thrown) {
     return void skip({ path, reason: toError(thrown).message });
@@ -98,5 +98,5 @@ const codeOf = (thrown: unknown): unknown => (thrown as { readonly code?: unknow
 
 const tooMany = (folder: string): GoaldError =>
   new GoaldError("GOALD_USAGE", `There are more than ${MAX_FILES} files below ${folder}.`, {
-    hint: "Name the folders below it that matter.",
+    hint: "Name only the folders that you need.",
   });

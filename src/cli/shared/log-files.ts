@@ -1,24 +1,24 @@
 /**
- * log-files.ts -- the lines of a log file that is rotated, from the oldest on, and as they come.
+ * log-files.ts -- reads the lines of a rotated log file, the oldest first, and follows new ones.
  *
- * A reader holds the file that it reads, not its name: when it is put aside and a new one takes its place, the rest of the
- * old one is read first, then those that came between, then the new one. What is no whole line yet waits for its end.
+ * A reader holds the open file, not its name. After a rotation it reads the rest of the old file, then the files between,
+ * then the new one. An incomplete line waits for its end.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** `path.3` is older than `path.1`. More than goald keeps, for those who change that. */
+/** `path.3` is older than `path.1`. goald itself keeps fewer. */
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
 export interface LogReader {
-  /** Whole lines that are there now and were not read before. */
+  /** Complete lines that were not read before. */
   read(onLine: (line: string) => void): void;
-  /** What stands at the end without a newline, once nothing more is to come. */
+  /** The text after the last newline. */
   rest(): string;
   close(): void;
 }
 
-/** A file that is not there yet is read as soon as it is. `rotated`: begin with what was put aside. */
+/** A missing file is read as soon as it exists. `rotated`: begins with the rotated files. */
 export function openLogReader(path: string, { rotated = true }: { readonly rotated?: boolean } = {}): LogReader {
   let open: OpenLog | undefined;
   let started = false;
@@ -53,7 +53,7 @@ interface Generation {
   readonly inode: string;
 }
 
-/** Those that are there, the oldest first. */
+/** The existing files, the oldest first. */
 function generations(path: string, onlyNewest: boolean): readonly Generation[] {
   const names = onlyNewest
     ? [path]
@@ -64,7 +64,7 @@ function generations(path: string, onlyNewest: boolean): readonly Generation[] {
   });
 }
 
-/** The one that is open, and all that came after it. One that is gone altogether is followed by all that are there. */
+/** The open file and all newer ones; all files when the open one was deleted. */
 function newerThan({ inode }: OpenLog, path: string): readonly Generation[] {
   const all = generations(path, false);
   const at = all.findIndex((file) => file.inode === inode);
@@ -84,13 +84,13 @@ function moveTo(open: OpenLog | undefined, file: Generation, onLine: (line: stri
     const { dev, ino } = fstatSync(descriptor);
     return { descriptor, inode: `${dev}/${ino}`, offset: 0, pending: Buffer.alloc(0) };
   } catch {
-    // It was put aside between two looks: found under its new name at the next.
+    // It was rotated between two reads: the next one finds it under its new name.
     return undefined;
   }
 }
 
 function drain(open: OpenLog, onLine: (line: string) => void): void {
-  // Cut to nothing by somebody else: begin again.
+  // Somebody truncated the file: read from its start.
   if (fstatSync(open.descriptor).size < open.offset) {
     open.offset = 0;
     open.pending = Buffer.alloc(0);

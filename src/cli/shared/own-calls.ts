@@ -1,25 +1,29 @@
 /**
- * own-calls.ts -- calls of goald in what goald says, so that a person can paste them and they work in the same home.
+ * own-calls.ts -- completes the calls of goald in messages, so that a person can paste them and they work in the same home.
  *
- * Most messages come from rooms that do not know which home was named on the command line, nor how goald was started;
- * the flag and `npx` are put in here.
+ * Most code that writes a message does not know the home of the command line, nor how goald was started. `--home` and
+ * `npx` are added here.
  */
 import { resolve } from "node:path";
+import { SUMMARIES } from "../summaries.ts";
 
-const VERBS =
-  "up|down|restart|status|reload|install-service|doctor|run|resume|ps|attach|logs|show|say|goals|pause|stop|kill|approve|deny|rm|config|report|why|diff|restore|events|files|verify|memory|ingest|fork|commands|new";
+/** Verbs that a person types in any home, so that messages name them without one. */
+const HOMELESS: readonly string[] = ["init", "demo", "replay", "completion"];
 
-/** From `goald` and a verb to the end of the line, the code or the clause. For words of ours: no text of a model or a file goes through here. */
-const CALL = new RegExp(`\\bgoald (?:${VERBS})\\b[^\\n\`]*?(?=[\\n\`)]|, |; |\\.(?: |$)|$)`, "g");
+const shown = Object.entries(SUMMARIES).flatMap(([name, { group }]) => (group === undefined ? [] : [name]));
+const verbs = shown.filter((name) => !HOMELESS.includes(name)).join("|");
 
-/** Its name alone, before any verb. */
-const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${VERBS}|init|demo|replay|help)\\b)`, "g");
+/** From `goald` and a verb to the end of the line, the code or the clause. Only for texts of goald's own. */
+const CALL = new RegExp(`\\bgoald (?:${verbs})\\b[^\\n\`]*?(?=[\\n\`)]|, |; |\\.(?: |$)|$)`, "g");
 
-/** How goald is called by a person who started it so: by npx or `npm start`, as in a checkout, it is not on the PATH. */
+/** `goald` before any verb. */
+const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${shown.join("|")}|help)\\b)`, "g");
+
+/** Started by npx or `npm start`, as in a checkout, goald is not on the PATH: `npx goald`. */
 export const ownName = ({ npm_command: by }: NodeJS.ProcessEnv = process.env): string =>
   by === "exec" || by === "start" ? "npx goald" : "goald";
 
-/** `home`: the folder that was named, undefined for none. A text that speaks of --home itself gets no more of it. */
+/** `home`: the folder after --home, if any. A text that mentions --home keeps its calls as they are. */
 export function callsFor(home: string | undefined, text: string, name = ownName()): string {
   const named = text.replace(NAME, `${name} `);
   if (home === undefined || text.includes("--home")) return named;

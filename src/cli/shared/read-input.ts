@@ -1,6 +1,6 @@
-/** read-input.ts -- words from a pipe, for verbs that take them as an argument too. */
+/** read-input.ts -- reads standard input, for verbs whose text may be piped. */
 
-/** Standard input, as far as it is of use: a little beyond `maxChars`, so that one too long is seen to be. */
+/** Stops a little after `maxChars`, so that the caller can refuse a longer text. */
 export async function readInput(maxChars: number): Promise<string> {
   let text = "";
   process.stdin.setEncoding("utf8");

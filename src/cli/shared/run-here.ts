@@ -11,7 +11,7 @@ import { spawnDaemon } from "#api/spawn-daemon.ts";
 import type { ForegroundServer } from "#app/foreground.ts";
 import { type Host, openHost } from "#app/main.ts";
 import type { Recorder } from "#cassette/recorder.ts";
-import { socketPathOf } from "#config/socket-path.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
@@ -38,7 +38,7 @@ export async function runHere(
   const log = await openHostLog(context);
   let left: readonly string[] = [];
   try {
-    const socket = await socketPathOf(context.home, process.getuid?.()).catch(toError);
+    const socket = await chooseSocketPath(context.home, process.getuid?.()).catch(toError);
     const place = typeof socket === "string" ? { socket } : {};
     await using host = await openHost(context.home, context.settings, log, { role: "foreground", ...place }).catch(
       (thrown) => refused(thrown, context),

@@ -6,8 +6,8 @@
 
 import { isCharged } from "#app/catalogue.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentSettings, ApprovalMode, GivenSettings } from "#core/event.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";

@@ -1,7 +1,7 @@
 /**
- * steering.ts -- what the verbs that steer an agent have in common: they find it, reach its host, and say what came of it.
+ * steering.ts -- what the verbs that steer an agent share: find it, reach its host, print the result.
  *
- * An agent that is not there is found out before any daemon is started for it.
+ * An unknown agent is an error before any daemon is started.
  */
 import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/control.ts";
@@ -21,7 +21,7 @@ export interface Steered extends Found {
   reach(): Promise<Client>;
 }
 
-/** Throws GOALD_NOT_FOUND, naming the agents that are there. `unique`: a name of several agents is not good enough. */
+/** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: refuses a name that several agents share. */
 export async function steering(
   name: string,
   options: GlobalOptions,
@@ -38,42 +38,42 @@ export async function steering(
   }
 }
 
-/**
- * A name may be that of several agents: it means the newest, and a person who did not know that is told. `unique`: for
- * what cannot be undone it is not good enough. Throws GOALD_CONFLICT then.
- */
+/** A name that several agents share means the newest, with a notice. `unique`: throws GOALD_CONFLICT instead. */
 function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean): void {
   if (name === row.id) return;
   if (ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
-  if (!unique) console.error(clean(`This is ${row.id}, the newest called ${row.name}. There are others: ${others}.`));
+  if (!unique) console.error(clean(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`));
   else
-    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}: which one is meant?`, {
-      hint: `Name it by its id: ${ids.join(", ")}`,
+    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}.`, {
+      hint: `Use an id: ${ids.join(", ")}`,
     });
 }
 
-/** Says what was done, and where the agent stands now. `more`: for programs only. */
+/** Prints what was done and the agent's state. `more`: only in the JSON. */
 export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
   if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
   else output.say(redact(clean(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
 }
 
-/** A call to be pasted at the end of the note stays the end of its line. */
+/** A call at the end of the note stays at the end of its line, so that it can be pasted. */
 const withStanding = (note: string, standing: string): string =>
   note === "" ? standing : `${note}${/[.…]$/.test(note) ? " " : "\n"}${standing}`;
 
-function standingOf({ id, state, step }: AgentView): string {
-  const [, kind = state, what] = /^(paused|waiting): (.+)$/.exec(state) ?? [];
-  const why =
-    what === "person" ? ` ${kind === "paused" ? "by" : "for"} a person` : what === undefined ? "" : ` (${what})`;
-  return `${id} is ${kind}${why}, at step ${step}.`;
+function standingOf(agent: AgentView): string {
+  const [, what] = /^(?:paused|waiting): (.+)$/.exec(agent.state) ?? [];
+  const who = agent.state.startsWith("paused") ? "by a person" : "for a person";
+  const why = what === undefined ? "" : what === "person" ? ` ${who}` : `: ${what}`;
+  return `${agent.id} is ${stateWord(agent)}${why} (step ${agent.step}).`;
 }
 
+/** `paused` for `paused: person`. */
+export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?? state;
+
 /**
- * The agent as it stands when it has heard what it was told, which it does at once where it waits or rests. `told`: as it
- * stood then. It is not waited for long: what is told is durable, and so is no less true when it comes late.
+ * Waits up to 0.2 s until the agent has read its message, which a waiting agent does at once, and returns its view.
+ * `told`: its view when the message was delivered, returned when the time is over.
  */
 export async function viewWhenHeard(client: Client, told: AgentView): Promise<AgentView> {
   for (let look = 1; look <= LOOKS; look++) {

@@ -1,7 +1,7 @@
-/** until-interrupt.ts -- something done again and again until Ctrl-C, which is then the end and no failure. */
+/** until-interrupt.ts -- repeats an action until Ctrl-C, which ends it without an error. */
 import { systemClock } from "#util/clock.ts";
 
-/** The first time at once. What fails ends it. */
+/** The first call is immediate. Rejects when a call fails. */
 export async function untilInterrupt(everyMs: number, act: () => Promise<void>): Promise<void> {
   const ending = new AbortController();
   const end = (): void => ending.abort();

@@ -1,19 +1,19 @@
 /**
- * connect.ts -- a person without a key chooses: paste one, use a server found on this machine, or watch the demo.
+ * connect.ts -- lets a person without a key choose: paste one, use a server on this machine, or watch the demo.
  *
- * Nothing is chosen for them: Enter alone asks again, and a server that was found is one line of the list. The key is
- * not shown while it is typed, and is kept only after a yes.
+ * There is no default: Enter asks again. The key is not shown while it is typed, and is saved only after a yes.
  */
 import { saveToEnvFile } from "#config/env-file.ts";
-import { isPlaceholder } from "#config/setting-text.ts";
+import { isPlaceholder } from "#config/find-settings.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import type { LineInput } from "./ask.ts";
+import type { LineInput } from "./line-input.ts";
+import { askYesNo } from "./questions.ts";
 
 export interface FoundServer {
   readonly name: string;
   readonly baseUrl: string;
-  /** What the server says of itself: not to be trusted. */
+  /** Names from the server; untrusted text. */
   readonly models: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export type ConnectionChoice =
   | { readonly kind: "key"; readonly apiKey: string; readonly save: boolean }
   | { readonly kind: "server"; readonly baseUrl: string; readonly model: string }
   | { readonly kind: "demo" }
-  /** By Ctrl-C or the end of input. */
+  /** Ctrl-C or the end of input. */
   | { readonly kind: "left" };
 
 const LEFT: ConnectionChoice = { kind: "left" };
@@ -46,11 +46,11 @@ export async function chooseConnection(
     const way = ways[numberIn(answer)];
     const choice = await way?.[1]();
     if (choice) return choice;
-    if (!way) say(`Type a number from 1 to ${ways.length}.`);
+    if (!way) say(`Type a number from 1 to ${ways.length}, or press Ctrl-C to leave.`);
   }
 }
 
-/** Keeps the key in a home's `.env`, 0600, and leaves its other lines as they are. Throws GOALD_CONFIG. */
+/** Saves the key in a home's `.env` (0600) and keeps its other lines. Throws GOALD_CONFIG. */
 export const saveKey = (envFile: string, apiKey: string): Promise<void> =>
   saveToEnvFile(envFile, "OPENAI_API_KEY", apiKey);
 
@@ -59,7 +59,7 @@ function labelOf({ name, baseUrl, models }: FoundServer): string {
   return `use ${shown(name)} on this machine, ${shown(baseUrl)} (${count})`;
 }
 
-/** undefined: what was pasted is no key. */
+/** Undefined when the pasted text is not a key. */
 async function askForKey(
   input: Pick<LineInput, "askLine" | "askSecret">,
   say: (line: string) => void,
@@ -68,12 +68,18 @@ async function askForKey(
   if (pasted === undefined) return LEFT;
   const apiKey = pasted.trim();
   if (!/^[\x21-\x7e]{8,1000}$/.test(apiKey) || isPlaceholder(apiKey)) {
-    say("That is not a key: expected 8 characters or more, without blanks.");
+    say("That is not a key: expected at least 8 characters without spaces.");
     return undefined;
   }
-  const answer = await input.askLine("Keep it in this home's .env, readable by you only? (y/n) ");
-  if (answer === undefined) return LEFT;
-  return { kind: "key", apiKey, save: /^y(?:es)?$/i.test(answer.trim()) };
+  const save = await askYesNo(
+    { input, say },
+    {
+      question: "Keep it in this home's .env, readable by you only?",
+      default: false,
+      help: "  y  save the key, so that goald does not ask again\n  n  use the key for this run only",
+    },
+  );
+  return save === undefined ? LEFT : { kind: "key", apiKey, save };
 }
 
 async function askForModel(
@@ -91,11 +97,11 @@ async function askForModel(
     if (answer === undefined) return LEFT;
     const model = models.find((name) => name === answer.trim()) ?? listed[numberIn(answer)];
     if (model !== undefined) return { kind: "server", baseUrl, model };
-    say("There is no such model in the list.");
+    say("That model is not in the list. Type its number or its name.");
   }
 }
 
-/** Counted from 0; -1 for what is no number. */
+/** Index from 0; -1 when the answer is not a number. */
 const numberIn = (answer: string): number => (/^\s*[1-9]\d{0,3}\s*$/.test(answer) ? Number(answer) - 1 : -1);
 
 const shown = (text: string): string => oneLine(clean(text), 80);

@@ -4,7 +4,9 @@
  * The same shape in `goald run --json` and `goald events --json`: the event as it lies in the
  * log, and for every event of a call also the call itself, so that no reader has to join.
  */
-import type { CommandCall, RecordedEvent } from "#core/event.ts";
+
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
 
 export type EventLine = RecordedEvent & { readonly call?: CommandCall };

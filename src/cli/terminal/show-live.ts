@@ -7,7 +7,7 @@
  */
 import type { LiveThoughts, ThoughtName } from "#reply/live-thoughts.ts";
 import { clean } from "#util/clean.ts";
-import { wholeWordsOf } from "#util/whole-words.ts";
+import { cutToWholeWords } from "#util/whole-words.ts";
 
 export interface ShowLiveParts {
   write(text: string): void;
@@ -54,7 +54,7 @@ export function createShowLive({ write, redact, label, createScanner }: ShowLive
 
   function showMore(shown: Shown, isWhole: boolean): void {
     const { name, known } = shown;
-    const certain = isWhole ? known : wholeWordsOf(known);
+    const certain = isWhole ? known : cutToWholeWords(known);
     const text = redact(clean(certain).trim()).replaceAll("\n", "\n  ");
     if (!text.startsWith(shown.written)) {
       shown.isCertain = false;

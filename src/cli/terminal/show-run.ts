@@ -1,30 +1,30 @@
 /**
  * show-run.ts -- a running agent as a person reads it, event by event.
  *
- * Everything shown is durable already. Text of models, files and the web is cleaned of
- * control characters, and the command is shown as the JSON that will really run.
+ * Everything shown is durable already. Control characters are removed from the texts of models, files and the web.
  */
 import { styleText } from "node:util";
-import type { CommandCall, EventOf, RecordedEvent } from "#core/event.ts";
-import { headOf, isBlobRef, oneLine, type Text } from "#core/text.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
+import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
 import { clean } from "#util/clean.ts";
-import { inertJson } from "#util/inert-json.ts";
+import { describeCall } from "./describe-call.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";
+import { shortSpan } from "./span.ts";
 
 export interface ShowRunParts {
   print(line: string): void;
   readonly colour: boolean;
-  /** The thoughts in a reply, read as the loop reads it. */
+  /** Reads the thoughts of a reply as the loop does. */
   thoughtsOf(reply: string, finishReason: string): Thoughts | null;
-  /** On a terminal: thoughts are shown while the reply arrives. */
+  /** On a terminal: shows thoughts while the reply arrives. */
   readonly live?: Omit<ShowLiveParts, "label">;
 }
 
 export interface ShowRun {
   (event: RecordedEvent): void;
-  /** A piece of the reply that is arriving; absent where nothing is shown of it. */
+  /** Receives the reply's text as it arrives; absent when nothing of it is shown. */
   readonly onText?: (piece: string) => void;
 }
 
@@ -50,7 +50,7 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   return live ? Object.assign(show, { onText: live.push }) : show;
 }
 
-/** It stands there already, word for word. */
+/** True when the live text has shown these words already. */
 function isShown(
   label: string,
   body: string,
@@ -72,7 +72,7 @@ const LABELS: Readonly<Record<ThoughtName, string>> = {
 const NAMES = Object.keys(LABELS) as readonly ThoughtName[];
 
 type Style = "bold" | "dim" | "cyan" | "green" | "yellow";
-/** Without a label the text stands alone, in the style. */
+/** A field without a label is printed as plain text in the style. */
 type Field = readonly [style: Style, label: string, text: string];
 
 function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
@@ -93,7 +93,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
       return [["yellow", event.by === "person" ? "Not run; your words:" : "Not run:", event.reason]];
     case "command-finished": {
       const { status, text } = event.observation;
-      // Its reason is the one of turn-finished, which follows.
+      // The following turn-finished shows the same reason.
       if (event.closesTurn === true && status === "ok") return [];
       return [[status === "ok" ? "green" : "yellow", `Result (${status}):`, shorten(shown(text), MAX_RESULT_CHARS)]];
     }
@@ -102,17 +102,17 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "message-received":
       return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
     case "agent-started":
-      return [["cyan", "Agent:", `${event.agent} is started: ${event.task}`]];
+      return [["cyan", "Agent:", `started ${event.agent}: ${event.task}`]];
     case "agent-told":
-      return [["cyan", "Agent:", `${event.agent} is told: ${shorten(shown(event.text), MAX_ARGUMENT_CHARS)}`]];
+      return [["cyan", "Agent:", `message to ${event.agent}: ${shorten(shown(event.text), MAX_ARGUMENT_CHARS)}`]];
     case "agent-ended":
-      return [["cyan", "Agent:", `${event.agent} is ended.`]];
+      return [["cyan", "Agent:", `ended ${event.agent}`]];
     case "agent-reported":
       return event.observation
         ? [["bold", `${clean(event.agent)} says:`, shorten(shown(event.observation.text), MAX_RESULT_CHARS)]]
         : [];
     case "task-received":
-      return [["bold", `${clean(event.from)}, whose agent this is, says:`, shown(event.text)]];
+      return [["bold", `${clean(event.from)}, the parent agent, says:`, shown(event.text)]];
     case "agent-paused":
       return [["yellow", "Paused:", event.reason]];
     case "agent-resumed":
@@ -126,7 +126,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     case "repetition-noticed":
       return [["yellow", "Repeated:", `The same command with the same arguments, ${event.count} times in a row.`]];
     case "call-interrupted":
-      return [["dim", "", "The process that ran this died; going on from there."]];
+      return [["dim", "", "The process that ran this command died; continuing from there."]];
     case "agent-created":
     case "settings-changed":
     case "command-approved":
@@ -142,32 +142,14 @@ function thoughtFields({ text, finishReason }: EventOf<"model-replied">, parts: 
   return NAMES.map((name) => ["bold", LABELS[name], thoughts[name]]);
 }
 
-function nextTry({ retryAt, changed, fallback }: EventOf<"model-failed">): string {
-  if (fallback) return ` Going on with ${clean(fallback.model)}.`;
-  return retryAt && !changed ? ` Trying again at ${retryAt}.` : "";
+function nextTry({ at, retryAt, changed, fallback }: RecordedEvent & EventOf<"model-failed">): string {
+  if (fallback) return ` Continuing with ${clean(fallback.model)}.`;
+  return retryAt && !changed ? ` Retrying in ${shortSpan(Date.parse(retryAt) - Date.parse(at))}.` : "";
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {
-  const recalls =
-    recallIds.length === 0
-      ? ""
-      : `, with ${recallIds.length} ${recallIds.length === 1 ? "recall" : "recalls"} of earlier steps`;
+  const recalls = recallIds.length === 0 ? "" : `, with ${countNoun(recallIds.length, "recall")} of earlier steps`;
   return `Step ${step} · asking ${clean(model)}${recalls}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
-}
-
-/** A command as the JSON that will really run: nothing in it can hide from who is to say yes. */
-export const describeCall = ({ name, args }: CommandCall): string => `${name} ${shownArguments(args)}`;
-
-/** Every argument by itself, so that a long one cannot push another out of sight. */
-function shownArguments(args: Readonly<Record<string, unknown>>): string {
-  const short = (value: unknown): unknown => {
-    if (isBlobRef(value)) return shorten(shown(value), MAX_ARGUMENT_CHARS);
-    if (Array.isArray(value)) return value.map(short);
-    return typeof value === "string" ? shorten(value, MAX_ARGUMENT_CHARS) : value;
-  };
-  return inertJson(
-    JSON.stringify(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, short(value)]))),
-  );
 }
 
 const shown = (text: Text): string =>

@@ -6,11 +6,26 @@ import { isHostHeld } from "#api/host-lock.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { RUN_CODES } from "../exit-codes.ts";
+import { AGENT, positiveInteger, value } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
 import { showFrom, showLastStep } from "../shared/past.ts";
 import { folderOf } from "../shared/reading.ts";
 import { followOnScreen, openScreen, sayResult } from "../shared/screen.ts";
 import { steering } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "attach",
+  group: "Look at agents",
+  summary: "follow an agent live and answer its questions",
+  description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
+  examples: ["goald attach foo", "goald attach foo --since 1", "goald attach foo --json"],
+  arguments: [AGENT],
+  options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
+  exitCodes: { ...RUN_CODES, ok: "the agent finished, or you left it running", notFound: "no such agent or step" },
+  run: ([agent = ""], options) => attachVerb(agent, options),
+});
 
 export interface AttachOptions extends GlobalOptions {
   /** Step. */

@@ -1,13 +1,26 @@
-/** commands.ts -- `goald commands`: what agents of this home can do, what they could do, and what to set for that. */
+/** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
 import { serviceStates } from "#app/services.ts";
 import { renderTable } from "#cli/terminal/table.ts";
+import { AFTER_CRASH } from "#commands/describe.ts";
 import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { type GlobalOptions, openContext } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "commands",
+  group: "This home",
+  summary: "list the commands of agents",
+  description: "list the commands of agents: state, arguments, effect, risk, and which settings are missing",
+  examples: ["goald commands", "goald commands google", "goald commands --json"],
+  arguments: [{ name: "[name]", about: "show this command in full" }],
+  exitCodes: { notFound: "no such command" },
+  run: ([name], options) => commands(name, options),
+});
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
   const { home, settings, output } = await openContext({ ...options, revives: false });
@@ -35,7 +48,7 @@ function tableOf(lines: readonly CommandLine[]): string {
     line.name,
     line.state === "ready" ? "ready" : "not set up",
     argumentsOf(line).join(", "),
-    line.effect,
+    AFTER_CRASH[line.effect],
     line.risk,
     line.origin,
   ]);
@@ -43,9 +56,9 @@ function tableOf(lines: readonly CommandLine[]): string {
   const toDo = missing.flatMap(({ name, toDo: sentences }) => [`  ${name}: ${sentences.join(" ")}`]);
   return [
     renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows),
-    ...(toDo.length > 0 ? ["", "Not told to models until they are set up:", ...toDo] : []),
+    ...(toDo.length > 0 ? ["", "Hidden from models until they are set up:", ...toDo] : []),
     "",
-    "One in full: goald commands NAME    A new one of your own: goald new command NAME",
+    "Show one in full: goald commands NAME   Create your own: goald new command NAME",
   ].join("\n");
 }
 

@@ -1,96 +1,14 @@
-/**
- * config.ts -- the verbs that show and change settings: config list, get, set, unset, path.
- *
- * They work whatever stands in the settings, so that a wrong one can be found and mended with them. Keys are
- * told as `set` or `not set` and nothing more, and are never written into goald.json.
- */
-import { existsSync } from "node:fs";
-import { renderTable } from "#cli/terminal/table.ts";
-import type { Home } from "#config/home.ts";
-import { type ReadSettings, readSettings, wrongSettings } from "#config/load.ts";
-import { settingNamed } from "#config/setting-name.ts";
-import { settingsPath } from "#config/settings-file.ts";
-import { EXIT } from "#core/errors.ts";
-import { clean } from "#util/clean.ts";
-import { originInWords, reportOn, reportsOf, type SettingReport } from "../shared/config-report.ts";
-import { type CliContext, findContext, type GlobalOptions } from "../shared/context.ts";
+/** config.ts -- `goald config`: the verbs that show and change settings. */
+import { defineVerb } from "../verb.ts";
 
-export interface ConfigOptions extends GlobalOptions {
-  readonly showOrigin?: boolean;
-}
-
-/** Exit code 2 when a setting is wrong, after all of them were shown. */
-export async function configList(options: ConfigOptions): Promise<number> {
-  return inHome(options, async ({ home, output }) => {
-    const read = await readAll(home, options);
-    const settings = reportsOf(read);
-    if (output.json) output.data(JSON.stringify({ home: home.root, file: settingsPath(home), settings }));
-    else output.data(tableOf(settings, options));
-    for (const note of read.notes) console.error(clean(note));
-    if (read.problems.length > 0) throw wrongSettings(read.problems);
-    return EXIT.ok;
-  });
-}
-
-export async function configGet(typed: string, options: ConfigOptions): Promise<number> {
-  return inHome(options, async ({ home, output }) => {
-    const { row } = settingNamed(typed);
-    const read = await readAll(home, options);
-    const problems = read.problems.filter(({ names }) => names.includes(row.name));
-    if (problems.length > 0) throw wrongSettings(problems);
-    const report = reportOn(row, read);
-    if (output.json) output.data(JSON.stringify(report));
-    else
-      output.data(
-        options.showOrigin ? `${valueInWords(report)}\t${originInWords(report.origin)}` : valueInWords(report),
-      );
-    return EXIT.ok;
-  });
-}
-
-export async function configSet(typed: string, text: string, options: ConfigOptions): Promise<number> {
-  return inHome(options, async (context) =>
-    (await import("../shared/config-change.ts")).setSetting(context, typed, text),
-  );
-}
-
-export async function configUnset(typed: string, options: ConfigOptions): Promise<number> {
-  return inHome(options, async (context) => (await import("../shared/config-change.ts")).unsetSetting(context, typed));
-}
-
-export async function configPath(options: ConfigOptions): Promise<number> {
-  return inHome(options, async ({ home, output }) => {
-    const file = settingsPath(home);
-    const whole = { home: home.root, file, exists: existsSync(file), envFile: home.envFile };
-    output.data(output.json ? JSON.stringify(whole) : file);
-    return EXIT.ok;
-  });
-}
-
-async function inHome(
-  options: GlobalOptions,
-  act: (context: Pick<CliContext, "home" | "output">) => Promise<number>,
-): Promise<number> {
-  const context = await findContext(options);
-  try {
-    return await act(context);
-  } finally {
-    context.output.close();
-  }
-}
-
-/** With the one setting that is also a flag of every verb. */
-const readAll = (home: Home, { color }: GlobalOptions): Promise<ReadSettings> =>
-  readSettings({ home, env: process.env, flags: color === false ? { color } : {} });
-
-function tableOf(settings: readonly SettingReport[], { showOrigin }: ConfigOptions): string {
-  const head = ["SETTING", "VALUE", ...(showOrigin ? ["FROM"] : [])];
-  const line = (report: SettingReport): readonly string[] => [
-    report.name,
-    `${valueInWords(report)}${report.problem ? "  (wrong)" : ""}`,
-    ...(showOrigin ? [originInWords(report.origin)] : []),
-  ];
-  return renderTable(head, settings.map(line));
-}
-
-const valueInWords = ({ value }: SettingReport): string => (value === null ? "unset" : String(value));
+export const verb = defineVerb({
+  name: "config",
+  group: "This home",
+  summary: "show and change settings",
+  examples: [
+    "goald config list --show-origin",
+    "goald config get models.smart",
+    "goald config set openai.baseUrl http://127.0.0.1:11434/v1",
+    "goald config unset SMART_LLM",
+  ],
+});

@@ -13,8 +13,18 @@ import { openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
+import { HOST_CODES } from "../exit-codes.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
 import { openHostLog } from "../shared/host-agent.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "daemon",
+  summary: "run the daemon in this process; started by other verbs",
+  examples: ["goald daemon"],
+  exitCodes: HOST_CODES,
+  run: (_args, options) => daemonVerb({ ...options, revives: false }),
+});
 
 export interface DaemonOptions extends GlobalOptions {
   /** Started by a person or a service manager, who watches it. */

@@ -13,9 +13,23 @@ import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { activeFrame } from "#core/state.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
+import { RUN_CODES } from "../exit-codes.ts";
+import { text } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { hostAgent, openHostLog } from "../shared/host-agent.ts";
 import { openRecording } from "../shared/recording.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "demo",
+  group: "Set agents going",
+  summary: "run a recorded agent: no key, no network",
+  description: "run a recorded agent through the real loop: no key and no network needed",
+  examples: ["goald demo", "goald demo --json", "goald demo --record demo.ndjson"],
+  options: { record: text("--record <file>", "record all input from outside into this file, for goald replay") },
+  exitCodes: RUN_CODES,
+  run: (_args, options) => demoVerb(options),
+});
 
 export interface DemoOptions extends GlobalOptions {
   /** File that it is recorded into, like any run. */

@@ -1,12 +1,35 @@
 /** diff.ts -- `goald diff`: what changed in an agent's files between two steps; by default in the last step that changed any. */
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { visible } from "#util/visible.ts";
+import { showUnseen } from "#util/unseen.ts";
 import type { DiffView } from "#views/agent-diff.ts";
 import type { FileDiff } from "#views/file-diff.ts";
+import { AGENT, flag, step } from "../option.ts";
 import { type CliContext, counted, type GlobalOptions } from "../shared/context.ts";
 import { findFile } from "../shared/find-file.ts";
 import { reading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "diff",
+  group: "Files of agents",
+  summary: "compare files between two steps",
+  description: "compare an agent's files between two steps (default: the last step that changed any)",
+  examples: [
+    "goald diff foo",
+    "goald diff foo --to 7",
+    "goald diff foo notes.md --from 3 --to 9",
+    "goald diff foo --from 0 --stat",
+  ],
+  arguments: [AGENT, { name: "[path]", about: "only this file, or files below this folder" }],
+  options: {
+    from: step("--from <step>", "compare with the files after this step (default: the step before --to)", 0),
+    to: step("--to <step>", "show the files after this step (default: the last one)", 0),
+    stat: flag("--stat", "print only the number of changed lines per file"),
+  },
+  exitCodes: { notFound: "no such agent, step or file" },
+  run: ([agent = "", path], options) => diff(agent, path, options),
+});
 
 export interface DiffOptions extends GlobalOptions {
   readonly from?: number;
@@ -41,7 +64,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     output.say(isNamed || to !== null ? `No file differs ${between}.` : `${agent} has not changed a file yet.`);
   for (const file of files)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
-    else output.data(visible(file.patch).trimEnd());
+    else output.data(showUnseen(file.patch).trimEnd());
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
       console.error(clean(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`));

@@ -1,8 +1,8 @@
 /**
- * doctor.ts -- `goald doctor`: everything that goald needs, looked at in order, with what to do about what is wrong.
+ * doctor.ts -- `goald doctor`: checks everything that goald needs and explains what to fix.
  *
- * It works when nothing else does: each check stands alone, and none needs the settings, the store or the daemon of another.
- * No value of a key is shown, and nothing leaves the machine unless `--online` asks the model server.
+ * Each check works on its own, so that a failure of one hides no other. No key is shown, and nothing leaves the machine
+ * without `--online`.
  */
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
@@ -15,6 +15,7 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
+import { flag } from "../option.ts";
 import {
   callsHere,
   counted,
@@ -27,14 +28,29 @@ import {
 import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "doctor",
+  group: "This home",
+  summary: "check everything and explain what to fix",
+  description: "check everything that goald needs, and explain what to fix",
+  examples: ["goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"],
+  options: {
+    fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
+    online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
+  },
+  exitCodes: { error: "something is wrong" },
+  run: (_args, options) => doctor(options),
+});
 
 const GIBIBYTE = 1024 ** 3;
 const LITTLE_DISK_BYTES = GIBIBYTE;
 const NO_DISK_BYTES = 0.05 * GIBIBYTE;
 const FEW_FILES = 1_000;
-/** Between two processes that write the log at the same time. */
+/** Tolerance for two processes that write the log at the same time. */
 const CLOCK_SLACK_MS = 60_000;
-/** Of the oldest goald that writes such a log. */
+/** No log is older than the first version of goald that writes one. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 
 export async function doctor(
@@ -58,7 +74,7 @@ export async function doctor(
 
 async function examine(home: Home): Promise<readonly Finding[]> {
   const ofHome = await checkHome(home, process.getuid?.());
-  // A home's commands are programs: what is wrong with who may write them is found before they are read.
+  // Commands are programs, so who may write them is checked before they are loaded.
   const isSafe = ofHome.every(({ level }) => level === "ok");
   const isOpen = !(await isClosed(home.privateFolder));
   return [
@@ -76,8 +92,8 @@ async function examine(home: Home): Promise<readonly Finding[]> {
 const notOurs = ({ privateFolder }: Home): Finding =>
   problem(
     "permissions",
-    `${privateFolder} belongs to another user, or is closed to you: daemon and store cannot be looked at`,
-    "Ask as the user whose home it is, or name another home with --home.",
+    `${privateFolder} belongs to another user, or you may not read it: daemon and store cannot be checked`,
+    "Run goald as the owner of this home, or name another home with --home.",
   );
 
 async function repair(finding: Finding, output: Output): Promise<boolean> {
@@ -86,7 +102,7 @@ async function repair(finding: Finding, output: Output): Promise<boolean> {
     await finding.repair();
     return true;
   } catch (thrown) {
-    console.error(clean(`goald: ${finding.text}: it could not be repaired: ${toError(thrown).message}`));
+    console.error(clean(`goald: ${finding.text}: could not be repaired: ${toError(thrown).message}`));
     if (isGoaldError(thrown) && thrown.hint) output.say(clean(thrown.hint));
     return false;
   }
@@ -108,11 +124,11 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-/** Nothing runs an agent while one of the home's own commands, words or prices cannot be used. */
+/** No agent runs while one of the home's own commands, prompts or prices is wrong. */
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry } = await loadWholeCatalogue(home);
-    return fine("commands", `${counted(registry.all.length, "command")}, the words and the prices can be read`);
+    return fine("commands", `${counted(registry.all.length, "command")}, prompts and prices can be read`);
   } catch (thrown) {
     return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
   }
@@ -129,21 +145,21 @@ function checkModel({ settings, originOf }: LoadedSettings, { envFile }: Home): 
     return warning(
       "model",
       text,
-      `A daemon that is started from elsewhere does not have it; for that one, put it into ${envFile}`,
+      `A daemon that is started elsewhere does not have this variable. Put the key into ${envFile}`,
     );
   }
   if (baseUrl !== DEFAULT_BASE_URL) return fine("model", `${server}, without a key`);
   return problem(
     "model",
-    "there is no key and no model server",
-    `Put OPENAI_API_KEY=… into ${envFile}, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for a server of your own.`,
+    "no key and no model server are set",
+    `Put OPENAI_API_KEY=… into ${envFile}, or OPENAI_BASE_URL=http://127.0.0.1:11434/v1 for your own server.`,
   );
 }
 
 async function checkStore(home: Home): Promise<readonly Finding[]> {
   try {
     const { agents, events, lastEventAt } = await measureStore(home);
-    const sound = `${counted(agents, "agent")}, ${counted(events, "event")}; to check every one: ${formatCall(home, "verify")}`;
+    const sound = `${counted(agents, "agent")}, ${counted(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
     return [fine("store", sound), ...checkClock(lastEventAt)];
   } catch (thrown) {
     const hint = isGoaldError(thrown) ? thrown.hint : "";
@@ -151,13 +167,13 @@ async function checkStore(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-/** A log whose last event lies in the future was written by a clock that has been set back since. */
+/** A last event in the future means that the clock was set back since. */
 function checkClock(lastEventAt: string): readonly Finding[] {
   const now = systemClock.now();
-  const advice = "Set the clock of this machine: deadlines and waiting times go by it.";
-  if (now.getTime() < EARLIEST) return [problem("clock", `it says ${now.toISOString()}, which is in the past`, advice)];
+  const advice = "Set the clock of this machine: deadlines and waiting times depend on it.";
+  if (now.getTime() < EARLIEST) return [problem("clock", `${now.toISOString()} is in the past`, advice)];
   if (lastEventAt !== "" && Date.parse(lastEventAt) > now.getTime() + CLOCK_SLACK_MS)
-    return [warning("clock", `it says ${now.toISOString()}, and the last event was at ${lastEventAt}`, advice)];
+    return [warning("clock", `it is ${now.toISOString()}, but the last event was at ${lastEventAt}`, advice)];
   return [fine("clock", now.toISOString())];
 }
 
@@ -165,14 +181,14 @@ async function checkDisk({ root }: Home): Promise<readonly Finding[]> {
   const found = await statfs(root).catch(() => undefined);
   if (!found) return [];
   const freeBytes = found.bavail * found.bsize;
-  const text = `${(freeBytes / GIBIBYTE).toFixed(1)} GB are free for you at ${root}`;
-  const advice = "Free some space on that disk: agents stop when it is full. Nothing that is written is lost.";
+  const text = `${(freeBytes / GIBIBYTE).toFixed(1)} GB free at ${root}`;
+  const advice = "Free some space on that disk. Agents stop when it is full, and lose nothing that is written.";
   if (freeBytes < NO_DISK_BYTES) return [problem("disk", text, advice)];
   if (freeBytes < LITTLE_DISK_BYTES) return [warning("disk", text, advice)];
-  // Some file systems do not count files.
+  // Some file systems report no number of files.
   if (found.files > 0 && found.ffree < FEW_FILES)
     return [
-      warning("disk", `only ${found.ffree} more files can be made at ${root}`, "Remove files that nobody needs."),
+      warning("disk", `only ${found.ffree} more files can be created at ${root}`, "Remove files that you do not need."),
     ];
   return [fine("disk", text)];
 }
@@ -201,7 +217,7 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
       );
   }
   const verdict =
-    errors + warnings === 0 ? "All is well." : `${counted(errors, "fault")}, ${counted(warnings, "warning")}.`;
+    errors + warnings === 0 ? "No problems found." : `${counted(errors, "error")}, ${counted(warnings, "warning")}.`;
   output.say(verdict);
 }
 

@@ -1,7 +1,7 @@
 /**
- * down.ts -- `goald down`: the daemon finishes the steps under way, gives the home back and ends.
+ * down.ts -- `goald down`: stops the daemon after the steps under way.
  *
- * Only the lock says that it is gone. It is asked, and given time; killed it is only for a person who says so.
+ * The daemon has stopped when its lock is free. It is killed only with --kill.
  */
 import { takesNoCalls } from "#api/auto-start.ts";
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
@@ -11,7 +11,24 @@ import { unfinishedAgents } from "#app/reading.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
+import { STOP_OPTIONS } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "down",
+  group: "The daemon",
+  summary: "stop the daemon; agents go on at its next start",
+  description: "finish the steps under way and stop the daemon; unfinished agents go on at its next start",
+  examples: ["goald down", "goald down -t 5", "goald down -t 0 --kill"],
+  options: STOP_OPTIONS,
+  exitCodes: {
+    error: "the daemon has not stopped in time",
+    daemonUnreachable: "the daemon is not running or does not answer",
+    conflict: "another goald owns this home",
+  },
+  run: (_args, options) => down(options),
+});
 
 export interface StopOptions extends GlobalOptions {
   /** Seconds for the steps under way. */
@@ -24,15 +41,15 @@ export interface Stopped {
   readonly pid: number;
   readonly isGone: boolean;
   readonly wasKilled: boolean;
-  /** Ids of agents that go on when a daemon is there again. */
+  /** Ids of agents that continue when the daemon starts again. */
   readonly unfinished: readonly string[];
 }
 
 const GRACE_SECONDS = 30;
-/** Beyond the grace time: for cutting off what is not done, and for closing. */
+/** After the grace time: for cutting off steps and closing the store. */
 const CLOSING_MS = 10_000;
 const KILLED_MS = 5_000;
-/** One that hangs is not waited for by somebody who is ready to kill it. */
+/** With --kill: the wait for an answer of a daemon that may hang. */
 const HASTY_MS = 3_000;
 const SHORT_PAUSE_MS = 20;
 const LONG_PAUSE_MS = 200;
@@ -41,19 +58,19 @@ const QUIET_MS = 1_500;
 export async function down(options: StopOptions): Promise<number> {
   const { home, output } = await findOwnContext(options);
   try {
-    // A run on a terminal is not ended by this, and what it hands over is still wanted.
+    // `goald down` does not end a run on a terminal, and agents that it hands over still need a daemon.
     const isOnTerminal = isHostHeld(home.lock) && readHostInfo(home.lock)?.role === "foreground";
     if (!isOnTerminal) forgetWanted(home);
     const stopped = await stopDaemon({ home, output }, options);
     if (!stopped)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to end.", {
+      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
         hint: `Start it: ${formatCall(home, "up")}`,
       });
     const { pid, isGone, wasKilled, unfinished } = stopped;
     if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
     else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
     if (isGone && unfinished.length > 0)
-      output.say(`Not finished: ${unfinished.join(", ")}. To go on where they stand: ${formatCall(home, "up")}`);
+      output.say(`Not finished: ${unfinished.join(", ")}. Continue them: ${formatCall(home, "up")}`);
     return isGone ? EXIT.ok : EXIT.error;
   } finally {
     output.close();
@@ -61,8 +78,8 @@ export async function down(options: StopOptions): Promise<number> {
 }
 
 /**
- * undefined when nobody runs the agents. Throws GOALD_ALREADY_RUNNING when it is a run on a terminal, GOALD_DAEMON
- * when it takes no calls and may not be killed. Says what it waits for, and that it waited in vain.
+ * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when a run on a terminal holds the home, GOALD_DAEMON
+ * when the daemon does not answer and may not be killed. Prints what it waits for.
  */
 export async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,
@@ -88,18 +105,18 @@ export async function stopDaemon(
   }
   if (!isGone)
     console.error(
-      `goald: The daemon (pid ${pid}) has not gone down within ${waitMs / 1000} s.\n  Wait for it, or end it at once; its agents go on where they stand: ${formatCall(home, "down", "--kill")}`,
+      `goald: The daemon (pid ${pid}) has not stopped within ${waitMs / 1000} s.\n  Wait for it, or kill it; its agents continue at the next start: ${formatCall(home, "down", "--kill")}`,
     );
   const unfinished = isGone ? await unfinishedAgents(home, Number.POSITIVE_INFINITY) : [];
   return { pid, isGone, wasKilled, unfinished };
 }
 
 const onTerminal = (pid: number | undefined): GoaldError =>
-  new GoaldError("GOALD_ALREADY_RUNNING", `No daemon is running; a run on a terminal (pid ${pid}) runs the agents.`, {
-    hint: "End that one with Ctrl-C on its terminal.",
+  new GoaldError("GOALD_ALREADY_RUNNING", `No daemon is running; a run on a terminal (pid ${pid}) holds this home.`, {
+    hint: "End that run with Ctrl-C on its terminal.",
   });
 
-/** One that goes away before it has answered has gone. */
+/** A daemon that closes the connection before it answers has stopped. */
 async function askToGo(ask: () => Promise<void>): Promise<void> {
   try {
     await ask();
@@ -108,7 +125,7 @@ async function askToGo(ask: () => Promise<void>): Promise<void> {
   }
 }
 
-/** False when that process still holds the home after the time. `onLong`: told once when it takes a while. */
+/** Returns false when the process still holds the home after the time. `onLong` is called once after 1.5 s. */
 async function untilGone(home: Home, pid: number, timeMs: number, onLong: () => void): Promise<boolean> {
   const start = performance.now();
   let isTold = false;

@@ -15,10 +15,34 @@ import { forkAgent } from "#host/fork-agent.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { AGENT, step, text, texts } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { reachHost } from "../shared/reach.ts";
 import { folderOf } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "fork",
+  group: "Set agents going",
+  summary: "create an agent from a past step of another",
+  description:
+    "create an agent that begins where another one was after a step, with its log, memories and files; it is paused",
+  examples: [
+    "goald fork foo --step 7",
+    'goald fork foo --step 7 --name "Foo in French" --goal "Write it in French"',
+    'goald resume "$(goald fork foo --step 7)" --continuous',
+  ],
+  arguments: [AGENT],
+  options: {
+    step: { ...step("--step <number>", "begin after this step; 0 is before the first", 0), isRequired: true },
+    goal: texts("-g, --goal <goal>", "replace its goals; repeat it for up to five"),
+    name: text("--name <name>", "name the new agent (default: the same name)"),
+  },
+  exitCodes: { notFound: "no such agent or step", ...HOST_CODES },
+  run: ([agent = ""], { step = 0, ...options }) => forkVerb(agent, step, options),
+});
 
 export interface ForkOptions extends GlobalOptions {
   readonly goal?: readonly string[];

@@ -1,16 +1,43 @@
 /**
- * goals.ts -- `goald goals`: shows the goals of an agent, or changes them. Numbers are those that it shows.
+ * goals.ts -- `goald goals`: shows or changes the goals of an agent.
  *
- * The goals are those that it was told last, though it may read them only when it goes on: what is added comes to these.
+ * Changes apply to the goals that were set last, even while the agent has not read them yet.
  */
 
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, positiveInteger, texts } from "../option.ts";
 import { type CliContext, callsHere, counted, type GlobalOptions } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "goals",
+  group: "Steer agents",
+  summary: "show or change an agent's goals",
+  description: "show or change an agent's goals; it reads the new ones in its next step",
+  examples: [
+    "goald goals foo",
+    'goald goals foo --add "Write a summary" --rm 2',
+    'goald goals foo --set "Plan a week" --set "Write it to plan.md"',
+  ],
+  arguments: [AGENT],
+  options: {
+    set: texts("--set <goal>", "replace all goals; repeat it for up to five"),
+    add: texts("--add <goal>", "add a goal; repeat it for several"),
+    rm: {
+      flags: "--rm <number>",
+      about: "remove this goal; repeat it for several",
+      parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
+    },
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = ""], options) => goalsVerb(agent, options),
+});
 
 export interface GoalsOptions extends GlobalOptions {
   readonly set?: readonly string[];
@@ -24,7 +51,7 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
     const goals = changed(row.id, told.goals, options);
     if (goals === undefined) {
       show(row.id, told.goals, context);
-      if (!told.isRead) context.output.say("It has not read these yet.");
+      if (!told.isRead) context.output.say("The agent has not read these goals yet.");
       return EXIT.ok;
     }
     const { role, name: called } = state;
@@ -37,14 +64,14 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
   });
 }
 
-/** undefined when they stay as they are. Throws GOALD_USAGE for flags that cannot be meant together. */
+/** Returns undefined when nothing changes. Throws GOALD_USAGE for options that exclude each other. */
 function changed(
   agent: string,
   goals: readonly string[],
   { set = [], add = [], rm = [] }: GoalsOptions,
 ): readonly string[] | undefined {
   if (set.length > 0 && add.length + rm.length > 0)
-    throw new GoaldError("GOALD_USAGE", "--set replaces all goals, --add and --rm change the ones that are there.", {
+    throw new GoaldError("GOALD_USAGE", "--set replaces all goals; --add and --rm change the present ones.", {
       hint: "Use --set alone, or --add and --rm.",
     });
   if (set.length > 0) return set;
@@ -52,7 +79,7 @@ function changed(
   const missing = rm.find((number) => number > goals.length);
   if (missing !== undefined)
     throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${counted(goals.length, "goal")}.`, {
-      hint: `See them, with their numbers: goald goals ${agent}`,
+      hint: `See the goals with their numbers: goald goals ${agent}`,
     });
   return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];
 }

@@ -1,8 +1,8 @@
 /**
- * ingest.ts -- `goald ingest`: files and pages, read into memory in pieces.
+ * ingest.ts -- `goald ingest`: reads files and pages into a memory, in pieces.
  *
- * A second time only what changed is touched: changed pieces take the place of old ones, pieces that are gone are forgotten,
- * and so are those of files that are gone. A piece that a person forgot or corrected does not come back.
+ * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or corrected
+ * do not come back.
  */
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/shared.ts";
@@ -17,11 +17,26 @@ import {
   retire,
 } from "#views/ingest-plan.ts";
 import type { MemoryView } from "#views/memory-view.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { MEMORY_AGENT, SHARED } from "../option.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, counted, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
 import { withReading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "ingest",
+  group: "Memory of agents",
+  summary: "read files or pages into a memory",
+  description: "read files or pages into an agent's memory, in pieces; again: only what changed",
+  examples: ["goald ingest foo notes.md", "goald ingest foo docs/", "goald ingest foo --shared handbook/"],
+  arguments: [MEMORY_AGENT, { name: "<sources...>", about: "files, folders, addresses of pages" }],
+  options: { shared: SHARED },
+  exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
+  run: ([agent = "", ...sources], options) => ingest(agent, sources, options),
+});
 
 const MAX_SHOWN = 10;
 
@@ -77,7 +92,7 @@ async function ingestOne(given: string, work: Ingestion): Promise<void> {
   if (place) return ingestFile(place.path, work);
   const gone = [...work.known.keys()].filter((source) => isIn(resolve(given), source));
   if (gone.length === 0)
-    throw new GoaldError("GOALD_FILE_MISSING", `There is nothing at ${given}, and nothing was read from there.`);
+    throw new GoaldError("GOALD_FILE_MISSING", `${given} does not exist, and nothing was read from it earlier.`);
   for (const source of gone) await forget(source, work);
 }
 
@@ -99,8 +114,8 @@ async function ingestPage(address: string, work: Ingestion): Promise<void> {
   const { home, settings } = work.context;
   const pages = openPages(home, settings);
   if (!pages)
-    throw new GoaldError("GOALD_NOT_CONFIGURED", "This goald cannot read pages from the web.", {
-      hint: "Save the page as a file, and have that read: goald ingest <agent> FILE",
+    throw new GoaldError("GOALD_NOT_CONFIGURED", "This version of goald cannot read pages from the web.", {
+      hint: "Save the page as a file and read that: goald ingest <agent> FILE",
     });
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
@@ -134,7 +149,7 @@ async function apply({ changes, ...counts }: IngestPlan, { changer, space, sums 
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }
 
-/** An error when nothing of what was named could be read. */
+/** Throws when none of the named sources could be read. */
 function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
   const { sources, added, changed, removed, unchanged } = sums;
   const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
@@ -143,8 +158,8 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
     return code;
   }
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) console.error(clean(`Skipped ${path}: ${reason}`));
-  if (skipped.length > MAX_SHOWN) console.error(`And ${skipped.length - MAX_SHOWN} more were skipped.`);
-  const pieces = `${counted(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} as before`;
+  if (skipped.length > MAX_SHOWN) console.error(`Skipped ${skipped.length - MAX_SHOWN} more.`);
+  const pieces = `${counted(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
   output.say(clean(`${counted(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
   return code;

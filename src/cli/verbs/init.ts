@@ -1,14 +1,24 @@
-/** init.ts -- `goald init`: makes a home, says what is in it, and remembers that the person made it. */
+/** init.ts -- `goald init`: makes a home, lists what it made, and records that the person trusts it. */
 import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Home, trustRecordOf } from "#config/home.ts";
-import { holdsSomething, isBelowWorkspace, makeHome, unignored } from "#config/make-home.ts";
-import { isTrusted, recordTrust } from "#config/trust.ts";
+import { type Home, isTrusted, recordTrust, trustRecordOf } from "#config/home.ts";
+import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#config/make-home.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { findContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "init",
+  group: "This home",
+  summary: "make a home: folders, .env, an example agent",
+  description: "make a home: its folders, a .env to fill in, an example agent",
+  examples: ["goald init", "goald init ~/agents"],
+  arguments: [{ name: "[folder]", about: "folder (default: the home that goald would use)" }],
+  run: ([folder], options) => init(folder, options),
+});
 
 export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)
@@ -16,22 +26,20 @@ export async function init(folder: string | undefined, options: GlobalOptions): 
   const { home, output } = await findContext(folder === undefined ? options : { ...options, home: folder });
   try {
     const isHidden = await isBelowWorkspace(home.root);
-    const wasStrange = home.chosenBy !== "default" && (await holdsSomething(home));
+    const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
     const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
     const { made, kept } = await makeHome(home, example, process.getuid?.());
     const notes = await trust(home, wasStrange);
     if (isHidden)
-      notes.push(`It lies below a folder called workspace, where goald finds no home by itself: name it with --home.`);
-    const open = await unignored(home);
+      notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
+    const open = await findUnignored(home);
     if (open.length > 0)
-      notes.push(`Keep ${open.join(" and ")} out of repositories: ${join(home.root, ".gitignore")} does not name it.`);
+      notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
     if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));
     else {
-      output.say(
-        clean(`${made.length > 0 ? "This is now a home of goald" : "This is a home of goald already"}: ${home.root}`),
-      );
+      output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
       if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
-      if (kept.length > 0) output.say(`  there already:  ${kept.join("  ")}`);
+      if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
       output.say(clean(nextSteps(home)));
     }
     for (const note of notes) console.error(clean(note));
@@ -44,15 +52,15 @@ export async function init(folder: string | undefined, options: GlobalOptions): 
 function nextSteps(home: Home): string {
   const run = formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")));
   return [
-    `Put your OPENAI_API_KEY into ${home.envFile}, or use a server of your own; then run an agent:`,
+    `Put your OPENAI_API_KEY into ${home.envFile}, or set the address of your own server. Then run an agent:`,
     `  ${formatCall(home, "config", "set", "openai.baseUrl", "http://127.0.0.1:11434/v1")}`,
     `  ${run}`,
   ].join("\n");
 }
 
 /**
- * Recorded, so that goald uses it from inside without asking. A folder that held commands or keys before may come
- * from anybody: about that one the person is asked when it is found. Resolves to what there is to say.
+ * Records the home as trusted, so that goald uses it from inside without asking. A folder that held commands or keys
+ * before is not recorded: goald asks about it later. Resolves to notes for the person.
  */
 async function trust(home: Home, wasStrange: boolean): Promise<string[]> {
   if (home.chosenBy === "checkout" || home.chosenBy === "found") return [];
@@ -61,12 +69,12 @@ async function trust(home: Home, wasStrange: boolean): Promise<string[]> {
   if (await isTrusted(record, root, uid)) return [];
   if (wasStrange)
     return [
-      "It held commands, settings or a .goald folder before: goald asks once, on a terminal, before it uses it without --home.",
+      "This folder held commands, settings or .goald before. Without --home, goald asks once on a terminal before it uses it.",
     ];
   try {
     await recordTrust(record, root, uid);
     return [];
   } catch (thrown) {
-    return [toError(thrown).message, "Until then name it with --home."];
+    return [toError(thrown).message, "Until then, name the home with --home."];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * install-service.ts -- `goald install-service`: writes the file, says what to type next, runs nothing.
+ * install-service.ts -- `goald install-service`: writes the service file and prints the commands that start it.
  *
- * Setting a service going changes the person's session, so that is left to them.
+ * It runs none of them, because starting a service changes the person's session.
  */
 import { chmod, lstat, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -11,10 +11,27 @@ import { GOALD_PROGRAM } from "#api/spawn-daemon.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
-import { replacePrivateFile } from "#config/replace-private-file.ts";
+import { replacePrivateFile } from "#config/private-file.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { flag } from "../option.ts";
 import { findContext, formatCall, type GlobalOptions, type Output } from "../shared/context.ts";
 import { launchdService, type Service, systemdService } from "../shared/service-file.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "install-service",
+  group: "The daemon",
+  summary: "start it at login (systemd, launchd)",
+  description: "write a systemd user unit or a launchd agent that starts the daemon with your session",
+  examples: ["goald install-service --print", "goald install-service", "goald install-service --uninstall"],
+  options: {
+    print: flag("--print", "print the file, and write nothing"),
+    uninstall: flag("--uninstall", "remove the file"),
+    force: flag("--force", "replace a file that differs"),
+  },
+  exitCodes: { notFound: "no service to remove", conflict: "another file is there" },
+  run: (_args, options) => installServiceVerb(options),
+});
 
 export interface ServiceOptions extends GlobalOptions {
   readonly print?: boolean;
@@ -35,7 +52,7 @@ export async function installServiceVerb(options: ServiceOptions): Promise<numbe
   }
 }
 
-/** Throws GOALD_USAGE where neither service manager is. */
+/** Throws GOALD_USAGE on systems other than Linux and macOS. */
 export function serviceOf(home: Home, platform: NodeJS.Platform = process.platform): Service {
   const { XDG_CONFIG_HOME: configHome } = process.env;
   const parts = {
@@ -47,12 +64,12 @@ export function serviceOf(home: Home, platform: NodeJS.Platform = process.platfo
   };
   if (platform === "linux") return systemdService(parts);
   if (platform === "darwin") return launchdService(parts);
-  throw new GoaldError("GOALD_USAGE", `goald can write services for Linux and macOS, not for ${platform}.`, {
-    hint: `Let your service manager run: ${formatCall(home, "up", "--foreground")}`,
+  throw new GoaldError("GOALD_USAGE", `goald writes services for Linux and macOS only; this is ${platform}.`, {
+    hint: `Have your service manager run: ${formatCall(home, "up", "--foreground")}`,
   });
 }
 
-/** undefined when there is none. */
+/** Returns undefined when the file does not exist. */
 export const readService = async ({ path }: Service): Promise<string | undefined> =>
   readFile(path, "utf8").catch((thrown) => {
     if (Error.isError(thrown) && "code" in thrown && (thrown.code === "ENOENT" || thrown.code === "ENOTDIR"))
@@ -69,10 +86,10 @@ async function install(service: Service, home: Home, isForced: boolean, output: 
   const { name, kind, path, text, enable } = service;
   const before = await readService(service);
   if (before !== undefined && before !== text && !isForced)
-    throw new GoaldError("GOALD_CONFLICT", `${path} is there already and differs from what goald would write.`, {
-      hint: "See the new one: goald install-service --print\nTo replace what is there: goald install-service --force",
+    throw new GoaldError("GOALD_CONFLICT", `${path} exists and differs from what goald would write.`, {
+      hint: "Show the new file: goald install-service --print\nReplace the present one: goald install-service --force",
     });
-  // A unit that names a folder that is not there would not start.
+  // systemd does not start a unit whose folders are missing.
   await openHome(home, process.getuid?.());
   if (before !== text) await write(path, text);
   const isRunning = isHostHeld(home.lock);
@@ -80,18 +97,18 @@ async function install(service: Service, home: Home, isForced: boolean, output: 
     output.data(JSON.stringify({ name, kind, path, changed: before !== text, running: isRunning, enable }));
     return;
   }
-  output.say(before === text ? `${path} is there already, as it should be.` : `Wrote ${path}`);
+  output.say(before === text ? `${path} is up to date.` : `Wrote ${path}`);
   const first = isRunning ? [formatCall(home, "down")] : [];
-  output.say(`Set it going with:\n${[...first, ...enable].map((line) => `  ${line}\n`).join("")}`.trimEnd());
-  if (kind === "systemd") output.say("To let it run while you are not logged in:\n  loginctl enable-linger");
-  output.say(`It does not see your shell's environment: keys belong into ${home.envFile}`);
+  output.say(`Start it with:\n${[...first, ...enable].map((line) => `  ${line}\n`).join("")}`.trimEnd());
+  if (kind === "systemd") output.say("To keep it running while you are logged out:\n  loginctl enable-linger");
+  output.say(`The service does not have your shell's environment. Put keys into ${home.envFile}`);
 }
 
 async function uninstall(service: Service, output: Output): Promise<void> {
   const { name, kind, path, disable } = service;
   if ((await readService(service)) === undefined)
     throw new GoaldError("GOALD_NOT_FOUND", `There is no service to remove: ${path} does not exist.`);
-  // What `systemctl enable` made; without its unit it would be a dead link that systemctl no longer removes.
+  // `systemctl enable` made this link. systemctl cannot remove it once the unit is gone.
   const link = join(dirname(path), "default.target.wants", basenameOf(path));
   const found = await lstat(link).catch(() => undefined);
   try {
@@ -102,7 +119,9 @@ async function uninstall(service: Service, output: Output): Promise<void> {
   }
   if (output.json) output.data(JSON.stringify({ name, kind, path, removed: true, disable }));
   else
-    output.say(`Removed ${path}\nIf it runs, end it with:\n${disable.map((line) => `  ${line}\n`).join("")}`.trimEnd());
+    output.say(
+      `Removed ${path}\nStop it, if it is running:\n${disable.map((line) => `  ${line}\n`).join("")}`.trimEnd(),
+    );
 }
 
 const basenameOf = (path: string): string => path.slice(dirname(path).length + 1);
@@ -111,7 +130,7 @@ async function write(path: string, text: string): Promise<void> {
   try {
     await makeFolders(dirname(path), 0o755);
     await replacePrivateFile(path, text);
-    // It holds nothing private, and systemd warns of one that others cannot read.
+    // systemd warns about units that others cannot read, and this one holds no secret.
     await chmod(path, 0o644);
   } catch (thrown) {
     throw cannot(`${path} cannot be written`, thrown);
@@ -120,6 +139,6 @@ async function write(path: string, text: string): Promise<void> {
 
 const cannot = (what: string, cause: unknown): GoaldError =>
   new GoaldError("GOALD_HOME_UNWRITABLE", `${what}: ${toError(cause).message}.`, {
-    hint: "Print it, and put it there yourself: goald install-service --print",
+    hint: "Print the file and save it yourself: goald install-service --print",
     cause,
   });

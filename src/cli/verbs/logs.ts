@@ -9,10 +9,41 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
+import { NO_AGENT } from "../exit-codes.ts";
+import { flag, positiveInteger, step, text, value } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { openLogReader } from "../shared/log-files.ts";
 import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "logs",
+  group: "Look at agents",
+  summary: "print goald's own log",
+  description: "print goald's own log: one line per step, and every failure",
+  examples: [
+    "goald logs foo",
+    "goald logs -f",
+    "goald logs foo --since 2h --level warn",
+    "goald logs --daemon --tail 50",
+    "goald logs foo --json",
+  ],
+  arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
+  options: {
+    follow: flag("-f, --follow", "print new lines as they come, until Ctrl-C"),
+    since: text("--since <time>", "print lines since then: 90s, 30m, 2h, 3d, or an ISO time"),
+    tail: value("-n, --tail <lines>", "print only this many last lines", positiveInteger),
+    step: step("--step <number>", "print only lines of this step"),
+    level: {
+      ...text("--level <level>", "print only lines of this level and above"),
+      choices: ["trace", "debug", "info", "warn", "error", "fatal"],
+    },
+    daemon: flag("--daemon", "print only lines that belong to no agent, and the daemon's own output"),
+  },
+  exitCodes: NO_AGENT,
+  run: ([agent], options) => logs(agent, options),
+});
 
 export interface LogsOptions extends GlobalOptions {
   readonly follow?: boolean;

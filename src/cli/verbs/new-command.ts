@@ -1,21 +1,32 @@
-/** new-command.ts -- `goald new command NAME`: a command of one's own to begin with, and a test for it. */
+/** new-command.ts -- `goald new command`: writes a command that works as it stands, and its test. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";
 import { COMMAND_NAME } from "#commands/validate.ts";
-import { makeFile } from "#config/make-home.ts";
+import { createFile } from "#config/make-home.ts";
 import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "new command",
+  summary: "create a command for your agents",
+  description: "create a command for your agents: a file that works as it stands, and its test",
+  examples: ["goald new command count_words"],
+  arguments: [{ name: "<name>", about: "lower-case letters, digits and underscores" }],
+  exitCodes: { conflict: "a file of that name is there" },
+  run: ([name = ""], options) => newCommand(name, options),
+});
 
 export async function newCommand(name: string, options: GlobalOptions): Promise<number> {
   if (!COMMAND_NAME.test(name))
     throw new GoaldError(
       "GOALD_USAGE",
-      `Expected a name of small letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
+      `Expected a name of lower-case letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
       { hint: "Such as: goald new command count_words" },
     );
   const { home, output } = await openContext({ ...options, revives: false });
@@ -24,21 +35,21 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
     await openFolder(home.commandsFolder, home);
     const file = join(home.commandsFolder, `${name}.ts`);
     const test = join(home.commandsFolder, `${name}.test.ts`);
-    if (!(await makeFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
-    if (!(await makeFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
+    if (!(await createFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
+    if (!(await createFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
       await rm(file);
       throw taken(test);
     }
     if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
     else
       for (const line of [
-        `A command of your own: ${file}`,
-        `and its test:          ${test}`,
-        ...(isShipped ? [`It takes the place of goald's own ${name} in this home.`] : []),
-        "It works as it stands (it counts words). Next:",
+        `Your command: ${file}`,
+        `Its test:     ${test}`,
+        ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
+        "It counts words, and works as it stands. Next:",
         `  node --test ${quoteForShell(test)}`,
         `  ${formatCall(home, "commands", name)}`,
-        `  ${formatCall(home, "reload")}    (when a daemon is up)`,
+        `  ${formatCall(home, "reload")}    (when the daemon is running)`,
       ])
         output.say(clean(line));
     return EXIT.ok;
@@ -51,6 +62,6 @@ const skeleton = async (shipped: string, name: string): Promise<string> =>
   (await readFile(join(ROOT_FOLDER, "config", "skeletons", shipped), "utf8")).replaceAll("{{name}}", name);
 
 const taken = (path: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `${path} is there already, and stays as it is.`, {
+  new GoaldError("GOALD_CONFLICT", `${path} exists already and was not changed.`, {
     hint: "Choose another name, or move the file away.",
   });

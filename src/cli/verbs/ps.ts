@@ -14,9 +14,25 @@ import { systemClock } from "#util/clock.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
+import { flag } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "ps",
+  group: "Look at agents",
+  summary: "list agents",
+  description: "list the agents of this home that are not over, and those that ended within a day",
+  examples: ["goald ps", "goald ps -a --json", "goald ps --watch"],
+  options: {
+    all: flag("-a, --all", "list agents that ended earlier, too"),
+    watch: flag("-w, --watch", "refresh the list every second, until Ctrl-C"),
+  },
+  exitCodes: { error: "the log of an agent is damaged" },
+  run: (_args, options) => ps(options),
+});
 
 export interface PsOptions extends GlobalOptions {
   readonly all?: boolean;

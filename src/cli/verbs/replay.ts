@@ -14,8 +14,7 @@ import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassett
 import { CutOff, openPlayer, type Player } from "#cassette/player.ts";
 import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import type { Settings } from "#config/settings.ts";
-import { SETTINGS } from "#config/settings-table.ts";
+import { SETTINGS, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -36,6 +35,18 @@ import { beginningOf, openHostLog } from "../shared/host-agent.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
 import { catalogueHash } from "../shared/recording.ts";
 import { createPresenter } from "../shared/result.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "replay",
+  group: "Set agents going",
+  summary: "replay a recorded run, offline",
+  description: "replay a recorded run offline, through the real loop, and check that it ends in the same state",
+  examples: ["goald replay foo.ndjson", "goald replay foo.ndjson --home ./played", "goald replay foo.ndjson --json"],
+  arguments: [{ name: "<file>", about: "file that goald run --record has written" }],
+  exitCodes: { ok: "the replay ended in the same state", error: "the replay differs", notFound: "no such file" },
+  run: ([file = ""], options) => replayVerb(file, options),
+});
 
 export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
   const cassette = readCassette(resolve(file));

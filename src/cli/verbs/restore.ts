@@ -12,10 +12,35 @@ import { systemClock } from "#util/clock.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { AGENT, flag, step } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { findFile } from "../shared/find-file.ts";
 import { withReading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "restore",
+  group: "Files of agents",
+  summary: "restore files as they were after a step",
+  description: "restore an agent's files as they were after a step; the present ones stay in the history",
+  examples: [
+    "goald restore foo --step 3 --dry-run",
+    "goald restore foo --step 3",
+    "goald restore foo --step 3 notes.md",
+  ],
+  arguments: [AGENT, { name: "[paths...]", about: "only these files, or files below these folders" }],
+  options: {
+    step: {
+      ...step("--step <number>", "restore the files after this step; 0 is before the first", 0),
+      isRequired: true,
+    },
+    dryRun: flag("-n, --dry-run", "print what would change, and change nothing"),
+  },
+  exitCodes: { notFound: "no such agent, step or file", ...HOST_CODES },
+  run: ([agent = "", ...paths], { step = 0, ...options }) => restore(agent, paths, step, options),
+});
 
 export interface RestoreOptions extends GlobalOptions {
   readonly dryRun?: boolean;
@@ -69,7 +94,7 @@ async function restoreHere({ view, paths }: Chosen, step: number, context: CliCo
 
 function requireAtRest({ id, state }: AgentView, isHosted: boolean): void {
   if (!isHosted || !(state === "running" || state.startsWith("waiting"))) return;
-  throw new GoaldError("GOALD_CONFLICT", `${id} is running (${state}): its files cannot be restored now.`, {
+  throw new GoaldError("GOALD_CONFLICT", `${id} is ${state}: its files cannot be restored now.`, {
     hint: `Pause it first: goald pause ${id}. To see what would change: --dry-run`,
   });
 }

@@ -10,6 +10,8 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import { NO_AGENT, RUN_CODES } from "../exit-codes.ts";
+import { flag } from "../option.ts";
 import { type BackgroundOptions, resumeThere } from "../shared/background.ts";
 import { connected } from "../shared/connect.ts";
 import { type CliContext, formatCall, openContext } from "../shared/context.ts";
@@ -18,7 +20,25 @@ import { findDaemon } from "../shared/reach.ts";
 import { openRecording, requireHere } from "../shared/recording.ts";
 import { outcomeOf } from "../shared/result.ts";
 import { runHere } from "../shared/run-here.ts";
+import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody, resumedSettings } from "../shared/run-settings.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "resume",
+  group: "Set agents going",
+  summary: "continue an agent after a pause, a limit or a crash",
+  description: "continue an agent where its log ends, after a pause, a limit or a crash; limits count from there",
+  examples: ["goald resume", "goald resume foo --max-steps 50", "goald resume foo -d --approve risky --max-time 2h"],
+  arguments: [{ name: "[agent]", about: "id or name (default: the last agent that is not finished)" }],
+  options: {
+    detach: flag("-d, --detach", "continue in the background and return at once"),
+    approve: approveOption("unchanged"),
+    ...RUN_OPTIONS,
+  },
+  exitCodes: { ...NO_AGENT, ...RUN_CODES },
+  run: ([agent], options) => resumeVerb(agent, options),
+});
 
 /** `name`: id or name; without one, the last agent that is not finished. */
 export async function resumeVerb(name: string | undefined, options: BackgroundOptions): Promise<number> {

@@ -12,6 +12,8 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { isFinished } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
+import { RUN_CODES } from "../exit-codes.ts";
+import { flag, text, texts } from "../option.ts";
 import { type BackgroundOptions, createThere } from "../shared/background.ts";
 import { connected } from "../shared/connect.ts";
 import { type CliContext, openContext } from "../shared/context.ts";
@@ -19,8 +21,38 @@ import { type Found, lastAgent } from "../shared/find.ts";
 import { findDaemon } from "../shared/reach.ts";
 import { openRecording, requireHere } from "../shared/recording.ts";
 import { runHere } from "../shared/run-here.ts";
+import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, modeOf, newSettings, requireSomebody } from "../shared/run-settings.ts";
+import { defineVerb } from "../verb.ts";
 import { goOn } from "./resume.ts";
+
+export const verb = defineVerb({
+  name: "run",
+  group: "Set agents going",
+  summary: "start a new agent, here or in the background (-d)",
+  description: "start a new agent, set up by questions or by options, here or in the background",
+  examples: [
+    "goald run",
+    'goald run --name Foo --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"',
+    "goald run --from agent.yaml --continuous --continuous-limit 50 --json",
+    "goald run -d --from agent.yaml --approve risky --max-time 8h --budget 2.50",
+    "goald run --wait --from agent.yaml --max-steps 200 && cat workspace/foo/plan.md",
+    "goald run --from agent.yaml --continuous --record foo.ndjson && goald replay foo.ndjson",
+  ],
+  arguments: [{ name: "[goal]", about: "a goal, as with --goal" }],
+  options: {
+    name: text("--name <name>", "name the agent"),
+    role: text("--role <role>", "describe its role, such as “an assistant that plans meals”"),
+    goal: texts("-g, --goal <goal>", "add a goal; repeat it for up to five"),
+    from: text("--from <file>", "read ai_name, ai_role and ai_goals from a YAML file; other options override them"),
+    detach: flag("-d, --detach", "run it in the background and return at once"),
+    wait: flag("--wait", "run it in the background and wait silently for its result"),
+    approve: approveOption("always here, risky in the background"),
+    ...RUN_OPTIONS,
+  },
+  exitCodes: RUN_CODES,
+  run: ([goal], options) => runVerb(goal, options),
+});
 
 export interface RunOptions extends BackgroundOptions {
   readonly name?: string;

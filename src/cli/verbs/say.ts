@@ -1,24 +1,38 @@
 /**
- * say.ts -- `goald say`: a person's words for an agent, from the command line or from standard input.
+ * say.ts -- `goald say`: sends an agent a message from the command line or standard input.
  */
 import { GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { readInput } from "../shared/read-input.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "say",
+  group: "Steer agents",
+  summary: "send an agent a message",
+  description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
+  examples: ['goald say foo "Leave out the prices"', "goald say foo < notes.txt", 'goald say foo "Now in German"'],
+  arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = "", ...words], options) => sayVerb(agent, words, options),
+});
 
 const MAX_CHARS = 100_000;
 
 export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
-    if (text === "") throw usage("There are no words to say.", row.id);
+    if (text === "") throw usage("The message is empty.", row.id);
     if (text.length > MAX_CHARS)
       throw usage(
         `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
         row.id,
-        "Put it into a file of its workspace and name that.",
+        "Put it into a file in the agent's workspace and name that file.",
       );
     const client = await reach();
     const key = `say/${process.pid}/${new Date().toISOString()}`;
@@ -28,9 +42,9 @@ export async function sayVerb(name: string, words: readonly string[], options: G
   });
 }
 
-/** Throws GOALD_USAGE on a terminal: nobody would know that something is waited for. */
+/** Throws GOALD_USAGE on a terminal, where goald would wait for input without a prompt. */
 async function readPiped(agent: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage(`What is ${agent} to be told?`, agent);
+  if (process.stdin.isTTY) throw usage(`Expected a message for ${agent}.`, agent);
   return readInput(MAX_CHARS);
 }
 

@@ -5,8 +5,24 @@ import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
+import { AGENT, step } from "../option.ts";
 import { callsHere, counted, type GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
+import { showStep } from "../shared/show-step.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "show",
+  group: "Look at agents",
+  summary: "show an agent, or one step of it (--step)",
+  description: "show an agent's goals, state, cost and files; with --step all of one step",
+  examples: ["goald show foo", "goald show foo --step 3", "goald show foo --step 3 --json"],
+  arguments: [AGENT],
+  options: { step: step("--step <number>", "show this step: prompt, recalls, reply, command, result, files") },
+  exitCodes: { notFound: "no such agent or step" },
+  run: async ([agent = ""], { step, ...options }) =>
+    step === undefined ? show(agent, options) : showStep(agent, step, options),
+});
 
 export async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {

@@ -5,11 +5,21 @@
  * of by that: agents at work are listed, and no demo is played among a person's own agents.
  */
 
+import { RUN_CODES } from "../exit-codes.ts";
 import { formatCall, openContext } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
 import { demoVerb } from "./demo.ts";
 import { isGoing, ps } from "./ps.ts";
 import type { RunOptions } from "./run.ts";
+
+export const verb = defineVerb({
+  name: "start",
+  summary: "set up an agent on a terminal; run the demo without one",
+  examples: ["goald start"],
+  exitCodes: RUN_CODES,
+  run: (_args, options) => start(options),
+});
 
 export async function start(options: RunOptions): Promise<number> {
   return isOnTerminal(options) ? (await import("./run.ts")).runVerb(undefined, options) : demoVerb(options);

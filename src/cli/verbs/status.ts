@@ -1,58 +1,47 @@
-/**
- * status.ts -- `goald status` and `goald reload`: what the daemon says of itself, on one screen.
- *
- * Asked by people who are in a hurry and by programs that ask often: it reads no settings and no store.
- */
-import { checkVersion, findHost, takesNoCalls } from "#api/auto-start.ts";
+/** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
+import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { hasDied } from "#api/wanted.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "../../shipped.ts";
 import { type CliContext, counted, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
 
-type Household = Pick<CliContext, "home" | "output">;
+export const verb = defineVerb({
+  name: "status",
+  group: "The daemon",
+  summary: "show whether it is running, its load and limits",
+  description: "show whether the daemon is running, its load and its limits",
+  examples: ["goald status", "goald status --json"],
+  exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },
+  run: (_args, options) => status(options),
+});
 
-/** One that has just taken the lock is about to serve; a busy one is about to answer. */
+type StatusContext = Pick<CliContext, "home" | "output">;
+
+/** For a daemon that is starting, or busy. */
 const PATIENCE_MS = 5_000;
 const MEBIBYTE = 1024 * 1024;
 
 export async function status(options: GlobalOptions): Promise<number> {
-  const household = await findOwnContext(options);
-  const { home, output } = household;
+  const context = await findOwnContext(options);
+  const { home, output } = context;
   try {
     const met = await meetHost(home, PATIENCE_MS);
     if (met.kind === "host") {
-      show(met, household);
+      show(met, context);
       return EXIT.ok;
     }
-    sayAbsent(met, household);
+    sayAbsent(met, context);
     return EXIT.daemonUnreachable;
   } finally {
     output.close();
   }
 }
 
-export async function reload(options: GlobalOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
-    const client = await findHost(home, { version: readVersion() });
-    if (!client)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running, so there is nothing to reload.", {
-        hint: `It reads everything when it starts: ${formatCall(home, "up")}`,
-      });
-    const changes = await client.reload();
-    if (output.json) output.data(JSON.stringify({ changes }));
-    else if (changes.length === 0) output.say("Read again; no setting has changed. Commands and words are fresh.");
-    else for (const change of changes) output.data(clean(change));
-    return EXIT.ok;
-  } finally {
-    output.close();
-  }
-}
-
-function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: Household): void {
+function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: StatusContext): void {
   const died = met.kind === "nobody" && hasDied(home);
   if (output.json) {
     const holder = met.kind === "mute" ? { answers: false, host: met.info ?? null } : { died };
@@ -60,26 +49,26 @@ function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: Ho
   } else if (met.kind === "mute") {
     const { message, hint } = takesNoCalls(met);
     output.data(clean(`${message}\n${hint}`));
-  } else if (died) output.data(`The daemon is not running: it died. Its agents go on with: ${formatCall(home, "up")}`);
+  } else if (died) output.data(`The daemon died. Start it and continue its agents: ${formatCall(home, "up")}`);
   else output.data(`The daemon is not running. Start it: ${formatCall(home, "up")}`);
 }
 
-function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { output, home }: Household): void {
+function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { output, home }: StatusContext): void {
   const { socket } = client;
   if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...told }));
   else output.data(clean(describe(told, socket)));
   try {
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
-    // Everything else would fail with that; what it says of itself can still be read.
+    // Other verbs fail for another version; the status can still be shown.
     if (Error.isError(thrown))
-      console.error(clean(`${thrown.message} To put this one in its place: ${formatCall(home, "restart")}`));
+      console.error(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
   }
 }
 
 function describe(told: DaemonStatus, socket: string): string {
   const { agents, eventLoopDelayMs: delay } = told;
-  const who = told.role === "daemon" ? "The daemon is up" : "A run on a terminal runs the agents";
+  const who = told.role === "daemon" ? "The daemon is up" : "A run on a terminal holds this home";
   const standing = [
     `${agents.running} running${agents.stalled > 0 ? ` (${agents.stalled} stalled)` : ""}`,
     `${agents.waiting} waiting`,
@@ -95,16 +84,16 @@ function describe(told: DaemonStatus, socket: string): string {
     ["event loop", `delay p50 ${ms(delay.p50)}, p99 ${ms(delay.p99)}, max ${ms(delay.max)} in the last minute`],
     ["memory", `${Math.round(told.rssBytes / MEBIBYTE)} MB`],
     ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),
-    // An older daemon does not tell.
+    // Daemons of earlier versions do not have this field.
     ...(told.embeddings ? [["embeddings", describeEmbeddings(told.embeddings)] as const] : []),
     ...told.problems.map((problem) => ["problem", problem] as const),
   ];
-  const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", going down" : ""}`;
+  const head = `${who}: pid ${told.pid}, goald ${told.version}${told.stopping ? ", stopping" : ""}`;
   return [head, ...rows.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`)].join("\n");
 }
 
 function describeServer({ origin, active, limit, queued, closedUntil }: DaemonStatus["modelServers"][number]): string {
-  const closed = closedUntil === null ? "" : `; asked not to be called until ${closedUntil}`;
+  const closed = closedUntil === null ? "" : `; no calls until ${closedUntil}, as the server asked`;
   return `${origin}: ${active} of at most ${limit} calls under way, ${queued} queued${closed}`;
 }
 
@@ -116,7 +105,7 @@ function describeEmbeddings({ model, tokens, tokensPerDay, usd }: DaemonStatus["
 
 const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;
 
-/** "2 days 3 hours", "5 minutes": the two biggest units. */
+/** The two biggest units: "2 days 3 hours", "5 minutes". */
 function spanOf(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));
   const units: readonly (readonly [number, string])[] = [

@@ -1,10 +1,24 @@
-/** up.ts -- `goald up` and `goald restart`: the daemon is there, this version of it, with the settings as they are. */
+/** up.ts -- `goald up`: starts the daemon, unless it is running. */
 import { ensureDaemon, type Reached } from "#api/auto-start.ts";
-import { loadSettings } from "#config/load.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { readVersion } from "../../shipped.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { flag } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { type StopOptions, stopDaemon } from "./down.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "up",
+  group: "The daemon",
+  summary: "start the daemon (most verbs do so themselves)",
+  description: "start the daemon, unless it is running; most verbs do so themselves",
+  examples: ["goald up", "goald up --json", "goald up --foreground --home /srv/goald"],
+  options: {
+    foreground: flag("--foreground", "run the daemon in this process, for a service manager or a container"),
+  },
+  exitCodes: HOST_CODES,
+  run: (_args, options) => up(options),
+});
 
 export async function up(options: GlobalOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground) return (await import("./daemon.ts")).daemonVerb({ ...options, revives: false });
@@ -19,34 +33,17 @@ export async function up(options: GlobalOptions & { readonly foreground?: boolea
   }
 }
 
-/** What would keep the new one from starting is found before the old one goes. */
-export async function restart(options: StopOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
-    await loadSettings({ home, env: process.env });
-    const stopped = await stopDaemon({ home, output }, options);
-    if (stopped && !stopped.isGone) return EXIT.error;
-    const reached = await ensureDaemon(home, { version: readVersion() });
-    requireDaemon(reached);
-    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents go on" : "";
-    sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
-    return EXIT.ok;
-  } finally {
-    output.close();
-  }
-}
-
-/** A run on a terminal is no daemon: it ends with its agent. */
-function requireDaemon({ status }: Reached): void {
+/** Throws for a run on a terminal, which ends with its agent. */
+export function requireDaemon({ status }: Reached): void {
   if (status.role === "daemon") return;
   throw new GoaldError(
     "GOALD_ALREADY_RUNNING",
-    `The agents of this home are run on a terminal (pid ${status.pid}) until that run ends.`,
+    `A run on a terminal (pid ${status.pid}) holds this home until it ends.`,
     { hint: "Then start the daemon: goald up" },
   );
 }
 
-function sayUp(
+export function sayUp(
   { client, started, status }: Reached,
   how: string,
   { home, output }: Pick<CliContext, "home" | "output">,
@@ -59,5 +56,5 @@ function sayUp(
   }
   output.say(`The daemon ${how} (pid ${pid}, goald ${version}).`);
   output.say(`  home    ${home.root}\n  socket  ${client.socket}\n  log     ${home.logFolder}`);
-  output.say(`  see it with: ${formatCall(home, "status")}\n  end it with: ${formatCall(home, "down")}`);
+  output.say(`  see its load: ${formatCall(home, "status")}\n  stop it: ${formatCall(home, "down")}`);
 }

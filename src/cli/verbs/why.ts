@@ -5,6 +5,21 @@ import { describeFileStory } from "#views/file-story-text.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { findFile } from "../shared/find-file.ts";
 import { reading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "why",
+  group: "Files of agents",
+  summary: "explain why a file exists",
+  description: "explain why a file exists: goals, step, thoughts and sources",
+  examples: ["goald why foo/notes.md", "goald why foo notes.md", "goald why ./workspace/foo/notes.md"],
+  arguments: [
+    { name: "<file>", about: "agent/path, an agent's id or name, or a path on this disk" },
+    { name: "[path]", about: "path of the file, after an agent's id or name" },
+  ],
+  exitCodes: { notFound: "no such agent or file" },
+  run: ([file = "", path], options) => why(file, path, options),
+});
 
 export async function why(file: string, path: string | undefined, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {

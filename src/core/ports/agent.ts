@@ -1,41 +1,42 @@
-/** agent.ts -- agents as the store knows them, and the right to write one's log. */
-import type { GivenSettings, RecordedEvent } from "../event.ts";
-import type { Origin } from "../family-event.ts";
+/** agent.ts -- agents in the store, and the lease to write an agent's log. */
+import type { GivenSettings } from "../agent-settings.ts";
+import type { RecordedEvent } from "../event.ts";
+import type { Origin } from "../subagents/subagent-event.ts";
 
 export interface AgentSpec extends GivenSettings {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  /** Agent id of the parent, for a sub-agent. */
+  /** Id of the parent, for a sub-agent. */
   readonly parent?: string;
-  /** What it is born with then. */
+  /** Origin of a sub-agent. */
   readonly startedBy?: Origin;
-  /** Its id, for one that is played again or that another agent starts; GOALD_CONFLICT when it is taken. Else the slug of its name. */
+  /** Fixed id for replays and sub-agents; GOALD_CONFLICT when it is taken. Defaults to the slug of the name. */
   readonly id?: string;
 }
 
-/** A new agent with the past of another. */
+/** A new agent that continues another agent's log. */
 export interface Fork {
   readonly name: string;
-  /** The last event of the past. */
+  /** Number of the last event that is copied. */
   readonly head: number;
-  /** What it goes on with, numbered from `head` + 1. */
+  /** Events appended to the copy, numbered from `head` + 1. */
   readonly events: readonly RecordedEvent[];
 }
 
 export interface AgentRow {
-  /** Slug of the name, `-2` and so on when taken. */
+  /** Slug of the name, with `-2` and so on when taken. */
   readonly id: string;
   readonly name: string;
   /** Path of its folder below `workspace/`. */
   readonly folder: string;
   readonly parent: string | null;
   readonly createdAt: string;
-  /** Last event: number, time. */
+  /** Number of the last event. */
   readonly head: number;
   readonly updatedAt: string;
   readonly epoch: number;
-  /** When it wants to run next (ISO), or null: not before something arrives. */
+  /** ISO time of the next run; null means not before a message arrives. */
   readonly wakeAt: string | null;
 }
 

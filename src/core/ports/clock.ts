@@ -1,4 +1,4 @@
-/** clock.ts -- what time it is, and waiting. */
+/** clock.ts -- the time, and sleeping. */
 
 export interface Clock {
   now(): Date;

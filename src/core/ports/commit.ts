@@ -1,11 +1,11 @@
-/** commit.ts -- what is written together: one step of an agent's work. */
+/** commit.ts -- the unit of writing: everything that becomes durable together. */
 import type { RecordedEvent } from "../event.ts";
 import type { AgentSpec } from "./agent.ts";
 import type { FileChange } from "./file-version.ts";
 import type { InboxMessage } from "./inbox.ts";
 import type { MemoryKind, NewMemory } from "./memory-row.ts";
 
-/** Writes that ride in the commit of a command's result (see `stage`). */
+/** Writes committed together with a command's result (`CommandContext.stage`). */
 export type StagedWrite =
   | {
       readonly kind: "memory";
@@ -21,15 +21,15 @@ export type StagedWrite =
 /** One atomic, durable unit: all of it or nothing. */
 export interface Commit {
   readonly events: readonly RecordedEvent[];
-  /** Keys of inbox rows that these events answer. */
+  /** Keys of the inbox rows that became these events. */
   readonly consumed: readonly string[];
   readonly memories: readonly NewMemory[];
   readonly files: readonly (FileChange & { readonly step: number; readonly callId: string })[];
-  /** Bytes to keep by their hash; those of `files` come by themselves. */
+  /** Contents to store by their hash. The store adds those of `files` itself. */
   readonly blobs: readonly Uint8Array[];
   readonly staged: readonly StagedWrite[];
-  /** When the agent wants to run next: ISO time; null for "when something arrives". Absent: unchanged. */
+  /** ISO time of the next run; null means when a message arrives. Absent: unchanged. */
   readonly wakeAt?: string | null;
-  /** A fold of everything up to the last event, to spare refolding. Never needed for truth. */
+  /** State after the last event: a cache that saves refolding. */
   readonly snapshot?: { readonly version: number; readonly state: unknown };
 }

@@ -1,24 +1,24 @@
-/** file-version.ts -- the history of the files that an agent makes. */
+/** file-version.ts -- the history of an agent's files. */
 
 /**
- * One link in the history of a path. Any version can be restored from the rows and blobs up to it: a `write` or
- * `found` is the whole file; an `append` is what was there before, then the piece, and the piece alone when
- * `bytes` is its length; after a `delete` there is nothing.
+ * One entry in the history of a path. The rows and blobs up to an entry restore the file at that point: `write` and
+ * `found` contain the whole file; `append` contains the added piece, which is the whole file when `bytes` is its
+ * length; after `delete` there is no file.
  *
- * What a person put in place is kept (`found`) before it is overwritten or deleted, and before an append when the
- * file's size is not that of the last version. An edit of the same size that is then only appended to is not
- * noticed: telling it would take reading the whole file at each append.
+ * A person's edit is kept (`found`) before it is overwritten or deleted, and before an append when the file's size
+ * differs from the last version. An edit of the same size before an append goes unnoticed: detecting it would
+ * require reading the whole file at each append.
  */
 export interface FileChange {
   /** Relative to the agent's folder, with forward slashes. */
   readonly path: string;
-  /** `found`: what lay there and is not the last version in the history (a person's edit). */
+  /** `found`: existing content that is not in the history, such as a person's edit. */
   readonly operation: "write" | "append" | "delete" | "found";
-  /** Size of the file afterwards. */
+  /** Size of the file after the change. */
   readonly bytes: number;
-  /** Hash of `content`; for an append that is the piece added. Null for a delete. Computed where the change is made. */
+  /** Hash of `content`; null for a delete. */
   readonly sha256: string | null;
-  /** The whole file, or the piece added; kept as a blob, so that any version can be restored. */
+  /** The whole file, or the appended piece; stored as a blob. */
   readonly content: Uint8Array | null;
 }
 

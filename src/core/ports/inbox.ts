@@ -1,6 +1,7 @@
-/** inbox.ts -- what reaches an agent from outside. */
-import type { AgentSettings, Observation } from "../event.ts";
-import type { FamilyMessage } from "../family-event.ts";
+/** inbox.ts -- messages from outside to an agent. */
+import type { AgentSettings } from "../agent-settings.ts";
+import type { Observation } from "../call.ts";
+import type { SubagentMessage } from "../subagents/subagent-event.ts";
 
 export type InboxMessage =
   | { readonly type: "say"; readonly from: string; readonly text: string }
@@ -8,21 +9,21 @@ export type InboxMessage =
       readonly type: "approval";
       readonly callId: string;
       readonly verdict: "approved" | "denied";
-      /** How many commands are approved in all, this one included (AutoGPT's `y -N`). */
+      /** Number of approved commands, this one included (AutoGPT's `y -N`). */
       readonly count?: number;
-      /** A person's words; with a denial they are the feedback that the model reads. */
+      /** A person's words; with a denial, the feedback that the model reads. */
       readonly text?: string;
     }
   /** The step under way is finished first. */
   | { readonly type: "pause"; readonly reason: string; readonly code?: "person" | "stopped" }
   | { readonly type: "resume" }
   | ({ readonly type: "settings" } & Partial<AgentSettings>)
-  /** In place of those it has; of a finished agent they open the next turn. */
+  /** Replaces the goals. A finished agent starts its next turn with them. */
   | { readonly type: "goals"; readonly goals: readonly string[] }
-  /** The end of a command's wait: a child's answer, a person's reply. */
+  /** Ends a command's wait. */
   | { readonly type: "answer"; readonly callId: string; readonly observation: Observation }
-  /** Between an agent and those that it starts. */
-  | FamilyMessage;
+  /** Between a parent and its sub-agents. */
+  | SubagentMessage;
 
 export interface InboxRow {
   /** Idempotency key: the same key is delivered once. */

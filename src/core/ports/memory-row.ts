@@ -1,6 +1,6 @@
-/** memory-row.ts -- rows of long-term memory, and what people change in them. */
+/** memory-row.ts -- rows of long-term memory, and changes that people make to them. */
 
-/** `file`: what a person handed over to be read; `web`: what anybody may have written. */
+/** Whose words a row contains. `file`: a file that a person provided; `web`: anybody's. */
 export type Trust = "person" | "agent" | "goald" | "file" | "web";
 
 export type MemoryKind = "step" | "fact" | "note" | "file_chunk" | "reflection";
@@ -8,71 +8,71 @@ export type MemoryKind = "step" | "fact" | "note" | "file_chunk" | "reflection";
 interface MemoryContent {
   readonly kind: MemoryKind;
   readonly text: string;
-  /** 0..1, by rule, never by a model. */
+  /** 0 to 1, set by rule and never by a model. */
   readonly importance: number;
   readonly trust: Trust;
-  /** `MemoryRow.id` of a row of the same namespace that this one takes the place of: that one is never recalled again. */
+  /** `MemoryRow.id` in the same namespace. This row replaces that one, which is never recalled again. */
   readonly supersedes?: string;
-  /** What it is known by, such as a hash of where it was read and what it says. */
+  /** Identity for repeated ingestion, such as a hash of source and text. */
   readonly key?: string;
-  /** The file or page that it was read from. */
+  /** The file or page that contains the text. */
   readonly source?: string;
 }
 
 export interface NewMemory extends MemoryContent {
-  /** The event that it was made from, one of the same commit. */
+  /** Number of the event that it was made from, in the same commit. */
   readonly seq: number;
   readonly step: number;
-  /** The agent's id. */
+  /** Id of the agent. */
   readonly namespace: string;
 }
 
 export interface MemoryRow extends Required<Omit<NewMemory, "step" | "supersedes" | "key" | "source">> {
   /**
-   * `<agent>/<seq>`; for those that were staged with the event `<agent>/<seq>.<n>`, n from 1; for those that a person
-   * put there `<namespace>/+<n>`. `seq` is then the last event before it, 0 in the shared memory.
+   * `<agent>/<seq>` for a row made from an event, `<agent>/<seq>.<n>` (n from 1) for one staged with it, and
+   * `<namespace>/+<n>` for one that a person added. `seq` is then the last event before it, 0 in the shared memory.
    */
   readonly id: string;
-  /** Null for what no step left. */
+  /** Null for a row that no step made. */
   readonly step: number | null;
   readonly at: string;
-  /** Counted within the namespace, never given twice; a row that changes gets the next one, all but its vector. */
+  /** Increasing number within the namespace. Every change to a row, except to its vector, gives it the next one. */
   readonly change: number;
   readonly supersedes: string | null;
-  /** The row that took its place: this one is not to be recalled. */
+  /** The row that replaced this one, which is then never recalled. */
   readonly supersededBy: string | null;
   readonly key: string | null;
   readonly source: string | null;
-  /** A person wants it recalled whatever the question. */
+  /** A person wants it recalled for every query. */
   readonly pinned: boolean;
-  /** Not to be recalled, and its text and vector are gone: a person said so, or its source says it no more. */
+  /** Never recalled, text and vector erased, because a person said so or the source no longer contains it. */
   readonly forgotten: "person" | "source" | null;
-  /** Which embedder made the vector; null while it is pending. */
+  /** Embedder of the vector; null while the vector is pending. */
   readonly embedder: string | null;
   readonly vector: Float32Array | null;
 }
 
 /**
- * What a person, or the reading of files, changes in a namespace. A row that is known by a key is added once: while one with
- * this key lives, and for ever when a person forgot or corrected one.
+ * A change by a person or by ingestion. A row with a key is added only when no row with this key exists, and never
+ * again after a person has forgotten or corrected it.
  */
 export type MemoryChange =
   | ({ readonly op: "add" } & MemoryContent)
   | { readonly op: "pin" | "unpin"; readonly id: string }
   | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source" };
 
-/** Of one `MemoryChange`: the row that it is about, and whether that row is other than before. */
+/** Result of one `MemoryChange`: the row's id, and whether the change had an effect. */
 export interface MemoryChanged {
   readonly id: string;
   readonly isNew: boolean;
 }
 
-/** A memory that may lie in an index of somebody else's: noted before it is sent there, until it is deleted there. */
+/** A memory that may exist in a remote index. Recorded before it is sent, and kept until it is deleted there. */
 export interface RemoteRow {
   /** `MemoryRow.id`. */
   readonly id: string;
-  /** Of what was sent: its embedder, text and vector. */
+  /** Hash of the embedder, text and vector that were sent. */
   readonly version: string;
-  /** Whether it was seen to arrive. */
+  /** The remote index confirmed it. */
   readonly isSent: boolean;
 }

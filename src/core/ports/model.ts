@@ -11,47 +11,47 @@ export interface ModelRequest {
   readonly messages: readonly PromptMessage[];
   /** Absent: plain. */
   readonly mode?: OutputMode;
-  /** What the reply must be, in mode `json_schema`; absent: thoughts and one command. */
+  /** JSON Schema of the reply in mode `json_schema`; absent: thoughts and one command. */
   readonly schema?: object;
 }
 
-/** `failed` covers everything but a bug: no server, refused, cut off, no finish_reason. */
+/** `failed` covers every failure that is not a bug: no server, rejected, truncated, no finish_reason. */
 export type ModelAnswer =
   | { readonly kind: "replied"; readonly text: string; readonly finishReason: string; readonly usage: Usage | null }
   | {
       readonly kind: "failed";
       /** Kebab-case, such as `unauthorized`, `rate-limited`, `server-error`, `no-connection`, `incomplete-reply`. */
       readonly code: string;
-      /** For people; no secrets in it. */
+      /** For people; contains no secrets. */
       readonly message: string;
-      /** With `context-overflow`: how many tokens the server says that it takes. */
+      /** With `context-overflow`: the server's limit in tokens. */
       readonly limitTokens?: number;
-      /** Whether trying again may help, and not before how many milliseconds (null: the caller's own rule). */
+      /** Null when a retry cannot help. `afterMs`: earliest retry in milliseconds; null leaves it to the caller. */
       readonly retry: {
         readonly afterMs: number | null;
-        /** The server refused a part of the request: the next one is asked on other terms, at once. */
+        /** The server rejected a part of the request; the next one is sent at once without it. */
         readonly isChanged?: boolean;
       } | null;
     };
 
 export interface ModelTerms {
   readonly mode: OutputMode;
-  /** null: not known. */
+  /** Context window in tokens; null when unknown. */
   readonly contextTokens: number | null;
-  /** What the form of the reply takes of a request in this mode, beside its messages. */
+  /** Tokens that the reply's schema adds to a request in this mode. */
   readonly formatTokens?: number;
 }
 
 export interface LanguageModel {
   /**
-   * Contract: resolves for every failure outside; rejects only when `signal` is aborted, with its reason. `onText` is
-   * told the pieces of the reply's text as they arrive; they are nothing to act on, and may belong to no reply at all.
+   * Resolves for every outside failure; rejects only when `signal` is aborted, with its reason. `onText` receives the
+   * reply's text as it arrives, for display only: an attempt that streamed text may still fail.
    */
   complete(request: ModelRequest, signal: AbortSignal, onText?: (piece: string) => void): Promise<ModelAnswer>;
-  /** How the server takes requests for this model, as far as it is known; absent: in plain text, whatever their length. */
+  /** Known capabilities of the server for this model. Absent: plain mode, unknown context window. */
   terms?(model: string): Promise<ModelTerms>;
-  /** Told whether a reply that was asked for in this mode could be read. */
+  /** Records whether a reply in this mode was readable. */
   noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
-  /** Told how many tokens, request and reply together, the server is believed to take; null: that was no help. */
+  /** Records the server's estimated limit in tokens, request and reply together; null when the estimate did not help. */
   noteContext?(model: string, tokens: number | null): Promise<void>;
 }

@@ -1,36 +1,36 @@
-/** recall.ts -- what long-term memory answers. */
+/** recall.ts -- queries to long-term memory and their results. */
 import type { MemoryKind, Trust } from "./memory-row.ts";
 
 export interface Recall {
   readonly id: string;
-  /** Null for what no step left. */
+  /** Null for a row that no step made. */
   readonly step: number | null;
   readonly at: string;
   readonly kind: MemoryKind;
   readonly trust: Trust;
   readonly text: string;
-  /** Of a long text, what the question is about. */
+  /** The relevant part of a long text. */
   readonly excerpt?: string;
-  /** Higher is nearer; comparable only within one answer. */
+  /** Higher is more relevant; comparable only within one result. */
   readonly score: number;
 }
 
 export interface RecallQuery {
   readonly agent: string;
-  /** Namespaces that it may read beside its own. */
+  /** Further namespaces that the agent may read. */
   readonly others?: readonly string[];
-  /** What the agent is busy with, newest last. */
+  /** Recent texts of the agent, newest last. */
   readonly texts: readonly string[];
-  /** How much each text counts, 0 to 1; without them each counts a little less than the next newer one. */
+  /** Weight of each text, 0 to 1. Defaults to weights that fall slowly with age. */
   readonly weights?: readonly number[];
   readonly count: number;
-  /** Steps whose messages the prompt shows already: never recalled. */
+  /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
 }
 
 export interface LongTermMemory {
-  /** True when recalling may ask a server. */
+  /** True when recalling may send a request. */
   readonly remote: boolean;
-  /** Best first. Degrades, never fails: without an embedder it answers with what it has. */
+  /** Best first. Never fails: without an embedder it uses words alone. */
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]>;
 }

@@ -1,4 +1,4 @@
-/** store.ts -- what is kept of agents for good. */
+/** store.ts -- durable storage of agents, events, inbox, memory and files. */
 import type { RecordedEvent } from "../event.ts";
 import type { AgentRow, AgentSpec, Fork, Lease } from "./agent.ts";
 import type { Commit } from "./commit.ts";
@@ -8,7 +8,7 @@ import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "./memory
 
 export interface Loaded {
   readonly head: number;
-  /** The newest snapshot of this state version, if there is one. */
+  /** The newest snapshot of the requested state version. */
   readonly snapshot: { readonly seq: number; readonly state: unknown } | null;
   /** All events after the snapshot, in order. */
   readonly events: readonly RecordedEvent[];
@@ -17,7 +17,7 @@ export interface Loaded {
 export interface VerifyReport {
   readonly agents: number;
   readonly events: number;
-  /** Each a sentence: what was expected, what was found, where. Empty means sound. */
+  /** Sentences: what was expected, what was found, where. Empty when the store is sound. */
   readonly problems: readonly string[];
 }
 
@@ -25,15 +25,15 @@ export interface Store {
   /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
   /**
-   * Idempotent by key. The new agent has the other's events up to `head` with the memories and versions of files that came
-   * with them, under its own id, and then `events`; nothing of the inbox. It wants to run at no time. Throws GOALD_NOT_FOUND.
+   * Idempotent by key. The new agent gets the other's events up to `head` with their memories and file versions, then
+   * `events`; nothing of the inbox. It is not scheduled to run. Throws GOALD_NOT_FOUND.
    */
   fork(agent: string, fork: Fork, key: string): Promise<AgentRow>;
   agents(): Promise<readonly AgentRow[]>;
   agent(id: string): Promise<AgentRow | undefined>;
-  /** Raises the epoch: every older lease is fenced from now on. Throws GOALD_NOT_FOUND. */
+  /** Raises the epoch, which fences every older lease. Throws GOALD_NOT_FOUND. */
   claim(agent: string): Promise<Lease>;
-  /** Agents whose wake time has come, longest waiting first. */
+  /** Agents whose wake time has passed, longest waiting first. */
   due(now: string): Promise<readonly string[]>;
   /**
    * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over,
@@ -44,26 +44,26 @@ export interface Store {
   load(agent: string, stateVersion: number): Promise<Loaded>;
   /** A page of events with seq > `after`, oldest first; fewer than `limit` means the end. */
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
-  /** From anyone, at any time; false when this key was delivered before. Wakes the agent. */
+  /** Adds an inbox row and wakes the agent. Anyone may call it; false when this key was delivered before. */
   deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
   /**
-   * Forgets an agent with all that belongs to it, the blobs too that no other agent names; its folder is not touched.
-   * Its name and key are free again. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while an agent that it started is there.
+   * Deletes an agent with all its rows and the blobs that no other agent references; its folder stays. Its id and key
+   * become free. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while a sub-agent exists.
    */
   remove(agent: string): Promise<void>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
   blob(sha256: string): Promise<Uint8Array | undefined>;
   /**
-   * A page of a namespace's rows (an agent's, or `shared`) whose `change` is > `after`, in the order of their last change;
-   * fewer than `limit` means the end. A row that was read before comes again when it was pinned, forgotten or superseded.
+   * A page of a namespace's rows (an agent's, or `shared`) with `change` > `after`, in the order of their last change;
+   * fewer than `limit` means the end. A row that was pinned, forgotten or superseded appears again.
    */
   memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
   /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
   /**
-   * From whoever holds the host's lock, at any time, whoever has the lease. All or nothing, idempotent by key: the same key
-   * returns what it returned before. Throws GOALD_NOT_FOUND for an id that is not there or was forgotten, GOALD_CONFLICT when
-   * a row that is to be superseded already is.
+   * Changes memory rows; requires the host lock, not the lease. All or nothing, and idempotent by key: a repeated key
+   * returns the earlier result. Throws GOALD_NOT_FOUND for a missing or forgotten id, GOALD_CONFLICT when a row to
+   * supersede is superseded already.
    */
   curate(
     namespace: string,
@@ -71,40 +71,40 @@ export interface Store {
     key: string,
     at: string,
   ): Promise<readonly MemoryChanged[]>;
-  /** Vectors for rows that have none, or one of another embedder, by `MemoryRow.id`. Durable when resolved. */
+  /** Saves vectors by `MemoryRow.id`, replacing those of other embedders. Durable when resolved. */
   saveVectors(
     agent: string,
     embedder: string,
     vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
-  /** How many vectors of a namespace each embedder made. */
+  /** Number of vectors in a namespace by embedder. */
   vectorCounts(namespace: string): Promise<ReadonlyMap<string, number>>;
-  /** Vectors of an embedder to come, beside those in use: the ids of the rows that have one. */
+  /** Ids of the rows that already have a vector of the next embedder. */
   nextVectorIds(namespace: string, embedder: string): Promise<readonly string[]>;
-  /** None for a row that is not there or was forgotten. Durable when resolved. */
+  /** Saves vectors of the next embedder; skips missing and forgotten rows. Durable when resolved. */
   saveNextVectors(
     namespace: string,
     embedder: string,
     vectors: readonly { readonly id: string; readonly vector: Float32Array }[],
   ): Promise<void>;
-  /** They take the place of those in use, all at once; what other embedders were to bring is dropped. */
+  /** Replaces all vectors in use with those of the next embedder in one transaction, and discards other pending ones. */
   adoptNextVectors(namespace: string, embedder: string): Promise<void>;
-  /** Namespaces of which something may lie in this index, those of removed agents too. */
+  /** Namespaces that may have rows in this remote index, including those of removed agents. */
   remoteNamespaces(index: string): Promise<readonly string[]>;
-  /** A page of what may lie there, with id > `after`, in the order of ids; fewer than `limit` means the end. */
+  /** A page of the rows that may exist there, with id > `after`, ordered by id; fewer than `limit` means the end. */
   remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]>;
-  /** Durable when resolved. `gone`: ids that are forgotten. */
+  /** Durable when resolved. `gone`: ids to delete from the record. */
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
-  /** Every change of every file, oldest first. */
+  /** All changes of all files, oldest first. */
   files(agent: string): Promise<readonly FileVersion[]>;
-  /** The newest change of one path, whatever the number of changes. */
+  /** The newest change of one path, in constant time. */
   lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined>;
-  /** Recomputes the hash chain with all that hangs on it, refolds to each snapshot, and checks every reference. */
+  /** Recomputes the hash chain, refolds to each snapshot, and checks every reference. */
   verify(agent?: string): Promise<VerifyReport>;
   close(): Promise<void>;
 }
 
-/** What reading verbs may do: everything that changes nothing, and needs no host lock. */
+/** The read-only part of the store, which needs no host lock. */
 export type StoreReader = Pick<
   Store,
   | "agents"

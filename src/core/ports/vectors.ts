@@ -1,40 +1,46 @@
-/** vectors.ts -- texts as vectors, and finding the nearest ones. */
+/** vectors.ts -- embedders and vector indexes. */
 import type { MemoryRow } from "./memory-row.ts";
 
 export interface Embedder {
-  /** Stored with each vector: two embedders are never compared. Such as `hash-v2@512`. */
+  /** Stored with each vector, such as `hash-v2@512`. Vectors of two embedders are never compared. */
   readonly id: string;
   readonly dimensions: number;
-  /** False when it asks a server: recall then leaves the machine. */
+  /** False when the embedder sends texts to a server. */
   readonly local: boolean;
-  /** True when texts of one meaning come near each other whatever their words: then nearness ranks beside shared words. */
+  /** True when texts of similar meaning get similar vectors even without shared words. */
   readonly semantic: boolean;
-  /** Unit vectors, one per text, in order. Rejects when the server cannot be had. */
+  /** Unit vectors, one per text, in order. Rejects when the server is unavailable. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
 
-/** Vectors by slot number; the caller keeps what a slot means. */
+/** A row found by a search. Higher scores are better. */
+export interface ScoredSlot {
+  readonly slot: number;
+  readonly score: number;
+}
+
+/** Vectors by slot number. The caller maps slots to rows. */
 export interface VectorIndex {
   readonly size: number;
   add(slot: number, vector: Float32Array): Promise<void>;
   remove(slot: number): Promise<void>;
   /** The `count` nearest by cosine, best first; fewer when there are fewer. */
-  search(query: Float32Array, count: number): Promise<readonly { readonly slot: number; readonly score: number }[]>;
-  /** Gives back all that it holds, and keeps on disk what would be dear to make again. It is not used afterwards. */
+  search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]>;
+  /** Releases all resources, and saves to disk what is expensive to rebuild. The index cannot be used afterwards. */
   close(): Promise<void>;
 }
 
-/** What an index is of. Vectors of two embedders never lie in one. */
+/** Identifies an index. An index never mixes vectors of two embedders. */
 export interface IndexScope {
   readonly namespace: string;
   readonly embedder: string;
   readonly dimensions: number;
 }
 
-/** The rows behind the slots, for an index that has to tell somebody else what they are. */
+/** The rows behind the slots, for an index that sends metadata to a remote service. */
 export interface IndexedRows {
   at(slot: number): Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">;
-  /** Whether this row is to be found, its vector made or not; true of rows that were read. */
+  /** True while the row exists and may be recalled, with or without a vector. */
   has(id: string): boolean;
 }
 

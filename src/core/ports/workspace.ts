@@ -1,4 +1,4 @@
-/** workspace.ts -- the folder of one agent. */
+/** workspace.ts -- the files of one agent. */
 import type { FileChange, FileVersion } from "./file-version.ts";
 
 export interface FileStat {
@@ -8,45 +8,44 @@ export interface FileStat {
 }
 
 /**
- * One agent's folder. Every path is relative to it and stays inside it whatever
- * links lie there. Failures are GoaldErrors: GOALD_PATH_REFUSED, GOALD_FILE_MISSING,
+ * One agent's folder. Paths are relative to it and cannot leave it, even through
+ * links. Failures are GoaldErrors: GOALD_PATH_REFUSED, GOALD_FILE_MISSING,
  * GOALD_FILE_TOO_LARGE, GOALD_FILE; GOALD_STORE_FULL when the disk is full.
- * Each change is told to the `onChange` that the workspace was opened with.
+ * Each change is passed to the `onChange` callback of `OpenWorkspace`.
  */
 export interface Workspace {
   /** Absolute path, for people. */
   readonly folder: string;
-  /** undefined when nothing lies there; throws for a directory where a file was expected. */
+  /** undefined when there is no file; throws for a directory. */
   stat(path: string): Promise<FileStat | undefined>;
   /** Bytes `offset` to `offset + length` of a regular file; the whole file by default, up to 64 MB. */
   read(path: string, range?: { readonly offset: number; readonly length: number }): Promise<Uint8Array>;
-  /** The whole new content: temporary file, fsync, rename. Makes folders. A file that is replaced keeps its mode. */
+  /** Replaces the whole file: temporary file, fsync, rename. Creates folders and keeps the file's mode. */
   write(path: string, content: string | Uint8Array): Promise<void>;
-  /** Adds to the end, creating the file; all of it or nothing: its size then. Keeps what lay there when the history does not have it. */
+  /** Appends all of `content` or nothing, creating the file, and returns the new size. Preserves content unknown to the history. */
   append(path: string, content: string | Uint8Array): Promise<Pick<FileStat, "path" | "bytes">>;
-  /** Cuts the file to `bytes`, to take back a torn append. */
+  /** Truncates the file to `bytes`, to undo a torn append. */
   truncate(path: string, bytes: number): Promise<void>;
   /**
-   * Removes one file; false when there was none. `wasThere`: the file was there when the call began, so its
-   * end is told even when it is gone already (a crash came between deleting and telling).
+   * Deletes one file; false when there was none. `wasThere`: the file existed when the call began, so the change
+   * is reported even if the file is gone already (a crash came between deletion and commit).
    */
   remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
   /**
-   * A new folder with what `fill` puts into it, in one step: `fill` is given the absolute path of an empty folder, which
-   * gets its name when `fill` is done and goes away when it fails. GOALD_FILE when something lies there already. The
-   * files in it are not told to `onChange`.
+   * Creates a folder atomically. `fill` receives the absolute path of an empty folder, which is renamed to `path` on
+   * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
    */
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
-  /** Keeps what lies there now in the file history, unless it is the last version there. undefined when there is nothing. */
+  /** Adds the current file to the history, unless it is the last version. undefined when there is no file. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
-  /** Regular files below a folder, sorted by path, links not followed; "" is the root. */
+  /** Regular files below a folder, sorted by path, without following links; "" is the root. */
   list(directory: string): AsyncIterable<FileStat>;
 }
 
-/** What the history of the folder last says about a path, which is in the form that changes are told in. */
+/** The last version of a path in the file history. */
 export type LastVersion = (path: string) => Promise<Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined>;
 
-/** Without `lastVersion`, everything that is preserved is told, and nothing is kept before an append. */
+/** Without `lastVersion`, `preserve` always reports a change, and `append` preserves nothing. */
 export type OpenWorkspace = (
   folder: string,
   onChange?: (change: FileChange) => void,

@@ -1,18 +1,18 @@
-/** find-git.ts -- where git is, looked for along PATH as a shell does. */
+/** find-git.ts -- finds git along PATH, as a shell does. */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** undefined when there is none. Folders that are relative are left out: what lies there may be anybody's. */
+/** Returns undefined if there is none. Skips relative folders: anybody could have put a program there. */
 export function findGit(path: string | undefined): string | undefined {
   const name = process.platform === "win32" ? "git.exe" : "git";
   return (path ?? "")
     .split(delimiter)
     .filter(isAbsolute)
     .map((folder) => join(folder, name))
-    .find(isProgram);
+    .find(isExecutable);
 }
 
-function isProgram(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

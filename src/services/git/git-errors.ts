@@ -1,16 +1,16 @@
-/** git-errors.ts -- what went wrong with a clone, in words: whose fault it is and what to do. */
+/** git-errors.ts -- explains why a clone failed, and what to do about it. */
 import { GoaldError } from "#core/errors.ts";
 import type { Quote } from "#util/quote.ts";
 import type { GitEnd } from "./git-process.ts";
 import type { RepositoryUrl } from "./repository-url.ts";
 
-interface Rule {
+interface GitErrorRule {
   readonly when: RegExp;
   readonly problem: string;
   readonly hint: string;
 }
 
-const RULES: readonly Rule[] = [
+const GIT_ERROR_RULES: readonly GitErrorRule[] = [
   {
     when: /error: 30\d|redirect/i,
     problem: "It answers from another address, and redirects are not followed",
@@ -48,24 +48,25 @@ const RULES: readonly Rule[] = [
   },
   { when: /No space left|Disk quota/i, problem: "There is no room left on the disk", hint: "Free some space." },
 ];
-const OTHER: Rule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
+const FALLBACK_RULE: GitErrorRule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
 
-export function explainGit({ said, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
-  const rule = RULES.find(({ when }) => when.test(said)) ?? OTHER;
-  const lines = said.split(/[\r\n]+/).filter((line) => /^(?:fatal|error|remote):/.test(line));
+export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
+  const rule = GIT_ERROR_RULES.find(({ when }) => when.test(errorOutput)) ?? FALLBACK_RULE;
+  const lines = errorOutput.split(/[\r\n]+/).filter((line) => /^(?:fatal|error|remote):/.test(line));
   const words = quote(lines.slice(-3).join(" ") || `exit code ${code}`, 300);
   return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}. git said: “${words}”`, {
     hint: rule.hint,
   });
 }
 
-export const tooLarge = (maxBytes: number): GoaldError =>
-  limit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
-export const tooMany = (maxFiles: number): GoaldError => limit(`has more than ${maxFiles} files`);
-export const tooLong = (timeoutMs: number): GoaldError =>
-  limit(`took longer than ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 1000)} s`}`);
+export const repositoryTooLarge = (maxBytes: number): GoaldError =>
+  exceedsLimit(`is larger than ${Math.round(maxBytes / 1024 / 1024)} MB`);
+export const repositoryHasTooManyFiles = (maxFiles: number): GoaldError =>
+  exceedsLimit(`has more than ${maxFiles} files`);
+export const cloneTookTooLong = (timeoutMs: number): GoaldError =>
+  exceedsLimit(`took longer than ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 1000)} s`}`);
 
-const limit = (problem: string): GoaldError =>
+const exceedsLimit = (problem: string): GoaldError =>
   new GoaldError("GOALD_GIT", `The repository ${problem}. Nothing of it was kept.`, {
     hint: "Use a smaller one, or read its files one by one on the web.",
   });

@@ -1,27 +1,27 @@
 /**
- * git-guard.ts -- the settings and the environment under which git may touch what strangers wrote.
+ * git-guard.ts -- the settings and the environment that restrict git while it handles untrusted repositories.
  *
- * git is a workshop of programs: hooks, filters, helpers, transports, submodules, each of them a way for a repository or a
- * configuration to run something. Here git reads no configuration but this one, speaks one protocol with one
- * server, follows no redirect, makes no link, and runs nothing else.
+ * git can run many other programs: hooks, filters, helpers, transports, submodules. A repository or a configuration
+ * file can start each of them. Here git reads no configuration file, uses one protocol with one server, follows no
+ * redirect, creates no link, and starts no other program.
  */
 
 export interface Guard {
   readonly protocol: "http" | "https";
   /** See pin-address.ts. */
   readonly pinned: string | undefined;
-  /** The Authorization header for its own server, and for no other. */
+  /** Authorization header, sent to this origin only. */
   readonly authorization: { readonly origin: string; readonly header: string } | undefined;
 }
 
-/** Before the name of the subcommand. */
+/** Returns the arguments that go before the name of the subcommand. */
 export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
   const settings = [
     "protocol.allow=never",
     `protocol.${protocol}.allow=always`,
     "http.followRedirects=false",
     "http.emptyAuth=false",
-    // Of a process that was left alone, too: one that waits for a silent server ends.
+    // git ends when its server is silent, even if goald was killed meanwhile.
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
     "http.proxy=",
@@ -54,8 +54,8 @@ export function guardArgs({ protocol, pinned }: Guard): readonly string[] {
 }
 
 /**
- * Of goald's own environment only the way to programs and to a person's certificates. The header goes this way because
- * arguments can be seen by everybody on the machine.
+ * Keeps only PATH and the certificate settings of goald's own environment. The header goes through the environment
+ * because any user of the machine can see arguments.
  */
 export function guardEnvironment(
   { protocol, authorization }: Guard,
@@ -94,7 +94,7 @@ export function guardEnvironment(
   };
 }
 
-/** Into the empty folder it is started in; nothing is checked out yet. Kept in the clone: it makes no links later either. */
+/** Clones into the working folder without a checkout. `core.symlinks` stays in the clone, so that it never creates links. */
 export const cloneArgs = (href: string): readonly string[] => [
   "clone",
   "--progress",

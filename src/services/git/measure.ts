@@ -1,13 +1,14 @@
 /**
- * measure.ts -- how much there is: of a folder that is being filled, and of a tree that is not checked out yet.
+ * measure.ts -- measures a folder that is being filled, and a git tree that is not checked out yet.
  *
- * A few bytes of a repository can stand for any number of bytes and files, so a tree is counted before a file of it is written.
+ * A few bytes of a repository can expand to any number of bytes and files, so a tree is counted before any file is
+ * written.
  */
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Bytes of the files below a folder, links not followed. What vanishes meanwhile has none. */
-export async function bytesBelow(folder: string): Promise<number> {
+/** Returns the bytes of all files below a folder. Follows no links; a file that vanishes meanwhile counts 0. */
+export async function measureFolderBytes(folder: string): Promise<number> {
   let bytes = 0;
   const ahead = [folder];
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
@@ -22,21 +23,21 @@ export async function bytesBelow(folder: string): Promise<number> {
   return bytes;
 }
 
-export interface Tally {
+export interface TreeTally {
   files: number;
   bytes: number;
   links: number;
   submodules: number;
-  /** Of `.gitattributes`: only with one can files be kept elsewhere. */
+  /** Number of .gitattributes files. Without one, no file can be in LFS. */
   attributes: number;
 }
 
-/** Of an entry: git sets no end to a name. */
-const KEPT_BYTES = 64 * 1024;
+/** Maximum of an incomplete entry: git does not limit the length of a name. */
+const MAX_ENTRY_BYTES = 64 * 1024;
 
-/** Reads the output of `ls-tree -r -l -z`, piece by piece. */
-export function createTally(): { readonly tally: Tally; add(piece: Buffer): void } {
-  const tally: Tally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
+/** Counts the output of `ls-tree -r -l -z`, piece by piece. */
+export function createTreeTally(): { readonly tally: TreeTally; add(piece: Buffer): void } {
+  const tally: TreeTally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
   let rest = Buffer.alloc(0);
   return {
     tally,
@@ -44,16 +45,16 @@ export function createTally(): { readonly tally: Tally; add(piece: Buffer): void
       const all = Buffer.concat([rest, piece]);
       let start = 0;
       for (let end = all.indexOf(0); end >= 0; end = all.indexOf(0, start)) {
-        count(all.toString("latin1", start, end), tally);
+        countEntry(all.toString("latin1", start, end), tally);
         start = end + 1;
       }
-      rest = Buffer.from(all.subarray(start, start + KEPT_BYTES));
+      rest = Buffer.from(all.subarray(start, start + MAX_ENTRY_BYTES));
     },
   };
 }
 
 /** `100644 blob <hash>    1234\tpath` */
-function count(entry: string, tally: Tally): void {
+function countEntry(entry: string, tally: TreeTally): void {
   const [, mode, size, path] = /^(\d{6}) \w+ [0-9a-f]+ +(-|\d+)\t(.*)$/s.exec(entry) ?? [];
   if (mode === "160000") tally.submodules++;
   else tally.files++;

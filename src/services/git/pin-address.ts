@@ -1,7 +1,7 @@
 /**
- * pin-address.ts -- the addresses behind a name, judged once and then held: git connects to these and asks nobody again.
+ * pin-address.ts -- resolves and checks the addresses of a host once, and makes git connect to exactly these.
  *
- * A name that leads to a public address now and to a private one in a moment (rebinding) gains nothing by it.
+ * A name that changes from a public to a private address in between (DNS rebinding) therefore gains nothing.
  */
 import { lookup } from "node:dns/promises";
 import { GoaldError, toError } from "#core/errors.ts";
@@ -9,18 +9,18 @@ import type { RepositoryUrl } from "./repository-url.ts";
 
 export interface AddressRules {
   isPublic(address: string): boolean;
-  /** Whatever a person allows: where machines of a cloud are told who they are. */
+  /** Cloud metadata services. The person's settings cannot allow these. */
   isNeverAllowed(address: string): boolean;
-  /** All addresses of a name; the system's resolver by default. */
+  /** Returns all addresses of a name. Defaults to the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** A value for curl's list of known addresses, or undefined when the host is an address itself. Throws GOALD_GIT. */
+/** Returns a value for `http.curloptResolve`, or undefined if the host is an address. Throws GOALD_GIT. */
 export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promise<string | undefined> {
   const { host, port, isAllowed } = url;
-  // As the URL parser writes an address, whatever it was written as: 2130706433, 0x7f.1, ::ffff:127.0.0.1
+  // The URL parser has normalized forms such as 2130706433, 0x7f.1 and ::ffff:127.0.0.1.
   const isLiteral = host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
-  const addresses = isLiteral ? [host.replace(/^\[|\]$/g, "")] : await resolve(host, rules);
+  const addresses = isLiteral ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);
   const isHidden = isAllowed ? rules.isNeverAllowed : (address: string) => !rules.isPublic(address);
   const hidden = addresses.find((address) => isHidden(address));
   if (hidden !== undefined)
@@ -31,9 +31,9 @@ export async function pinAddress(url: RepositoryUrl, rules: AddressRules): Promi
   return `${host}:${port}:${addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",")}`;
 }
 
-async function resolve(host: string, { resolve: ask = resolveBySystem }: AddressRules): Promise<readonly string[]> {
+async function resolveHost(host: string, { resolve = resolveWithSystem }: AddressRules): Promise<readonly string[]> {
   try {
-    const addresses = await ask(host);
+    const addresses = await resolve(host);
     if (addresses.length > 0) return addresses;
   } catch (cause) {
     throw new GoaldError("GOALD_GIT", `There is no server named ${host} (${toError(cause).message}).`, {
@@ -44,5 +44,5 @@ async function resolve(host: string, { resolve: ask = resolveBySystem }: Address
   throw new GoaldError("GOALD_GIT", `There is no server named ${host}.`);
 }
 
-const resolveBySystem = async (host: string): Promise<readonly string[]> =>
+const resolveWithSystem = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);

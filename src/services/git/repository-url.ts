@@ -1,52 +1,53 @@
 /**
- * repository-url.ts -- which address may be cloned from, judged by its text.
+ * repository-url.ts -- decides by its text whether an address may be cloned from.
  *
- * git understands far more than addresses: options, other programs (`ext::`), files, ssh, credentials, names of its own
- * protocols. Nothing of that comes through: what git gets is an https address as the URL parser wrote it, so that
- * both see the same host. A person may allow more by origin, also http and other ports.
+ * git accepts far more than addresses: options, other programs (`ext::`), files, ssh, credentials, its own protocol
+ * names. git gets only an https address as the URL parser wrote it, so that both see the same host. The person can
+ * allow more origins, also with http or other ports.
  */
 import { GoaldError } from "#core/errors.ts";
 
 export interface RepositoryUrl {
   readonly href: string;
   readonly origin: string;
-  /** As in an address: an IPv6 one in brackets. */
+  /** As in the URL: an IPv6 address has brackets. */
   readonly host: string;
   readonly port: number;
-  /** A person wrote this origin into the settings: it may lie in a private network. */
+  /** True if the settings name this origin. It may then be in a private network. */
   readonly isAllowed: boolean;
 }
 
-const MAX_CHARS = 2_000;
-/** Also percent-encoded, since git decodes: a line break would end a line of a protocol or a header. */
-const CONTROL = /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\ufeff"'`\\<>^{|}]|%(?:[01][0-9a-f]|7f)/iu;
+const MAX_ADDRESS_CHARS = 2_000;
+/** Includes percent-encoded forms, because git decodes them: a line break could end a line of a protocol or header. */
+const FORBIDDEN_CHARS = /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\ufeff"'`\\<>^{|}]|%(?:[01][0-9a-f]|7f)/iu;
 /**
- * Of a name, as the parser wrote it. Other signs mean something to what holds git to an address: behind a "-" or "+" curl
- * takes a known address back or forgets it in time, and would ask for the name again.
+ * A host name as the URL parser writes it. `http.curloptResolve` gives other characters a meaning: with a leading "-" or "+"
+ * curl drops the pinned address, or lets it expire, and would resolve the name again.
  */
 const PLAIN_NAME = /^[a-z0-9_][a-z0-9_.-]*$/;
-const EXAMPLE = "Such as https://github.com/owner/name.git";
+const ADDRESS_HINT = "Such as https://github.com/owner/name.git";
 
-/** `allowed`: origins. Throws GOALD_GIT. */
+/** `allowed`: origins from the settings. Throws GOALD_GIT. */
 export function readRepositoryUrl(text: string, allowed: ReadonlySet<string>): RepositoryUrl {
-  if (text.length > MAX_CHARS || !text.isWellFormed() || CONTROL.test(text))
-    throw refused("has characters that no address of a repository has, or too many");
-  if (!/^https?:\/\/[^/]/i.test(text)) throw refused("is no https address");
+  if (text.length > MAX_ADDRESS_CHARS || !text.isWellFormed() || FORBIDDEN_CHARS.test(text))
+    throw refuseAddress("has characters that no address of a repository has, or too many");
+  if (!/^https?:\/\/[^/]/i.test(text)) throw refuseAddress("is not an https address");
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) throw refused("cannot be read as an address");
+  if (!url) throw refuseAddress("cannot be read as an address");
   if (url.username !== "" || url.password !== "")
-    throw refused("has a name or password in it", "Leave them out: goald has its own key for its own server.");
-  if (!PLAIN_NAME.test(url.hostname) && !url.hostname.startsWith("[")) throw refused("names no server that can be");
+    throw refuseAddress("has a name or password in it", "Leave them out: goald has its own key for its own server.");
+  if (!PLAIN_NAME.test(url.hostname) && !url.hostname.startsWith("["))
+    throw refuseAddress("names no server that can be");
   const isAllowed = allowed.has(url.origin);
-  if (url.protocol !== "https:" && !isAllowed) throw refused("is no https address");
-  if (url.port !== "" && !isAllowed) throw refused(`names the port ${url.port}; only 443 is allowed`);
-  if (url.search !== "" || url.hash !== "") throw refused("has a query or a fragment");
-  if (url.pathname === "/") throw refused("names a server, not a repository");
+  if (url.protocol !== "https:" && !isAllowed) throw refuseAddress("is not an https address");
+  if (url.port !== "" && !isAllowed) throw refuseAddress(`names the port ${url.port}; only 443 is allowed`);
+  if (url.search !== "" || url.hash !== "") throw refuseAddress("has a query or a fragment");
+  if (url.pathname === "/") throw refuseAddress("names a server, not a repository");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return { href: url.href, origin: url.origin, host: url.hostname, port, isAllowed };
 }
 
-/** Origins as a person wrote them, with commas or blanks between. Throws GOALD_CONFIG. */
+/** Parses origins separated by commas or blanks. Throws GOALD_CONFIG. */
 export function readOrigins(text: string | null): ReadonlySet<string> {
   const origins = (text ?? "").split(/[\s,]+/).filter((origin) => origin !== "");
   return new Set(
@@ -61,5 +62,5 @@ export function readOrigins(text: string | null): ReadonlySet<string> {
   );
 }
 
-const refused = (problem: string, hint = EXAMPLE): GoaldError =>
+const refuseAddress = (problem: string, hint = ADDRESS_HINT): GoaldError =>
   new GoaldError("GOALD_GIT", `The address ${problem}. Nothing was cloned.`, { hint });

@@ -1,56 +1,56 @@
 /**
- * content-type.ts -- what a page is, told by its content type, and by its first bytes where there is none.
+ * content-type.ts -- determines the kind of a document from its content type, or from its first bytes.
  *
- * What is no text for people is refused here, with its type.
+ * Rejects every type that holds no readable text, and names the type.
  */
 import { GoaldError } from "#core/errors.ts";
 
 export type PageKind = "html" | "xml" | "text" | "pdf";
 
 export interface ContentType {
-  /** Without parameters, small letters; `application/octet-stream` when nobody said. */
+  /** Lower case, without parameters. `application/octet-stream` if the server sent none. */
   readonly name: string;
   readonly charset: string | undefined;
 }
 
-const UNKNOWN = "application/octet-stream";
-const SAYS_NOTHING = /^(?:application|binary)\/(?:octet-stream|x-download|force-download|unknown)$/;
-const IS_TEXT =
+const UNKNOWN_TYPE = "application/octet-stream";
+const GENERIC_TYPE = /^(?:application|binary)\/(?:octet-stream|x-download|force-download|unknown)$/;
+const TEXT_TYPE =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|json5|ld\+json|x-ndjson|jsonl|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|typescript|x-sh|sql|graphql|x-tex|rtf))$/;
-const IS_XML = /^(?:(?:text|application)\/xml|.+\/.+\+xml)$/;
+const XML_TYPE = /^(?:(?:text|application)\/xml|.+\/.+\+xml)$/;
 
 export function readContentType(header: string | null | undefined): ContentType {
   const [name = "", ...parameters] = (header ?? "").slice(0, 500).split(";");
   const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([\w.:+-]+)"?\s*$/i.exec(each)?.[1]).find(Boolean);
   const plain = name.trim().toLowerCase();
-  return { name: /^[\w.+-]+\/[\w.+-]+$/.test(plain) ? plain : UNKNOWN, charset };
+  return { name: /^[\w.+-]+\/[\w.+-]+$/.test(plain) ? plain : UNKNOWN_TYPE, charset };
 }
 
-/** Throws GOALD_WEB for what is not read here. */
-export function kindOf(type: ContentType, bytes: Uint8Array): PageKind {
-  const kind = kindByName(type.name) ?? (SAYS_NOTHING.test(type.name) ? kindByBytes(bytes) : undefined);
+/** Throws GOALD_WEB for a type that goald does not read. */
+export function pageKindOf(type: ContentType, bytes: Uint8Array): PageKind {
+  const kind = kindByName(type.name) ?? (GENERIC_TYPE.test(type.name) ? kindByBytes(bytes) : undefined);
   if (kind === undefined || (kind === "text" && isBinary(bytes)))
-    throw new GoaldError("GOALD_WEB", `Expected a page or a text; this is ${describe(type.name, kind)}.`, {
+    throw new GoaldError("GOALD_WEB", `Expected a page or a text; this is ${describeType(type.name, kind)}.`, {
       hint: "download_file saves any file into the workspace.",
     });
   return kind;
 }
 
-/** The type's name, or what the bytes show where it says nothing. */
+/** Returns the declared type, or the type of the kind if the declared one is generic. */
 export function typeNameOf({ name }: ContentType, kind: PageKind): string {
-  return SAYS_NOTHING.test(name) ? NAMES[kind] : name;
+  return GENERIC_TYPE.test(name) ? TYPE_BY_KIND[kind] : name;
 }
-const NAMES = { html: "text/html", xml: "application/xml", pdf: "application/pdf", text: "text/plain" } as const;
+const TYPE_BY_KIND = { html: "text/html", xml: "application/xml", pdf: "application/pdf", text: "text/plain" } as const;
 
-const describe = (name: string, kind: PageKind | undefined): string =>
-  SAYS_NOTHING.test(name) || kind !== undefined ? `binary data of the type ${name}` : name;
+const describeType = (name: string, kind: PageKind | undefined): string =>
+  GENERIC_TYPE.test(name) || kind !== undefined ? `binary data of the type ${name}` : name;
 
 function kindByName(name: string): PageKind | undefined {
   if (name === "text/html" || name === "application/xhtml+xml") return "html";
   if (name === "application/pdf" || name === "application/x-pdf") return "pdf";
   if (name === "image/svg+xml") return undefined;
-  if (IS_XML.test(name)) return "xml";
-  return IS_TEXT.test(name) ? "text" : undefined;
+  if (XML_TYPE.test(name)) return "xml";
+  return TEXT_TYPE.test(name) ? "text" : undefined;
 }
 
 function kindByBytes(bytes: Uint8Array): PageKind {
@@ -60,7 +60,7 @@ function kindByBytes(bytes: Uint8Array): PageKind {
   return head.startsWith("<?xml") ? "xml" : "text";
 }
 
-/** git's sign of a binary file; UTF-16, which has it too, says so by its first two bytes. */
+/** Uses git's test, a NUL byte. UTF-16 text holds NUL bytes too, but begins with a byte order mark. */
 function isBinary(bytes: Uint8Array): boolean {
   const [first, second] = bytes;
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

@@ -1,8 +1,8 @@
-/** dom.ts -- the part of a document's tree that this room uses, and walks over it that need no stack. */
+/** dom.ts -- the DOM types that this folder uses, and a walk over a tree without recursion. */
 import { parseHTML } from "linkedom";
 
 export interface Node {
-  /** 1 element, 3 text. */
+  /** 1 for an element, 3 for text. */
   readonly nodeType: number;
   readonly nodeName: string;
   textContent: string;
@@ -23,24 +23,24 @@ export interface Element extends Node {
 }
 export interface Document extends Element {
   readonly body: Element;
-  /** Null for an empty page, before it is built. */
+  /** Null for an empty page, before `parseDocument` rebuilds it. */
   readonly documentElement: Element | null;
 }
 
 /**
- * A page whose `html`, `head` and `body` are not where they belong is put into new ones, or parts of it would
- * be out of sight. Scripts do not run, nothing is loaded.
+ * Rebuilds a page whose `html`, `head` and `body` are misplaced: linkedom would leave parts of it out.
+ * Runs no scripts and loads nothing.
  */
 export function parseDocument(html: string): Document {
-  const document = /<html[\s>]/i.test(html) && /<body[\s>]/i.test(html) ? parse(html) : undefined;
-  return document && isWellBuilt(document)
+  const document = /<html[\s>]/i.test(html) && /<body[\s>]/i.test(html) ? parseHtml(html) : undefined;
+  return document && hasUsualFrame(document)
     ? document
-    : parse(`<!doctype html><html><head></head><body>${unframe(html)}</body></html>`);
+    : parseHtml(`<!doctype html><html><head></head><body>${removeFrameTags(html)}</body></html>`);
 }
 
-const parse = (html: string): Document => parseHTML(html).document as unknown as Document;
+const parseHtml = (html: string): Document => parseHTML(html).document as unknown as Document;
 
-function isWellBuilt({ documentElement }: Document): boolean {
+function hasUsualFrame({ documentElement }: Document): boolean {
   if (documentElement?.tagName !== "HTML") return false;
   const parts: string[] = [];
   for (let child = documentElement.firstChild; child; child = child.nextSibling)
@@ -49,11 +49,11 @@ function isWellBuilt({ documentElement }: Document): boolean {
   return parts.join(" ") === "HEAD BODY" || parts.join(" ") === "BODY";
 }
 
-const unframe = (html: string): string =>
+const removeFrameTags = (html: string): string =>
   html.replace(/<!doctype[^>]{0,1000}>|<\/?(?:html|head|body)(?:\s[^>]{0,2000})?>/gi, "");
 
-/** Every node below the root in the order of the text, with its depth; `visit` returns false for what is not to be entered. */
-export function walk(root: Node, visit: (node: Node, depth: number) => boolean): void {
+/** Visits every node below the root in document order, with its depth. `visit` returns false to skip the children. */
+export function walkTree(root: Node, visit: (node: Node, depth: number) => boolean): void {
   let depth = 1;
   let node = root.firstChild;
   while (node) {

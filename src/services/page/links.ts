@@ -1,4 +1,4 @@
-/** links.ts -- the links of a page: absolute, http or https, each once, so many at most. */
+/** links.ts -- finds the links of a page: absolute http(s) addresses, each once, up to a limit. */
 import { oneLine } from "#core/text.ts";
 import type { Document, Element } from "./dom.ts";
 import { keepVisible } from "./visible-text.ts";
@@ -9,11 +9,11 @@ export interface Link {
 }
 
 export const MAX_LINKS = 200;
-/** A longer address is data. */
+/** A longer address carries data. */
 const MAX_HREF_CHARS = 1_000;
-const MAX_TEXT_CHARS = 120;
+const MAX_LINK_TEXT_CHARS = 120;
 
-/** The address that a link leads to; undefined for one that leads nowhere on the web, or only about on the same page. */
+/** Returns the absolute address of a link. Undefined if it is not http(s), or stays on the same page. */
 export function resolveLink(href: string | null, base: string): string | undefined {
   const given = href?.trim() ?? "";
   if (given === "" || given.startsWith("#") || given.length > MAX_HREF_CHARS || !URL.canParse(given, base))
@@ -25,23 +25,23 @@ export function resolveLink(href: string | null, base: string): string | undefin
   return url.href.length <= MAX_HREF_CHARS ? url.href : undefined;
 }
 
-/** The address against which a page's links are read. */
-export function baseOf(document: Document, url: string): string {
+/** Returns the address that the page's relative links refer to. */
+export function findBaseUrl(document: Document, url: string): string {
   return resolveLink(document.querySelector("base[href]")?.getAttribute("href") ?? null, url) ?? url;
 }
 
-export function linksIn(root: Element, base: string): Link[] {
+export function findLinks(root: Element, base: string): Link[] {
   const found: Link[] = [];
   for (const anchor of root.querySelectorAll("a[href]")) {
     const href = resolveLink(anchor.getAttribute("href"), base);
-    const text = nameOf(anchor);
+    const text = nameAnchor(anchor);
     if (href !== undefined && text !== "") found.push({ text, href });
     if (found.length === MAX_LINKS * 4) break;
   }
   return found;
 }
 
-/** The first so many of them, each address once; a place on a page is the page. */
+/** Joins lists in order. Drops fragments and duplicates, and keeps the first MAX_LINKS. */
 export function joinLinks(...lists: readonly (readonly Link[])[]): Link[] {
   const byAddress = new Map<string, Link>();
   for (const link of lists.flat()) {
@@ -52,9 +52,12 @@ export function joinLinks(...lists: readonly (readonly Link[])[]): Link[] {
   return [...byAddress.values()];
 }
 
-function nameOf(anchor: Element): string {
+function nameAnchor(anchor: Element): string {
   const image = anchor.querySelector("img[alt]")?.getAttribute("alt");
   const text =
     anchor.textContent.trim() || anchor.getAttribute("aria-label") || image || anchor.getAttribute("title") || "";
-  return oneLine(keepVisible(text), MAX_TEXT_CHARS);
+  return nameLink(text);
 }
+
+/** Returns the text of a link as one short line without invisible characters. */
+export const nameLink = (text: string): string => oneLine(keepVisible(text), MAX_LINK_TEXT_CHARS);

@@ -1,9 +1,9 @@
 /**
- * markdown.ts -- a part of a document as Markdown: headings, lists, tables, code and links, for reading and quoting.
+ * markdown.ts -- renders a part of a document as Markdown: headings, lists, tables, code and links.
  *
- * Words are not escaped, so that what is quoted from the text stands on the page. Images are their alternative text. Tables are
- * written here: the plugin's ask for every row's place among all rows, which takes a large table quadratic time, and it
- * asks by `table.rows`, which linkedom does not have. A table for layout comes as what stands in it.
+ * Does not escape words, so that a quote from the text occurs on the page. Replaces images by their alternative text.
+ * Renders tables itself: the plugin takes quadratic time and reads `table.rows`, which linkedom lacks. A layout table
+ * becomes its content.
  */
 import gfm from "@joplin/turndown-plugin-gfm";
 import Turndown from "turndown";
@@ -31,7 +31,7 @@ export function toMarkdown(root: Element, base: string): string {
   return service.turndown(root);
 }
 
-/** Two in a row are how old pages part paragraphs. */
+/** Old pages separate paragraphs by two line breaks. */
 function isSecondBreak(node: Node): boolean {
   let before = node.previousSibling;
   while (before && isText(before) && before.textContent.trim() === "") before = before.previousSibling;
@@ -55,7 +55,7 @@ function addLinks(service: Turndown, base: string): void {
   });
 }
 
-/** A link around whole blocks, such as a card or one that was never closed, is the link of its first line. */
+/** Links only the first line if a link encloses blocks, such as a card or an unclosed link. */
 function linkFirstLine(content: string, href: string): string {
   const address = href.replaceAll("(", "%28").replaceAll(")", "%29");
   const lines = content.split("\n");
@@ -71,7 +71,7 @@ function addCode(service: Turndown): void {
   service.addRule("preformatted", {
     filter: "pre",
     replacement: (_content, block: Element) => {
-      const code = textWithBreaks(block).replace(/^\n+/, "").trimEnd();
+      const code = readTextWithBreaks(block).replace(/^\n+/, "").trimEnd();
       const classes = `${block.className} ${block.querySelector("code")?.className ?? ""}`;
       const language = /\b(?:language|lang|highlight-source|brush:?)[-\s]([\w+#-]+)/.exec(classes)?.[1] ?? "";
       const longest = Math.max(2, ...[...code.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
@@ -81,10 +81,10 @@ function addCode(service: Turndown): void {
   });
 }
 
-function textWithBreaks(node: Node): string {
+function readTextWithBreaks(node: Node): string {
   let text = "";
   for (let child = node.firstChild; child; child = child.nextSibling)
-    text += child.nodeName === "BR" ? "\n" : child.nodeType === 3 ? child.textContent : textWithBreaks(child);
+    text += child.nodeName === "BR" ? "\n" : child.nodeType === 3 ? child.textContent : readTextWithBreaks(child);
   return text;
 }
 
@@ -94,19 +94,19 @@ function addLists(service: Turndown): void {
     replacement: (content, item: Element) => {
       const lines = content.replace(/^\n+/, "").trimEnd().split("\n");
       if (lines.every((line) => line === "")) return "";
-      const mark = item.parentNode?.nodeName === "OL" ? `${numberOf(item)}. ` : "- ";
+      const mark = item.parentNode?.nodeName === "OL" ? `${nextItemNumber(item)}. ` : "- ";
       const inner = lines.map((line, index) => (index === 0 || line === "" ? line : " ".repeat(mark.length) + line));
       return `${mark}${inner.join("\n")}\n`;
     },
   });
 }
 
-const numbers = new WeakMap<Element, number>();
-/** Items come in order: each counts the one before it. */
-function numberOf(item: Element): number {
+const lastItemNumbers = new WeakMap<Element, number>();
+/** Turndown converts items in document order, so a counter per list is enough. */
+function nextItemNumber(item: Element): number {
   const list = item.parentNode as Element;
-  const number = (numbers.get(list) ?? (Number.parseInt(list.getAttribute("start") ?? "1", 10) || 1) - 1) + 1;
-  numbers.set(list, number);
+  const number = (lastItemNumbers.get(list) ?? (Number.parseInt(list.getAttribute("start") ?? "1", 10) || 1) - 1) + 1;
+  lastItemNumbers.set(list, number);
   return number;
 }
 
@@ -124,9 +124,9 @@ function addTables(service: Turndown): void {
   service.addRule("cell", {
     filter: ["td", "th"],
     replacement: (content, cell: Element) => {
-      const table = tableOf(cell);
+      const table = findTable(cell);
       if (!table || isLayout(table)) return `\n\n${content.trim()}\n\n`;
-      const text = inOneLine(content).replaceAll("|", "\\|");
+      const text = joinLines(content).replaceAll("|", "\\|");
       const span = Math.min(MAX_SPAN, Number.parseInt(cell.getAttribute("colspan") ?? "1", 10) || 1);
       return ` ${text} |${" |".repeat(Math.max(0, span - 1))}`;
     },
@@ -134,7 +134,7 @@ function addTables(service: Turndown): void {
   service.addRule("row", {
     filter: "tr",
     replacement: (content, row: Element) => {
-      const table = tableOf(row);
+      const table = findTable(row);
       return !table || isLayout(table) ? content : `\n|${content.replaceAll("\n", "")}`;
     },
   });
@@ -142,19 +142,19 @@ function addTables(service: Turndown): void {
   service.addRule("caption", { filter: "caption", replacement: (content) => `\n${content.trim()}\n` });
   service.addRule("table", {
     filter: "table",
-    replacement: (content, table: Element) => `\n\n${isLayout(table) ? content : withRule(content)}\n\n`,
+    replacement: (content, table: Element) => `\n\n${isLayout(table) ? content : addHeaderRule(content)}\n\n`,
   });
 }
 
-const inOneLine = (content: string): string =>
+const joinLines = (content: string): string =>
   content
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
     .join(" ");
 
-/** Rows with the line below the first that makes a table of them; anything else, such as the caption, goes above. */
-function withRule(content: string): string {
+/** Adds the line below the first row that makes the rows a table. Puts other lines, such as a caption, above. */
+function addHeaderRule(content: string): string {
   const lines = content.split("\n").filter((line) => line.trim() !== "");
   const rows = lines.filter((line) => line.startsWith("|"));
   const others = lines.filter((line) => !line.startsWith("|"));
@@ -170,7 +170,7 @@ function looksLikeLayout(table: Element): boolean {
   return table.querySelector("td + td,th + td,th + th,td + th") === null;
 }
 
-function tableOf(cell: Element): Element | null {
+function findTable(cell: Element): Element | null {
   let above = cell.parentNode;
   while (above && above.nodeName !== "TABLE") above = above.parentNode;
   return above;

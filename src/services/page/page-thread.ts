@@ -1,64 +1,63 @@
 /**
- * page-thread.ts -- the caller's end of the thread that takes pages apart: started on first use, ended when idle.
+ * page-thread.ts -- runs the worker thread that parses pages: starts it on first use and ends it when idle.
  *
- * A page that takes too long or too much memory ends the thread and never the host; the next one gets a new thread. It
- * keeps the process alive while a page is being read, and not otherwise. The thread is given no environment, so that no
- * key is within reach of what it reads.
+ * A page that exceeds its time or memory ends the thread, never the host. The next page gets a new thread. The thread
+ * keeps the process alive only while it reads a page. Its environment is empty, so that no page can reach a key.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { createSlots } from "#util/slots.ts";
 import type { FromPageWorker } from "./page-worker.ts";
-import type { Reading } from "./read-bytes.ts";
+import type { PageJob } from "./read-bytes.ts";
 import type { Readable } from "./readable.ts";
 
-/** The extension of a checkout or that of the published package: this file's own. */
-const PROGRAM = new URL(`./page-worker${extname(import.meta.url)}`, import.meta.url);
+/** Takes this file's extension: .ts in a checkout, .js in the published package. */
+const WORKER_PROGRAM = new URL(`./page-worker${extname(import.meta.url)}`, import.meta.url);
 
 export interface PageThreadOptions {
   readonly memoryMb: number;
   readonly idleMs: number;
-  /** Another program, for tests. */
+  /** Replaces the worker's program. For tests. */
   readonly program?: URL;
 }
 
-export type Outcome =
+export type PageOutcome =
   | { readonly kind: "read"; readonly value: Readable }
-  /** The page itself cannot be read, in a sentence. */
+  /** The page itself cannot be read. `problem` is a sentence. */
   | { readonly kind: "unreadable"; readonly problem: string }
-  /** The thread was ended, or ended itself. */
+  /** The thread was terminated, or ended by itself. */
   | { readonly kind: "late" | "died"; readonly problem: string };
 
 export interface PageThread {
-  /** One page at a time; rejects only with the signal's reason. */
-  read(reading: Reading, signal: AbortSignal): Promise<Outcome>;
+  /** Reads one page at a time. Rejects only with the signal's reason. */
+  read(job: PageJob, signal: AbortSignal): Promise<PageOutcome>;
   readonly isRunning: boolean;
   close(): Promise<void>;
 }
 
-export function createPageThread({ memoryMb, idleMs, program = PROGRAM }: PageThreadOptions): PageThread {
+export function createPageThread({ memoryMb, idleMs, program = WORKER_PROGRAM }: PageThreadOptions): PageThread {
   const slots = createSlots(1);
   let worker: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const start = (): Worker => {
+  const startWorker = (): Worker => {
     const started = new Worker(program, {
       name: "goald-page",
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-      // Never shown, and never read either: whoever reads a thread's output keeps the process alive for as long as it runs.
+      // Nobody reads this output: a reader would keep the process alive as long as the thread runs.
       stdout: true,
       stderr: true,
     });
-    // Something of a page may still fail when nobody waits for it any more: the thread ends then, and nothing else.
+    // A page can still fail after its result was sent. Without this listener that would end the process.
     started.on("error", () => undefined);
     started.once("exit", () => {
       if (worker === started) worker = undefined;
     });
     return started;
   };
-  const end = async (): Promise<void> => {
+  const endWorker = async (): Promise<void> => {
     clearTimeout(idle);
     const ending = worker;
     worker = undefined;
@@ -66,22 +65,22 @@ export function createPageThread({ memoryMb, idleMs, program = PROGRAM }: PageTh
   };
 
   return {
-    read: (reading, signal) =>
+    read: (job, signal) =>
       slots.hold(async () => {
         if (isClosed) return { kind: "died", problem: "It is being shut down." };
         clearTimeout(idle);
-        worker ??= start();
+        worker ??= startWorker();
         worker.ref();
         try {
-          const outcome = await ask(worker, reading, signal);
-          if (outcome.kind === "late" || outcome.kind === "died") await end();
+          const outcome = await sendJob(worker, job, signal);
+          if (outcome.kind === "late" || outcome.kind === "died") await endWorker();
           return outcome;
         } catch (reason) {
-          await end();
+          await endWorker();
           throw reason;
         } finally {
           worker?.unref();
-          idle = setTimeout(() => void end(), idleMs);
+          idle = setTimeout(() => void endWorker(), idleMs);
           idle.unref();
         }
       }, signal),
@@ -90,15 +89,15 @@ export function createPageThread({ memoryMb, idleMs, program = PROGRAM }: PageTh
     },
     close: () => {
       isClosed = true;
-      return end();
+      return endWorker();
     },
   };
 }
 
-/** Sends one page and waits for its answer, its limit, the thread's end or the signal, whichever comes first. */
-function ask(worker: Worker, reading: Reading, signal: AbortSignal): Promise<Outcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-  const onAnswer = (answer: FromPageWorker): void =>
+/** Sends one page. Waits for its result, its time limit, the thread's end or the signal, whichever comes first. */
+function sendJob(worker: Worker, job: PageJob, signal: AbortSignal): Promise<PageOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<PageOutcome>();
+  const onMessage = (answer: FromPageWorker): void =>
     resolve(
       "value" in answer ? { kind: "read", value: answer.value } : { kind: "unreadable", problem: answer.problem },
     );
@@ -107,16 +106,16 @@ function ask(worker: Worker, reading: Reading, signal: AbortSignal): Promise<Out
   const onExit = (code: number): void => resolve({ kind: "died", problem: `exit code ${code}` });
   const onAbort = (): void => reject(signal.reason);
   const limit = setTimeout(
-    () => resolve({ kind: "late", problem: `It took longer than ${reading.timeLimitMs / 1000} s.` }),
-    reading.timeLimitMs,
+    () => resolve({ kind: "late", problem: `It took longer than ${job.timeLimitMs / 1000} s.` }),
+    job.timeLimitMs,
   );
-  worker.on("message", onAnswer).on("error", onDeath).on("messageerror", onDeath).on("exit", onExit);
+  worker.on("message", onMessage).on("error", onDeath).on("messageerror", onDeath).on("exit", onExit);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
-  worker.postMessage(reading);
+  worker.postMessage(job);
   return promise.finally(() => {
     clearTimeout(limit);
     signal.removeEventListener("abort", onAbort);
-    worker.off("message", onAnswer).off("error", onDeath).off("messageerror", onDeath).off("exit", onExit);
+    worker.off("message", onMessage).off("error", onDeath).off("messageerror", onDeath).off("exit", onExit);
   });
 }

@@ -1,25 +1,25 @@
 /**
- * page-worker.ts -- the thread in which pages are taken apart, one after the other, until it is ended.
+ * page-worker.ts -- the worker thread that parses one page after the other until it is terminated.
  *
- * A page may take all of its time or memory: whoever waits for an answer sets the limits, and ends the thread.
+ * Sets no limits: the caller limits time and memory, and terminates the thread.
  */
 import { parentPort } from "node:worker_threads";
-import { type Reading, readBytes } from "./read-bytes.ts";
+import { type PageJob, readBytes } from "./read-bytes.ts";
 import type { Readable } from "./readable.ts";
 
 export type FromPageWorker = { readonly value: Readable } | { readonly problem: string };
 
-// What a library prints about a page is nobody's business, and would be kept for a reader that never comes.
+// Discard what libraries print about a page: nobody reads it, so it would pile up in memory.
 process.stdout.destroy();
 process.stderr.destroy();
 
-parentPort?.on("message", (reading: Reading) => {
-  void answer(reading).then((given) => parentPort?.postMessage(given));
+parentPort?.on("message", (job: PageJob) => {
+  void runJob(job).then((message) => parentPort?.postMessage(message));
 });
 
-async function answer(reading: Reading): Promise<FromPageWorker> {
+async function runJob(job: PageJob): Promise<FromPageWorker> {
   try {
-    return { value: await readBytes(reading) };
+    return { value: await readBytes(job) };
   } catch (error) {
     return { problem: Error.isError(error) ? error.message : String(error) };
   }

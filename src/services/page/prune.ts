@@ -1,23 +1,23 @@
 /**
- * prune.ts -- takes out of a document what a reader does not see, and what is too deep to be gone through.
+ * prune.ts -- removes hidden elements from a document, and flattens what is nested too deeply.
  *
- * Hidden text is where a page speaks to machines behind a person's back. What is hidden by a style sheet cannot be told
- * from here: only attributes and inline styles are read.
+ * Hidden text can address a model without a person seeing it. Reads attributes and inline styles only: style sheets are
+ * not loaded.
  */
-import { type Document, type Element, isElement, walk } from "./dom.ts";
+import { type Document, type Element, isElement, walkTree } from "./dom.ts";
 
-const UNSEEN_TAGS =
+const HIDDEN_TAGS =
   "script,style,template,svg,canvas,iframe,frame,object,embed,audio,video,select,datalist,input,textarea";
 const HIDING_STYLE =
   /(?:display:none|visibility:(?:hidden|collapse)|opacity:0*(?:\.0+)?(?:%|;|!|$)|font-size:0*(?:\.\d)?(?:px|pt|em|rem|%)?(?:;|!|$)|text-indent:-\d{3,}|(?:left|right|top|bottom):-\d{4,}|clip:rect\(0|clip-path:inset\((?:50|100)%|(?:^|;)color:transparent|(?:^|;)(?:max-)?(?:height|width):0(?:px)?(?:;|!|$))/;
 
-/** Text size and the like are read up to here. */
+/** Longer inline styles are read up to here. */
 const MAX_STYLE_CHARS = 1_000;
 
-export function removeUnseen(document: Document): void {
-  for (const element of [...document.querySelectorAll(UNSEEN_TAGS)]) element.remove();
+export function removeHidden(document: Document): void {
+  for (const element of [...document.querySelectorAll(HIDDEN_TAGS)]) element.remove();
   for (const element of [...document.querySelectorAll("[hidden],[aria-hidden=true],[style],dialog:not([open])")])
-    if (isHidden(element) && !isPageItself(element)) element.remove();
+    if (isHidden(element) && !isWholePage(element)) element.remove();
 }
 
 function isHidden(element: Element): boolean {
@@ -27,13 +27,13 @@ function isHidden(element: Element): boolean {
   return HIDING_STYLE.test(style);
 }
 
-/** Pages that hide all of themselves show it by a script a moment later. */
-const isPageItself = (element: Element): boolean => element.tagName === "HTML" || element.tagName === "BODY";
+/** A page that hides all of itself shows it later by a script. */
+const isWholePage = (element: Element): boolean => element.tagName === "HTML" || element.tagName === "BODY";
 
-/** Text that lies deeper stays, its structure goes. Tells whether there was any. */
+/** Replaces what is nested deeper than `maxDepth` by its text. Returns whether there was any. */
 export function flattenBelow(root: Element, maxDepth: number): boolean {
   const deep: Element[] = [];
-  walk(root, (node, depth) => {
+  walkTree(root, (node, depth) => {
     if (depth < maxDepth || !isElement(node)) return true;
     if (node.firstChild && isElement(node.firstChild)) deep.push(node);
     return false;

@@ -1,34 +1,31 @@
 /**
- * read-html.ts -- an HTML page as Markdown: its article; else its main part, with tables and links; else all of its text.
+ * read-html.ts -- reads an HTML page as Markdown: its article, else its main part, else all of its text.
  *
- * What is too large for a tree is read without one. Depth is capped before anything that takes quadratic time by it.
- * Throws nothing for a page, however broken.
+ * Reads a page that is too large for a tree without one. Limits the depth before any step that takes quadratic time in
+ * it. Never throws, however broken the page is.
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
 import { type Document, type Element, parseDocument } from "./dom.ts";
-import { baseOf, joinLinks, linksIn, resolveLink } from "./links.ts";
-import { charsOf, findMainPart, pruneMainPart } from "./main-part.ts";
+import { findBaseUrl, findLinks, joinLinks, resolveLink } from "./links.ts";
+import { countChars, findMainPart, pruneMainPart } from "./main-part.ts";
 import { toMarkdown } from "./markdown.ts";
-import { MIN_CHARS, readPlainly, remarksOn } from "./plain-page.ts";
-import { flattenBelow, removeUnseen } from "./prune.ts";
+import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-page.ts";
+import { flattenBelow, removeHidden } from "./prune.ts";
 import type { Readable } from "./readable.ts";
 
-/**
- * Readability's own `maxElemsToParse` counts by `getElementsByTagName("*")`, which is 0 in linkedom: tags are counted here,
- * before there is a tree, and entities with them.
- */
+/** Maximum tags and entities. Readability's own `maxElemsToParse` always counts 0 elements with linkedom. */
 const MAX_MARKS = 80_000;
-/** Readability takes quadratic time by depth: 2 seconds for 40,000 elements at 100, 50 at 800. */
-const MAX_DEPTH = 100;
-/** An article with less of the main part's text is only a piece of the page; links beside it are no loss. */
+/** Readability takes quadratic time in depth: 2 s for 40,000 elements at depth 100, 50 s at 800. */
+const MAX_TREE_DEPTH = 100;
+/** An article with a smaller share of the main part's text (links left out) is only a fragment of the page. */
 const MIN_SHARE = 0.25;
 
-/** Deeper ones take the parser quadratic time: 2 seconds at 50,000. */
+/** The parser takes quadratic time in depth: 2 s at 50,000. */
 const MAX_PARSED_DEPTH = 3_000;
 
 export function readHtml(html: string, url: string): Readable {
-  const tree = shortenBlanks(dropScripts(html));
-  const { marks, depth } = measure(tree);
+  const tree = shortenBlanks(removeScripts(html));
+  const { marks, depth } = measureTree(tree);
   if (marks > MAX_MARKS)
     return readPlainly(html, url, "The page has very many parts: all of its text, without its structure.");
   if (depth > MAX_PARSED_DEPTH)
@@ -40,40 +37,40 @@ export function readHtml(html: string, url: string): Readable {
   }
 }
 
-/** `page`: with its scripts. */
+/** `page` is the same HTML with its scripts. */
 function readTree(html: string, url: string, page: string): Readable {
-  const { document, isFlattened } = prepare(html);
-  const base = baseOf(document, url);
-  const allLinks = linksIn(document.body, base);
-  const title = titleOf(document);
-  const visibleChars = charsOf(document.body);
+  const { document, isFlattened } = prepareDocument(html);
+  const base = findBaseUrl(document, url);
+  const allLinks = findLinks(document.body, base);
+  const title = findTitle(document);
+  const visibleChars = countChars(document.body);
   const main = findMainPart(document);
-  const remarks = remarksOn(page, visibleChars);
-  const next = visibleChars < MIN_CHARS ? refreshOf(document, base) : undefined;
+  const remarks = explainMissingText(page, visibleChars);
+  const next = visibleChars < MIN_CHARS ? findRefreshTarget(document, base) : undefined;
   if (next) remarks.push(`The page leads on to ${next}.`);
   if (isFlattened) remarks.push("The page is nested very deeply; what lies deepest has lost its structure.");
 
   const article = isProbablyReaderable(document as never) ? readArticle(document) : undefined;
-  if (article && charsOf(article.root) >= Math.max(MIN_CHARS, main.ownChars * MIN_SHARE)) {
-    const links = joinLinks(linksIn(article.root, base), allLinks);
+  if (article && countChars(article.root) >= Math.max(MIN_CHARS, main.ownChars * MIN_SHARE)) {
+    const links = joinLinks(findLinks(article.root, base), allLinks);
     return { title: article.title || title, text: toMarkdown(article.root, base), links, remarks };
   }
-  // Readability has taken the document apart.
-  const whole = prepare(html).document;
+  // Readability has modified the document, so parse it again.
+  const whole = prepareDocument(html).document;
   const found = findMainPart(whole);
   if (found.chars >= Math.min(MIN_CHARS, visibleChars / 2)) {
     const root = pruneMainPart(found);
     if (visibleChars >= MIN_CHARS) remarks.push("No article was found: this is the page's main part.");
-    return { title, text: toMarkdown(root, base), links: joinLinks(linksIn(root, base), allLinks), remarks };
+    return { title, text: toMarkdown(root, base), links: joinLinks(findLinks(root, base), allLinks), remarks };
   }
   remarks.push("No main part was found: this is all of the page's text.");
   return { title, text: toMarkdown(whole.body, base), links: joinLinks(allLinks), remarks };
 }
 
-function prepare(html: string): { readonly document: Document; readonly isFlattened: boolean } {
+function prepareDocument(html: string): { readonly document: Document; readonly isFlattened: boolean } {
   const document = parseDocument(html);
-  const isFlattened = flattenBelow(document.body, MAX_DEPTH);
-  removeUnseen(document);
+  const isFlattened = flattenBelow(document.body, MAX_TREE_DEPTH);
+  removeHidden(document);
   return { document, isFlattened };
 }
 
@@ -82,7 +79,7 @@ function readArticle(document: Document): { readonly root: Element; readonly tit
     const parsed = new Readability<Element>(document as never, {
       serializer: (node) => node as unknown as Element,
       disableJSONLD: true,
-      // The language of code stands in a class.
+      // A class names the language of code.
       keepClasses: true,
     }).parse();
     return parsed?.content ? { root: parsed.content, title: parsed.title ?? "" } : undefined;
@@ -91,20 +88,20 @@ function readArticle(document: Document): { readonly root: Element; readonly tit
   }
 }
 
-function titleOf(document: Document): string {
+function findTitle(document: Document): string {
   const meta = document.querySelector('meta[property="og:title"]')?.getAttribute("content");
   return document.querySelector("title")?.textContent.trim() || meta || document.querySelector("h1")?.textContent || "";
 }
 
-/** Where a page sends its readers after a moment. */
-function refreshOf(document: Document, base: string): string | undefined {
+/** Returns the address that the page forwards to after a moment. */
+function findRefreshTarget(document: Document, base: string): string | undefined {
   const content = document.querySelector("meta[http-equiv=refresh i]")?.getAttribute("content") ?? "";
   const target = /^[\s\d.]{0,20}[;,]\s{0,20}(?:url\s{0,20}=\s{0,20})?["']?([^"']{1,1000})/i.exec(content)?.[1];
   return target === undefined ? undefined : resolveLink(target, base);
 }
 
-/** What programs say in a page counts for nothing, and would be taken for its parts. One that is not closed stays. */
-function dropScripts(html: string): string {
+/** Removes scripts and styles, whose content can look like tags. Keeps everything from the first unclosed one on. */
+function removeScripts(html: string): string {
   const parts: string[] = [];
   const open = /<(script|style)\b/gi;
   let kept = 0;
@@ -119,15 +116,15 @@ function dropScripts(html: string): string {
   return parts.join("") + html.slice(kept);
 }
 
-/** A run of blanks takes turndown quadratic time; a longer one than this means nothing even in code. */
+/** Turndown takes quadratic time for a run of blanks. A longer run has no meaning, even in code. */
 const MAX_BLANKS = 500;
 const shortenBlanks = (html: string): string =>
   html.replace(/[ \t]+/g, (blanks) => (blanks.length > MAX_BLANKS ? " " : blanks));
 
-/** `marks`: of tags and entities, each about one node. `depth`: near enough, of those that must be closed. */
-function measure(html: string): { readonly marks: number; readonly depth: number } {
+/** `marks`: tags and entities, each about one node. `depth`: estimated nesting of elements that need a closing tag. */
+function measureTree(html: string): { readonly marks: number; readonly depth: number } {
   let [marks, open, depth] = [0, 0, 0];
-  for (const [mark, closing] of html.matchAll(MARK)) {
+  for (const [mark, closing] of html.matchAll(TAG_OR_ENTITY)) {
     marks += 1;
     if (marks > MAX_MARKS) break;
     if (mark.length < 2) continue;
@@ -136,5 +133,5 @@ function measure(html: string): { readonly marks: number; readonly depth: number
   }
   return { marks, depth };
 }
-const MARK =
+const TAG_OR_ENTITY =
   /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;

@@ -1,30 +1,30 @@
 /**
- * read-page.ts -- any page's bytes to a readable text: with structure where that can be had in time, plainly where not.
+ * read-page.ts -- reads the bytes of any page as text: with its structure if the limits allow, else plainly.
  *
- * No network, and nothing of a page is taken apart in this thread. Throws GOALD_WEB for a type that is not read and for
- * what cannot be read; rejects with the signal's reason.
+ * Uses no network, and parses pages only in the worker thread. Throws GOALD_WEB for an unsupported type and for an
+ * unreadable page. Rejects with the signal's reason.
  */
 import { GoaldError } from "#core/errors.ts";
-import { kindOf, readContentType } from "./content-type.ts";
+import { pageKindOf, readContentType } from "./content-type.ts";
 import { createPageThread } from "./page-thread.ts";
-import type { Reading } from "./read-bytes.ts";
+import type { PageJob } from "./read-bytes.ts";
 import type { Readable } from "./readable.ts";
 
 export interface PageReader {
-  /** `contentType`: the header, if there is one. `url`: what links are relative to. */
+  /** `contentType`: the HTTP header, if any. `url`: the base of relative links. */
   read(bytes: Uint8Array, contentType: string | null, url: string, signal: AbortSignal): Promise<Readable>;
-  /** Whether its thread is there: only while it works, and a moment longer. */
+  /** True while the worker thread runs: during a job and `idleMs` after it. */
   readonly isRunning: boolean;
   close(): Promise<void>;
 }
 
 export interface PageReaderOptions {
   readonly timeLimitMs?: number;
-  /** For the plain reading of a page that was too much. */
+  /** Limit for the second, plain reading of a page that exceeded the limits. */
   readonly plainTimeLimitMs?: number;
   readonly memoryMb?: number;
   readonly idleMs?: number;
-  /** Another program for the thread, for tests. */
+  /** Replaces the worker's program. For tests. */
   readonly program?: URL;
 }
 
@@ -34,9 +34,9 @@ export function createPageReader(options: PageReaderOptions = {}): PageReader {
 
   async function read(bytes: Uint8Array, contentType: string | null, url: string, signal: AbortSignal) {
     const type = readContentType(contentType);
-    const kind = kindOf(type, bytes);
-    // A view would bring all of the memory that it looks into.
-    const reading: Reading = {
+    const kind = pageKindOf(type, bytes);
+    // Copy the bytes: sending a view would send its whole buffer.
+    const job: PageJob = {
       bytes: new Uint8Array(bytes),
       kind,
       charset: type.charset,
@@ -44,12 +44,12 @@ export function createPageReader(options: PageReaderOptions = {}): PageReader {
       isPlain: false,
       timeLimitMs,
     };
-    const first = await thread.read(reading, signal);
+    const first = await thread.read(job, signal);
     if (first.kind === "read") return first.value;
-    if (first.kind === "unreadable" || kind !== "html") throw unreadable(first.problem);
-    const second = await thread.read({ ...reading, isPlain: true, timeLimitMs: plainTimeLimitMs }, signal);
+    if (first.kind === "unreadable" || kind !== "html") throw unreadablePage(first.problem);
+    const second = await thread.read({ ...job, isPlain: true, timeLimitMs: plainTimeLimitMs }, signal);
     if (second.kind === "read") return second.value;
-    throw unreadable(second.problem);
+    throw unreadablePage(second.problem);
   }
   return {
     read,
@@ -60,7 +60,7 @@ export function createPageReader(options: PageReaderOptions = {}): PageReader {
   };
 }
 
-const unreadable = (problem: string): GoaldError =>
+const unreadablePage = (problem: string): GoaldError =>
   new GoaldError("GOALD_WEB", `The page came, but could not be read. ${problem}`, {
     hint: "download_file saves it as it is.",
   });

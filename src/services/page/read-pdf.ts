@@ -1,45 +1,45 @@
 /**
- * read-pdf.ts -- the text of a PDF, page by page, as far as limits and time allow.
+ * read-pdf.ts -- extracts the text of a PDF page by page, within limits of pages, characters and time.
  *
- * Each page is a section, so that a passage says where it stands. Nothing is loaded from elsewhere and nothing drawn.
- * Throws an Error whose message is a sentence for people where nothing can be read.
+ * Writes each page as a section, so that a passage names its page. Loads nothing external and renders nothing. Throws
+ * an Error with a sentence if nothing can be read.
  */
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { Readable } from "./readable.ts";
 
 const MAX_PAGES = 300;
-const MAX_CHARS = 1_000_000;
-/** More than this between two lines, in heights of a line, parts two paragraphs. */
+const MAX_PDF_CHARS = 1_000_000;
+/** Distance between two lines, in line heights, above which a new paragraph begins. */
 const PARAGRAPH_GAP = 1.6;
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** `isLate` is asked before each page: what was read by then is the answer. */
+/** Calls `isLate` before each page. Returns the pages read so far once it is true. */
 export async function readPdf(bytes: Uint8Array, isLate: () => boolean): Promise<Readable> {
-  const pdf = await open(bytes);
+  const pdf = await openPdf(bytes);
   try {
-    return await read(pdf, isLate);
+    return await readPages(pdf, isLate);
   } finally {
     await pdf.loadingTask.destroy();
   }
 }
 
-async function read(pdf: Pdf, isLate: () => boolean): Promise<Readable> {
+async function readPages(pdf: Pdf, isLate: () => boolean): Promise<Readable> {
   const pages: string[] = [];
   let chars = 0;
   let number = 0;
-  while (number < Math.min(pdf.numPages, MAX_PAGES) && chars < MAX_CHARS && !isLate()) {
+  while (number < Math.min(pdf.numPages, MAX_PAGES) && chars < MAX_PDF_CHARS && !isLate()) {
     number += 1;
-    const text = await textOf(pdf, number);
+    const text = await readPageText(pdf, number);
     chars += text.length;
     if (text !== "") pages.push(`## Page ${number}\n\n${text}`);
   }
   const remarks = number < pdf.numPages ? [`Only the first ${number} of ${pdf.numPages} pages were read.`] : [];
   if (pages.length === 0) remarks.push("There is no text in this PDF: its pages are probably pictures.");
-  return { title: await titleOf(pdf), text: pages.join("\n\n"), links: [], remarks };
+  return { title: await readTitle(pdf), text: pages.join("\n\n"), links: [], remarks };
 }
 
-async function open(bytes: Uint8Array): Promise<Pdf> {
+async function openPdf(bytes: Uint8Array): Promise<Pdf> {
   try {
     return await getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false });
   } catch (error) {
@@ -48,7 +48,7 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
-async function textOf(pdf: Pdf, number: number): Promise<string> {
+async function readPageText(pdf: Pdf, number: number): Promise<string> {
   try {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
@@ -71,7 +71,7 @@ async function textOf(pdf: Pdf, number: number): Promise<string> {
   }
 }
 
-async function titleOf(pdf: Pdf): Promise<string> {
+async function readTitle(pdf: Pdf): Promise<string> {
   try {
     const { info } = await getMeta(pdf);
     return typeof info.Title === "string" ? info.Title : "";

@@ -1,11 +1,11 @@
-/** readable.ts -- what comes of a page, whatever it was. */
+/** readable.ts -- the result of reading a page of any kind. */
 import type { Link } from "./links.ts";
 
 export interface Readable {
-  /** Empty for none. */
+  /** Empty if the page has none. */
   readonly title: string;
   readonly text: string;
   readonly links: readonly Link[];
-  /** Said where something is missing. */
+  /** Sentences about what is missing. */
   readonly remarks: readonly string[];
 }

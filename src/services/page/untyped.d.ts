@@ -1,4 +1,4 @@
-/** untyped.d.ts -- packages that bring no types of their own, as far as this room uses them. */
+/** untyped.d.ts -- types of packages that ship none, as far as this folder uses them. */
 
 declare module "html-encoding-sniffer" {
   export default function sniffEncoding(

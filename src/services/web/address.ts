@@ -1,5 +1,5 @@
-/** address.ts -- an address as models and people write it, made whole; whether it may be asked is the door's to say. */
+/** address.ts -- completes an address as models and people type it. The HTTP client decides whether it is allowed. */
 
-/** `example.com/page` is taken for https; everything else stays as it is. */
-export const wholeAddress = (text: string): string =>
+/** Adds https:// to `example.com/page`. Returns any other text unchanged. */
+export const completeAddress = (text: string): string =>
   /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d{1,5})?(?:[/?#]|$)/u.test(text) ? `https://${text}` : text;

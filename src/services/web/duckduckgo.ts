@@ -1,13 +1,14 @@
 /**
- * duckduckgo.ts -- search by DuckDuckGo's page for browsers without scripts: no key, no promise, so the last in the chain.
+ * duckduckgo.ts -- searches with DuckDuckGo's page for browsers without scripts. It needs no key, and is last in the
+ * chain.
  *
- * A page that asks whether one is human looks much like a page without results. Only what says that nothing was found is
- * taken for that; every page that is not understood is a refusal.
+ * A CAPTCHA page looks much like a page without results. Only an explicit "no results" counts as none; a page that is
+ * not understood is a failure.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
-import { createPace } from "./pace.ts";
-import { failureOfStatus, PROVIDER_LIMITS, type ProviderAnswer, type SearchProvider } from "./search-provider.ts";
+import { createHostPace } from "./pace.ts";
+import { explainProviderStatus, PROVIDER_LIMITS, type ProviderAnswer, type SearchProvider } from "./search-provider.ts";
 import { readResults } from "./search-text.ts";
 
 export interface DuckDuckGoParts {
@@ -17,16 +18,16 @@ export interface DuckDuckGoParts {
   readonly userAgent: string;
 }
 
-/** Asking on makes it worse. */
+/** Further requests would extend the block. */
 const BLOCKED: ProviderAnswer = { failed: "it takes goald for a robot", restMs: 5 * 60_000 };
 
 export function createDuckDuckGo({ baseUrl, http, clock, userAgent }: DuckDuckGoParts): SearchProvider {
-  const pace = createPace(clock);
+  const pace = createHostPace(clock);
   return {
     name: "duckduckgo",
     async search(query, count, signal) {
       const url = new URL(`${baseUrl.replace(/\/+$/, "")}/html/`);
-      await pace.turn(url.host, 0, signal);
+      await pace.waitTurn(url.host, 0, signal);
       const send = http.public(PROVIDER_LIMITS);
       const headers = {
         accept: "text/html",
@@ -36,17 +37,17 @@ export function createDuckDuckGo({ baseUrl, http, clock, userAgent }: DuckDuckGo
       };
       const body = new URLSearchParams({ q: query }).toString();
       const response = await send(url, { method: "POST", headers, body, signal });
-      const failure = response.status === 403 ? BLOCKED : failureOfStatus(response);
+      const failure = response.status === 403 ? BLOCKED : explainProviderStatus(response);
       if (failure) {
         await response.body?.cancel();
         return failure;
       }
-      return readPage(await response.text(), count);
+      return readResultPage(await response.text(), count);
     },
   };
 }
 
-async function readPage(html: string, count: number): Promise<ProviderAnswer> {
+async function readResultPage(html: string, count: number): Promise<ProviderAnswer> {
   const { parseHTML } = await import("linkedom");
   const { document } = parseHTML(html);
   if (document.querySelector("[class*='anomaly-modal'], #challenge-form, form[action*='anomaly']")) return BLOCKED;
@@ -56,16 +57,16 @@ async function readPage(html: string, count: number): Promise<ProviderAnswer> {
   const rows = found.map((result) => {
     const link = result.querySelector("a.result__a");
     const text = result.querySelector(".result__snippet")?.textContent;
-    return [link?.textContent, targetOf(link?.getAttribute("href") ?? ""), text] as const;
+    return [link?.textContent, unwrapTarget(link?.getAttribute("href") ?? ""), text] as const;
   });
   const results = readResults(rows, count);
   if (results.length > 0) return { results };
-  const saysSo = document.querySelector(".no-results, .result--no-result") !== null;
-  return saysSo && found.length === 0 ? { results } : { failed: "its page could not be read" };
+  const saysNoResults = document.querySelector(".no-results, .result--no-result") !== null;
+  return saysNoResults && found.length === 0 ? { results } : { failed: "its page could not be read" };
 }
 
-/** Its links lead through an address of its own that names the target; what leads nowhere else is an advertisement. */
-function targetOf(href: string): string | undefined {
+/** Unwraps DuckDuckGo's redirect address. Any other link to DuckDuckGo itself is an advertisement. */
+function unwrapTarget(href: string): string | undefined {
   const base = "https://duckduckgo.com/";
   if (!URL.canParse(href, base)) return undefined;
   const url = new URL(href, base);

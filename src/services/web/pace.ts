@@ -1,49 +1,48 @@
 /**
- * pace.ts -- one request a second for each host, and none while it asks to be left alone.
+ * pace.ts -- limits requests to one a second per host, and pauses a host that asks for it.
  *
- * Whoever comes gets the next free second, so that many agents together are no faster than one.
+ * Each request takes the next free second of its host, so that many agents together are no faster than one.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 
-export interface Pace {
-  /** Resolves when it is the caller's turn. Throws GOALD_WEB when that is too far away, and the signal's reason. */
-  turn(host: string, delayMs: number, signal: AbortSignal): Promise<void>;
-  /** The host asks for no more requests for so long. */
-  rest(host: string, waitMs: number): void;
+export interface HostPace {
+  /** Resolves when the caller may send its request. Throws GOALD_WEB if that takes over 20 s, and the signal's reason. */
+  waitTurn(host: string, delayMs: number, signal: AbortSignal): Promise<void>;
+  /** Delays the next request to this host. At most a day. */
+  pause(host: string, waitMs: number): void;
 }
 
 const GAP_MS = 1_000;
-/** Longer waits are not for a command to sit through. */
+/** A command should not wait longer. */
 const MAX_WAIT_MS = 20_000;
-/** Nobody is believed who asks for more than a day. */
-const MAX_REST_MS = 24 * 60 * 60_000;
+const MAX_PAUSE_MS = 24 * 60 * 60_000;
 const MAX_HOSTS = 1_000;
 
-export function createPace(clock: Clock): Pace {
-  /** When the next request may go. */
-  const free = new Map<string, number>();
+export function createHostPace(clock: Clock): HostPace {
+  /** Time at which the next request may be sent, by host. */
+  const nextFreeAt = new Map<string, number>();
 
-  function note(host: string, at: number, now: number): void {
-    free.set(host, at);
-    if (free.size > MAX_HOSTS) for (const [name, time] of free) if (time <= now) free.delete(name);
+  function setNextFree(host: string, at: number, now: number): void {
+    nextFreeAt.set(host, at);
+    if (nextFreeAt.size > MAX_HOSTS) for (const [name, time] of nextFreeAt) if (time <= now) nextFreeAt.delete(name);
   }
 
   return {
-    async turn(host, delayMs, signal) {
+    async waitTurn(host, delayMs, signal) {
       const now = clock.now().getTime();
-      const at = Math.max(now, free.get(host) ?? 0);
+      const at = Math.max(now, nextFreeAt.get(host) ?? 0);
       if (at - now > MAX_WAIT_MS)
         throw new GoaldError("GOALD_WEB", `${host} takes no more requests before ${new Date(at).toISOString()}.`, {
           hint: "Go on with something else, or read another site.",
         });
-      note(host, at + Math.max(GAP_MS, delayMs), now);
+      setNextFree(host, at + Math.max(GAP_MS, delayMs), now);
       if (at > now) await clock.sleep(at - now, signal);
       signal.throwIfAborted();
     },
-    rest(host, waitMs) {
+    pause(host, waitMs) {
       const now = clock.now().getTime();
-      note(host, Math.max(free.get(host) ?? 0, now + Math.min(waitMs, MAX_REST_MS)), now);
+      setNextFree(host, Math.max(nextFreeAt.get(host) ?? 0, now + Math.min(waitMs, MAX_PAUSE_MS)), now);
     },
   };
 }

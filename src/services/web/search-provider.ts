@@ -1,20 +1,20 @@
-/** search-provider.ts -- what one search provider is to the chain, and what its statuses mean. */
+/** search-provider.ts -- the contract of a search provider, and the failures that HTTP statuses mean. */
 import type { SearchResult } from "#core/services.ts";
-import { retryAfterMs } from "#util/retry-after.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 export type ProviderAnswer =
-  /** Empty: the provider said that it found nothing. */
+  /** Empty if the provider says that it found nothing. */
   | { readonly results: readonly SearchResult[] }
-  /** It did not answer the question, for this reason; `restMs`: nor will it before so long. */
+  /** The reason for a failure. `restMs`: time during which another request is useless. */
   | { readonly failed: string; readonly restMs?: number };
 
 export interface SearchProvider {
   readonly name: string;
-  /** What the network does is thrown as it comes. */
+  /** Rejects with network errors as they are. */
   search(query: string, count: number, signal: AbortSignal): Promise<ProviderAnswer>;
 }
 
-/** Of an exchange with a provider. */
+/** Limits of one request to a provider. */
 export const PROVIDER_LIMITS = {
   maxBytes: 2 * 1024 * 1024,
   firstByteTimeoutMs: 10_000,
@@ -23,16 +23,19 @@ export const PROVIDER_LIMITS = {
 };
 
 const LIMITED_MS = 60_000;
-const MAX_REST_MS = 60 * 60_000;
+const MAX_PROVIDER_REST_MS = 60 * 60_000;
 
-/** undefined for 200. */
-export function failureOfStatus({ status, headers }: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
+/** Returns undefined for status 200. */
+export function explainProviderStatus({
+  status,
+  headers,
+}: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
   if (status === 200) return undefined;
   if (status === 401 || status === 403) return { failed: `it refuses the key (${status})` };
   if (status === 402) return { failed: "its credit is used up (402)" };
-  // Tavily's own for its plans are 432 and 433.
+  // Tavily answers 432 and 433 at the limits of its plans.
   if (status === 429 || status === 432 || status === 433) {
-    const restMs = Math.min(retryAfterMs(headers) ?? LIMITED_MS, MAX_REST_MS);
+    const restMs = Math.min(parseRetryAfter(headers) ?? LIMITED_MS, MAX_PROVIDER_REST_MS);
     return { failed: `its limit is reached (${status})`, restMs };
   }
   if (status === 202) return { failed: "it takes goald for a robot (202)", restMs: LIMITED_MS };
@@ -40,4 +43,4 @@ export function failureOfStatus({ status, headers }: Pick<Response, "status" | "
   return { failed: `it answered with ${status}` };
 }
 
-export const UNREADABLE = "its answer is not in the form that it should have";
+export const UNREADABLE_ANSWER = "its answer is not in the form that it should have";

@@ -1,93 +1,95 @@
 /**
- * search-services.ts -- the providers that answer in JSON: Tavily, Serper, Brave, and a SearXNG of one's own.
+ * search-services.ts -- the search providers with a JSON API: Tavily, Serper, Brave, and a self-hosted SearXNG.
  *
- * Each is an address, a request, and the schema of its answer; what is added to an answer later does not matter, what is
- * missing or of another type makes it unreadable. Nothing that a provider says of an error is repeated: it may hold the key.
+ * Each declares an address, a request and the schema of its answer. Extra fields are ignored; a missing field or a
+ * wrong type makes an answer unreadable. A provider's error text is never repeated: it may contain the key.
  */
+
 import type { ValidateFunction } from "ajv";
 import type { Http } from "#http/http.ts";
+import { parseJson } from "#util/json.ts";
 import {
-  failureOfStatus,
+  explainProviderStatus,
   PROVIDER_LIMITS,
   type ProviderAnswer,
   type SearchProvider,
-  UNREADABLE,
+  UNREADABLE_ANSWER,
 } from "./search-provider.ts";
 import { readResults } from "./search-text.ts";
 
-interface Service {
+interface JsonSearchService {
   readonly name: string;
   readonly baseUrl: string;
-  /** Below the base, with its query. */
+  /** `path`: below the base URL, with the query. */
   request(query: string, count: number): { readonly path: string; readonly init: RequestInit };
   readonly schema: object;
-  /** Of an answer that keeps to the schema: its rows, each to be checked by itself. */
+  /** Returns the rows of an answer that passed the schema. Each row is checked separately. */
   rows(answer: never): readonly unknown[];
-  /** The fields of title, address and text in a row. */
+  /** Names of the row's fields for title, address and text. */
   readonly fields: readonly [title: string, href: string, body: string];
-  /** Why an answer without rows is none. */
+  /** Returns why an answer without rows counts as a failure. */
   excuse?(answer: never): string | undefined;
-  /** What a status means here and nowhere else. */
+  /** Failures that a status means for this provider only. */
   readonly statuses?: Readonly<Record<number, string>>;
 }
 
-const row = { type: "object" } as const;
-const list = { type: "array", maxItems: 1_000, items: row } as const;
-const withRows = (name: string) => ({ type: "object", required: [name], properties: { [name]: list } });
+const rowSchema = { type: "object" } as const;
+const rowListSchema = { type: "array", maxItems: 1_000, items: rowSchema } as const;
+const withRows = (name: string) => ({ type: "object", required: [name], properties: { [name]: rowListSchema } });
 
-export const tavily = (apiKey: string, baseUrl: string): Service => ({
+export const tavily = (apiKey: string, baseUrl: string): JsonSearchService => ({
   name: "tavily",
   baseUrl,
   request: (query, count) => ({
     path: "/search",
-    init: asJson({ query, max_results: count, search_depth: "basic" }, { authorization: `Bearer ${apiKey}` }),
+    init: postJson({ query, max_results: count, search_depth: "basic" }, { authorization: `Bearer ${apiKey}` }),
   }),
   schema: withRows("results"),
   rows: ({ results }: { results: unknown[] }) => results,
   fields: ["title", "url", "content"],
 });
 
-export const serper = (apiKey: string, baseUrl: string): Service => ({
+export const serper = (apiKey: string, baseUrl: string): JsonSearchService => ({
   name: "serper",
   baseUrl,
-  request: (query, count) => ({ path: "/search", init: asJson({ q: query, num: count }, { "x-api-key": apiKey }) }),
+  request: (query, count) => ({ path: "/search", init: postJson({ q: query, num: count }, { "x-api-key": apiKey }) }),
   schema: withRows("organic"),
   rows: ({ organic }: { organic: unknown[] }) => organic,
   fields: ["title", "link", "snippet"],
 });
 
-export const brave = (apiKey: string, baseUrl: string): Service => ({
+export const brave = (apiKey: string, baseUrl: string): JsonSearchService => ({
   name: "brave",
   baseUrl,
   request: (query, count) => ({
     path: `/res/v1/web/search?${new URLSearchParams({ q: query, count: String(Math.min(count, 20)) })}`,
     init: { headers: { accept: "application/json", "x-subscription-token": apiKey } },
   }),
-  // Without anything found there is no `web` at all.
+  // Brave leaves out `web` if it found nothing.
   schema: { type: "object", required: ["type"], properties: { type: { const: "search" }, web: withRows("results") } },
   rows: ({ web }: { web?: { results: unknown[] } }) => web?.results ?? [],
   fields: ["title", "url", "description"],
 });
 
-export const searxng = (baseUrl: string): Service => ({
+export const searxng = (baseUrl: string): JsonSearchService => ({
   name: "searxng",
   baseUrl,
   request: (query) => ({
     path: `/search?${new URLSearchParams({ q: query, format: "json" })}`,
     init: { headers: { accept: "application/json" } },
   }),
-  schema: { ...withRows("results"), properties: { results: list, unresponsive_engines: { type: "array" } } },
+  schema: { ...withRows("results"), properties: { results: rowListSchema, unresponsive_engines: { type: "array" } } },
   rows: ({ results }: { results: unknown[] }) => results,
   fields: ["title", "url", "content"],
-  // It asks others, and says so when they did not answer: then nobody knows that there is nothing.
+  // SearXNG queries other engines. If some failed, "no results" cannot be trusted.
   excuse: ({ unresponsive_engines: silent = [] }: { unresponsive_engines?: unknown[] }) =>
     silent.length > 0 ? `${silent.length} of the engines that it asks did not answer` : undefined,
   statuses: { 403: "it does not give JSON to programs: add json to the formats in its settings (403)" },
 });
 
-export function createServiceProvider(service: Service, http: Pick<Http, "to">): SearchProvider {
+export function createServiceProvider(service: JsonSearchService, http: Pick<Http, "to">): SearchProvider {
   const { name, baseUrl } = service;
-  let check: Promise<Checks> | undefined;
+  let check: Promise<AnswerChecks> | undefined;
   return {
     name,
     async search(query, count, signal) {
@@ -95,24 +97,24 @@ export function createServiceProvider(service: Service, http: Pick<Http, "to">):
       const send = http.to(baseUrl, PROVIDER_LIMITS);
       const response = await send(`${baseUrl.replace(/\/+$/, "")}${path}`, { ...init, signal });
       const words = service.statuses?.[response.status];
-      const failure = words ? { failed: words } : failureOfStatus(response);
+      const failure = words ? { failed: words } : explainProviderStatus(response);
       if (failure) {
         await response.body?.cancel();
         return failure;
       }
-      const answer = parse(await response.text());
-      check ??= compile(service);
-      return read(service, await check, answer, count);
+      const answer = parseJson(await response.text());
+      check ??= compileChecks(service);
+      return readServiceAnswer(service, await check, answer, count);
     },
   };
 }
 
-interface Checks {
+interface AnswerChecks {
   readonly answer: ValidateFunction;
   readonly row: ValidateFunction;
 }
 
-async function compile({ schema, fields: [title, href, body] }: Service): Promise<Checks> {
+async function compileChecks({ schema, fields: [title, href, body] }: JsonSearchService): Promise<AnswerChecks> {
   const { Ajv } = await import("ajv");
   const ajv = new Ajv({ strict: false });
   const text = { type: "string" };
@@ -120,8 +122,13 @@ async function compile({ schema, fields: [title, href, body] }: Service): Promis
   return { answer: ajv.compile(schema), row: ajv.compile({ type: "object", required: [title, href], properties }) };
 }
 
-function read(service: Service, checks: Checks, answer: unknown, count: number): ProviderAnswer {
-  if (!checks.answer(answer)) return { failed: UNREADABLE };
+function readServiceAnswer(
+  service: JsonSearchService,
+  checks: AnswerChecks,
+  answer: unknown,
+  count: number,
+): ProviderAnswer {
+  if (!checks.answer(answer)) return { failed: UNREADABLE_ANSWER };
   const given = service.rows(answer as never);
   const [title, href, body] = service.fields;
   const sound = given.filter((one): one is Record<string, unknown> => checks.row(one));
@@ -130,20 +137,12 @@ function read(service: Service, checks: Checks, answer: unknown, count: number):
     count,
   );
   if (results.length > 0) return { results };
-  if (given.length > 0) return { failed: UNREADABLE };
+  if (given.length > 0) return { failed: UNREADABLE_ANSWER };
   const excuse = service.excuse?.(answer as never);
   return excuse ? { failed: excuse } : { results };
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const asJson = (body: object, headers: Readonly<Record<string, string>>): RequestInit => ({
+const postJson = (body: object, headers: Readonly<Record<string, string>>): RequestInit => ({
   method: "POST",
   headers: { "content-type": "application/json", accept: "application/json", ...headers },
   body: JSON.stringify(body),

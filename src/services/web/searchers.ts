@@ -1,20 +1,23 @@
-/** searchers.ts -- which search providers the settings set up. Apart from what asks them, which is loaded with the first search. */
+/**
+ * searchers.ts -- lists the search providers that the settings configure. Separate from the code that uses them, which
+ * is loaded later.
+ */
 
-/** As in the settings. */
+/** The `search` settings. */
 export interface SearchSettings {
   readonly providers: string | null;
-  readonly tavily: Keyed;
-  readonly serper: Keyed;
-  readonly brave: Keyed;
+  readonly tavily: KeyedProvider;
+  readonly serper: KeyedProvider;
+  readonly brave: KeyedProvider;
   readonly searxng: { readonly baseUrl: string | null };
   readonly duckduckgo: { readonly baseUrl: string };
 }
-interface Keyed {
+interface KeyedProvider {
   readonly apiKey: string | null;
   readonly baseUrl: string;
 }
 
-/** The names of those that are set up, in the order in which they are asked. */
+/** Returns the names of the configured providers, in the order in which they are tried. */
 export function searchersOf(settings: SearchSettings): readonly string[] {
   const named = [...new Set(settings.providers?.split(/[,\s]+/) ?? [])];
   const ready: Readonly<Record<string, unknown>> = {

@@ -1,4 +1,6 @@
-/** set-up.ts -- what the settings make of the web: polite reading, search and downloads. Loaded with the first of these. */
+/**
+ * set-up.ts -- builds the web services from the settings: polite reading, search and downloads. Loaded on first use.
+ */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Downloads, WebSearch } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
@@ -29,7 +31,7 @@ export interface Web {
 
 export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
   const { clock } = parts;
-  const polite = createPoliteWeb({ ...parts, keepsToRobots: web.robots });
+  const polite = createPoliteWeb({ ...parts, obeysRobots: web.robots });
   return {
     polite,
     search: createWebSearch({ providers: createProviders(search, parts), clock }),

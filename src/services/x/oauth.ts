@@ -1,8 +1,8 @@
 /**
- * oauth.ts -- OAuth 1.0a (RFC 5849), signed with HMAC-SHA1: a request in the name of the user whose token it carries.
+ * oauth.ts -- signs requests with OAuth 1.0a (RFC 5849, HMAC-SHA1) for the user who owns the access token.
  *
- * The signature covers the method, the address, the parameters of the address and those of OAuth itself; a JSON body is not part
- * of it. Nothing here is kept or logged: the secrets go into the hash and nowhere else.
+ * The signature covers the method, the address, its parameters and those of OAuth, but not a JSON body. The secrets are
+ * only hashed, never stored or logged.
  */
 import { createHmac } from "node:crypto";
 
@@ -12,15 +12,15 @@ export interface OAuthKeys {
   readonly accessToken: string;
   readonly accessTokenSecret: string;
 }
-export interface Stamp {
-  /** Never used twice within one second. */
+export interface OAuthStamp {
+  /** Unique within its second. */
   readonly nonce: string;
   readonly seconds: number;
 }
 
-/** The Authorization header. */
-export function signRequest(method: string, url: URL, keys: OAuthKeys, { nonce, seconds }: Stamp): string {
-  const own: readonly Pair[] = [
+/** Returns the Authorization header. */
+export function signRequest(method: string, url: URL, keys: OAuthKeys, { nonce, seconds }: OAuthStamp): string {
+  const oauthParameters: readonly OAuthParameter[] = [
     ["oauth_consumer_key", keys.consumerKey],
     ["oauth_nonce", nonce],
     ["oauth_signature_method", "HMAC-SHA1"],
@@ -28,24 +28,33 @@ export function signRequest(method: string, url: URL, keys: OAuthKeys, { nonce, 
     ["oauth_token", keys.accessToken],
     ["oauth_version", "1.0"],
   ];
-  const signature = signatureOf(method, url, own, keys);
-  const fields = [...own, ["oauth_signature", signature] as const].map(([name, value]) => `${name}="${encode(value)}"`);
+  const signature = computeSignature(method, url, oauthParameters, keys);
+  const fields = [...oauthParameters, ["oauth_signature", signature] as const].map(
+    ([name, value]) => `${name}="${percentEncode(value)}"`,
+  );
   return `OAuth ${fields.join(", ")}`;
 }
 
-type Pair = readonly [name: string, value: string];
+type OAuthParameter = readonly [name: string, value: string];
 
-function signatureOf(method: string, url: URL, own: readonly Pair[], keys: OAuthKeys): string {
-  const pairs = [...own, ...url.searchParams].map(([name, value]) => [encode(name), encode(value)] as const);
-  pairs.sort(([a, x], [b, y]) => order(a, b) || order(x, y));
+function computeSignature(
+  method: string,
+  url: URL,
+  oauthParameters: readonly OAuthParameter[],
+  keys: OAuthKeys,
+): string {
+  const pairs = [...oauthParameters, ...url.searchParams].map(
+    ([name, value]) => [percentEncode(name), percentEncode(value)] as const,
+  );
+  pairs.sort(([a, x], [b, y]) => compareText(a, b) || compareText(x, y));
   const parameters = pairs.map(([name, value]) => `${name}=${value}`).join("&");
-  const base = [method.toUpperCase(), url.origin + url.pathname, parameters].map(encode).join("&");
-  const key = `${encode(keys.consumerSecret)}&${encode(keys.accessTokenSecret)}`;
+  const base = [method.toUpperCase(), url.origin + url.pathname, parameters].map(percentEncode).join("&");
+  const key = `${percentEncode(keys.consumerSecret)}&${percentEncode(keys.accessTokenSecret)}`;
   return createHmac("sha1", key).update(base).digest("base64");
 }
 
-const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** RFC 3986: everything but letters, digits, "-", ".", "_" and "~". */
-const encode = (text: string): string =>
+/** Percent-encodes all but letters, digits, "-", ".", "_" and "~" (RFC 3986). */
+const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

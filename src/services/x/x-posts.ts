@@ -1,20 +1,19 @@
 /**
- * x-posts.ts -- posts on X by its API v2, in the name of the user whose tokens are set.
+ * x-posts.ts -- posts on X with its API v2, for the user whose tokens are configured.
  *
- * A post cannot be taken back from those who saw it, so what went wrong is told apart with care: a refusal, or a connection that never
- * was, is GOALD_POST and nothing was posted; where the request may have been worked on (5xx, silence, a broken
- * connection, an answer that makes no sense) the end is unknown, and nothing is sent a second time.
+ * A post cannot be taken back, so failures are told apart with care. A refusal or a failed connection is GOALD_POST:
+ * nothing was posted. If X may have processed the request (5xx, timeout, lost connection, unreadable answer), the
+ * result is unknown and nothing is sent a second time.
  */
 import { randomBytes } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
-import { causes } from "#util/causes.ts";
+import { listCauses } from "#util/causes.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
-import { MAX_POST_LENGTH, postLength } from "./post-length.ts";
-
-type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
+import { countPostLength, MAX_POST_LENGTH } from "./post-length.ts";
 
 export interface XPostsParts {
   /** Such as https://api.x.com. */
@@ -24,29 +23,29 @@ export interface XPostsParts {
     to(
       origin: string,
       limits: { readonly maxBytes: number; readonly firstByteTimeoutMs: number; readonly totalTimeoutMs: number },
-    ): Fetch;
+    ): typeof fetch;
   };
   readonly clock: Clock;
-  /** For the whole answer; 30 s by default. */
+  /** Timeout of the whole answer. Defaults to 30 s. */
   readonly timeoutMs?: number;
 }
 
 type Posted = Awaited<ReturnType<Posts["post"]>>;
 
-const MAX_ANSWER_BYTES = 256 * 1024;
-const TIMEOUT_MS = 30_000;
-/** X gives every post an id of digits only. */
+const MAX_X_ANSWER_BYTES = 256 * 1024;
+const POST_TIMEOUT_MS = 30_000;
+/** Ids of posts consist of digits. */
 const POST_ID = /^\d{1,19}$/;
 
-/** Nothing is reached, and no setting is judged, before the first post. */
+/** Sends nothing and checks no setting before the first post. */
 export function createXPosts(parts: XPostsParts): Posts {
   const quote = quoteWithoutAll(Object.values(parts.keys));
   return {
     async post(text, signal) {
       requireLength(text);
       const url = new URL(`${parts.baseUrl.replace(/\/+$/, "")}/2/tweets`);
-      const { timeoutMs = TIMEOUT_MS } = parts;
-      const limits = { maxBytes: MAX_ANSWER_BYTES, firstByteTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs };
+      const { timeoutMs = POST_TIMEOUT_MS } = parts;
+      const limits = { maxBytes: MAX_X_ANSWER_BYTES, firstByteTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs };
       const send = parts.http.to(url.origin, limits);
       const stamp = {
         nonce: randomBytes(16).toString("hex"),
@@ -59,62 +58,63 @@ export function createXPosts(parts: XPostsParts): Posts {
       };
       try {
         const response = await send(url, { method: "POST", headers, body: JSON.stringify({ text }), signal });
-        return readAnswer(response.status, response.headers, await response.text(), quote);
+        return readPostAnswer(response.status, response.headers, await response.text(), quote);
       } catch (error) {
         signal.throwIfAborted();
-        return afterFailure(error, quote);
+        return explainSendFailure(error, quote);
       }
     },
   };
 }
 
 function requireLength(text: string): void {
-  const length = postLength(text);
-  if (text.trim() === "") throw refusal("A post needs some text; this one has none.");
+  const length = countPostLength(text);
+  if (text.trim() === "") throw postError("A post needs some text; this one has none.");
   if (length > MAX_POST_LENGTH)
-    throw refusal(
+    throw postError(
       `The text has ${length} characters as X counts (an address is 23, an emoji 2), and ${MAX_POST_LENGTH} are allowed. Nothing was posted.`,
       "Shorten it, or cut it into several posts.",
     );
 }
 
-function readAnswer(status: number, headers: Headers, body: string, quote: Quote): Posted {
-  const answer = parse(body);
+function readPostAnswer(status: number, headers: Headers, body: string, quote: Quote): Posted {
+  const parsed = parseJson(body);
+  const answer: XAnswer | undefined = isRecord(parsed) ? parsed : undefined;
   if (status >= 200 && status < 300) {
     const id: unknown = answer?.data?.id;
     if (typeof id === "string" && POST_ID.test(id))
       return { kind: "posted", id, url: `https://x.com/i/web/status/${id}` };
-    return unknown(`X answered ${status}, but not with the number of a post: “${quote(body)}”`);
+    return unknownResult(`X answered ${status}, but not with the number of a post: “${quote(body)}”`);
   }
-  // 408: it gave up on us, and may have read what it needed.
+  // X may have read the whole request before it answered 408.
   if (status >= 500 || status === 408 || status < 400)
-    return unknown(`X answered ${status}: “${quote(saidIn(answer) ?? body)}”`);
-  throw refused(status, headers, answer, quote(saidIn(answer) ?? body));
+    return unknownResult(`X answered ${status}: “${quote(findXMessage(answer) ?? body)}”`);
+  throw explainRefusal(status, headers, answer, quote(findXMessage(answer) ?? body));
 }
 
-const unknown = (reason: string): Posted => ({ kind: "unknown", reason });
+const unknownResult = (reason: string): Posted => ({ kind: "unknown", reason });
 
-function refused(status: number, headers: Headers, answer: Answer | undefined, words: string): GoaldError {
-  // What it says of a refused key is not repeated.
+function explainRefusal(status: number, headers: Headers, answer: XAnswer | undefined, words: string): GoaldError {
+  // X's words about a rejected key may contain the key.
   if (status === 401)
-    return refusal(
+    return postError(
       "X refused the keys (401). Nothing was posted.",
       "Check TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET, and this machine's clock.",
     );
   const said = `X answered ${status}: “${words}”. Nothing was posted.`;
-  if (status === 403 && /duplicate/i.test(saidIn(answer) ?? ""))
-    return refusal(
+  if (status === 403 && /duplicate/i.test(findXMessage(answer) ?? ""))
+    return postError(
       `${said} The same text has been posted before.`,
       "Do not send it again; look at the account's posts.",
     );
   if (status === 403)
-    return refusal(said, "The app needs write permission, and tokens that were made after it was given.");
-  if (status === 429) return refusal(`${said} ${nextTime(headers)}`);
-  return refusal(said);
+    return postError(said, "The app needs write permission, and tokens that were made after it was given.");
+  if (status === 429) return postError(`${said} ${describeRateLimit(headers)}`);
+  return postError(said);
 }
 
-/** When X takes posts again: its limits of 24 hours count before the one of 15 minutes. */
-function nextTime(headers: Headers): string {
+/** Says when X accepts posts again. A used-up 24-hour limit counts before the 15-minute limit. */
+function describeRateLimit(headers: Headers): string {
   const names = ["x-user-limit-24hour", "x-app-limit-24hour", "x-rate-limit"];
   const used = names.find((name) => headers.get(`${name}-remaining`) === "0") ?? "x-rate-limit";
   const seconds = Number(headers.get(`${used}-reset`) || Number.NaN);
@@ -124,38 +124,30 @@ function nextTime(headers: Headers): string {
     : `Its limit is reached until ${at.toISOString()}.`;
 }
 
-/** These come before the first byte is sent. */
+/** Errors that occur before the first byte is sent. */
 const NEVER_SENT =
   /ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS|ERR_SSL|CERT|SELF_SIGNED|UNABLE_TO_|bad port|GOALD_CONFIG/;
 
-function afterFailure(error: unknown, quote: Quote): Posted {
+function explainSendFailure(error: unknown, quote: Quote): Posted {
   if (isGoaldError(error, "GOALD_POST")) throw error;
-  const chain = causes(error);
+  const chain = listCauses(error);
   const reason = quote(chain.at(-1)?.message ?? "");
   if (chain.some(({ code, message }) => NEVER_SENT.test(`${code ?? ""} ${message}`)))
     throw new GoaldError("GOALD_POST", `X could not be reached (${reason}). Nothing was posted.`, {
       hint: "Try later.",
       cause: error,
     });
-  return unknown(`no usable answer came from X (${reason})`);
+  return unknownResult(`no usable answer came from X (${reason})`);
 }
 
-interface Answer {
+interface XAnswer {
   readonly data?: { readonly id?: unknown };
   readonly detail?: unknown;
   readonly title?: unknown;
   readonly errors?: readonly { readonly message?: unknown }[];
 }
-function parse(body: string): Answer | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
-function saidIn(answer: Answer | undefined): string | undefined {
+function findXMessage(answer: XAnswer | undefined): string | undefined {
   const first = Array.isArray(answer?.errors) ? answer.errors[0]?.message : undefined;
   return [answer?.detail, first, answer?.title].find((words) => typeof words === "string");
 }
@@ -165,4 +157,4 @@ function quoteWithoutAll(secrets: readonly string[]): Quote {
   return (text, limit) => quotes.reduce<unknown>((clean, quote) => quote(clean, limit), text) as string;
 }
 
-const refusal = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_POST", message, { hint });
+const postError = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_POST", message, { hint });

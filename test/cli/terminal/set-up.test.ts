@@ -5,8 +5,8 @@ import { scriptedLines } from "../../helpers/scripted-lines.ts";
 
 const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
 
-async function answer(lines: readonly string[], lastAgent?: typeof last) {
-  const input = scriptedLines(lines);
+async function answer(lines: readonly string[], lastAgent?: typeof last, typedAhead: readonly string[] = []) {
+  const input = scriptedLines(lines, typedAhead);
   const said: string[] = [];
   const setUp = await setUpAgent(input, (line) => said.push(line), lastAgent);
   return { setUp, said, asked: input.asked };
@@ -39,6 +39,14 @@ describe("setting up a new agent", () => {
     const { setUp, asked } = await answer(["Foo", "an AI", "1", "2", "3", "4", "5", "6"]);
     expect(setUp).toMatchObject({ agent: { goals: ["1", "2", "3", "4", "5"] } });
     expect(asked).toHaveLength(7);
+  });
+
+  it("refuses goals that were pasted behind the fifth, in words", async () => {
+    const five = ["Foo", "an AI", "1", "2", "3", "4", "5"];
+    const { setUp, said } = await answer(five, undefined, ["six", "", "sev\u001b[2Jen"]);
+    expect(setUp).toMatchObject({ agent: { goals: ["1", "2", "3", "4", "5"] } });
+    expect(said.join("\n")).toContain("An agent has up to 5 goals. Left out:\n  six\n  seven\n");
+    expect((await answer(five, undefined, ["", " "])).said.join("\n")).not.toContain("Left out");
   });
 
   it("asks again for what cannot be used, and says why", async () => {
@@ -74,11 +82,11 @@ describe("going on with the last agent", () => {
     expect(text).not.toContain("\u001b");
   });
 
-  it.each(["y", "", "yes", "no", "nn", "what?"])("is what %j means", async (line) => {
+  it.each(["y", "", "yes"])("is what %j means", async (line) => {
     expect((await answer([line], last)).setUp).toEqual({ kind: "go-on" });
   });
 
-  it.each(["n", "N", " n "])("is not what %j means: a new one is set up", async (line) => {
+  it.each(["n", "N", " n ", "no", "NO"])("is not what %j means: a new one is set up", async (line) => {
     expect((await answer([line, "Bar", "", "one", ""], last)).setUp).toMatchObject({ agent: { name: "Bar" } });
   });
 

@@ -35,7 +35,7 @@ describe("a running agent on a terminal", () => {
     [
       "a failure and when it is tried again",
       given.modelFailed(),
-      "No reply: The server answered 500. Trying again at 2026-11-20T10:01:00.000Z.",
+      "No reply: The server answered 500. Retrying in 60 s.",
     ],
     ["the command as the JSON that will run", given.requested(), 'Command: write_to_file {"file":"a.txt","text":"a"}'],
     [
@@ -80,8 +80,9 @@ describe("a running agent on a terminal", () => {
     };
     const text = show(false, { ...given.requested(), call: { name: "write_to_file", args } });
     expect(text).toContain("keys/important.txt");
-    expect(text).toContain("8000 more characters");
-    expect(text).toContain("50000 bytes in all");
+    expect(text).toContain("text (9,000 bytes):");
+    expect(text).toContain("8,000 more bytes");
+    expect(text).toContain("more (50,000 bytes):");
     expect(text.length).toBeLessThan(3_000);
   });
 

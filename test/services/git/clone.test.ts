@@ -10,7 +10,7 @@ import type { Cloned } from "#core/services.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#services/git/find-git.ts";
-import { createTally } from "#services/git/measure.ts";
+import { createTreeTally } from "#services/git/measure.ts";
 import { makeRepository } from "../../helpers/git-repository.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../../helpers/git-server.ts";
 
@@ -83,7 +83,7 @@ describe("a clone", () => {
     expect(existsSync(join(folder, ".git/hooks"))).toBe(false);
   });
 
-  it("of what is not there, is empty, or is no repository says so", async () => {
+  it("of a missing, empty or invalid repository is an error in words", async () => {
     execFileSync(git, ["init", "--quiet", "--bare", join(root, "empty.git")]);
     await using server = await serve();
     expect(await messageOf(from(server, "none.git"))).toMatch(/^GOALD_GIT .*There is no such repository/);
@@ -100,7 +100,7 @@ describe("a clone", () => {
     expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });
 
-  it("runs under no configuration of the person's, and no template", async () => {
+  it("ignores the person's configuration and templates", async () => {
     const home = await mkdtemp(join(tmpdir(), "goald-home-"));
     const proof = join(home, "ran");
     const payload = `touch ${proof}`;
@@ -128,7 +128,7 @@ describe("a clone", () => {
     await rm(home, { recursive: true });
   });
 
-  it("makes no links, brings no submodules and no large files, and says what it left out", async () => {
+  it("leaves out links, submodules and LFS files, and reports them", async () => {
     makeRepository(root, "odd.git", [
       { path: "passwd", text: "/etc/passwd", kind: "link" },
       { path: "up", text: "../../..", kind: "link" },
@@ -160,7 +160,7 @@ describe("a clone", () => {
     ["an option for an address", '[submodule "m"]\n\tpath = m\n\turl = -u./payload\n'],
     ["a path that climbs", '[submodule "../../x"]\n\tpath = x\n\turl = https://example.org/x\n'],
     ["an update that runs", '[submodule "m"]\n\tpath = m\n\turl = https://e.org/m\n\tupdate = !touch /tmp/x\n'],
-  ])("of submodules with %s is refused as it comes", async (_title, modules) => {
+  ])("of submodules with %s is refused when it arrives", async (_title, modules) => {
     makeRepository(root, "modules.git", [
       { path: ".gitmodules", text: modules },
       { path: "m", text: plainCommit, kind: "submodule" },
@@ -170,7 +170,7 @@ describe("a clone", () => {
     await rm(join(root, "modules.git"), { recursive: true });
   });
 
-  it.each([[".git"], [".GIT"], ["git~1"], [".g\u200cit"]])("of a tree with %j in it is refused", async (name) => {
+  it.each([[".git"], [".GIT"], ["git~1"], [".g\u200cit"]])("of a tree that contains %j is refused", async (name) => {
     makeRepository(root, "inner.git", [{ path: `${name}/hooks/post-checkout`, text: "#!/bin/sh\n", kind: "program" }]);
     await using server = await serve();
     expect(await messageOf(from(server, "inner.git"))).toMatch(/^GOALD_GIT /);
@@ -179,7 +179,7 @@ describe("a clone", () => {
 });
 
 describe("the same repositories, without the guard", () => {
-  it("run what a person's configuration says, and make links: the tests above can fail", async () => {
+  it("run the person's configuration and create links: the tests above can fail", async () => {
     const home = await mkdtemp(join(tmpdir(), "goald-home-"));
     const proof = join(home, "ran");
     await writeFile(join(home, ".gitconfig"), `[filter "evil"]\n\tsmudge = touch ${proof}; cat\n`);
@@ -200,7 +200,7 @@ describe("the same repositories, without the guard", () => {
     await rm(home, { recursive: true });
   });
 
-  it("are asked for by redirects", async () => {
+  it("follow redirects", async () => {
     await using inside = await serve();
     await using outside = await serve({
       instead: ({ url }, outgoing) => {
@@ -219,7 +219,7 @@ describe("the same repositories, without the guard", () => {
 });
 
 describe("the limits of a clone", () => {
-  it("hold for files that are not written yet: a few bytes may stand for many", async () => {
+  it("hold for files before they are written: a few bytes can expand to many", async () => {
     await using server = await serve();
     const limits = { maxBytes: 2 * 1024 * 1024 };
     expect(await messageOf(from(server, "bomb.git", { limits }))).toMatch(/^GOALD_GIT .*larger than 2 MB/);
@@ -228,7 +228,7 @@ describe("the limits of a clone", () => {
     expect(await messageOf(from(server, "many.git", { limits: { maxFiles: 50 } }))).toMatch(/more than 50 files/);
   });
 
-  it("hold for a tree of a few objects that stands for files without number", async () => {
+  it("hold for a few objects that expand to countless files", async () => {
     makeRepository(root, "tree-bomb.git", [{ path: "f", text: "x" }]);
     const run = (args: readonly string[], input = ""): string =>
       execFileSync(git, args, { cwd: join(root, "tree-bomb.git"), input, encoding: "utf8" }).trim();
@@ -246,8 +246,8 @@ describe("the limits of a clone", () => {
     await rm(join(root, "tree-bomb.git"), { recursive: true });
   });
 
-  it("hold for a name that has no end", () => {
-    const { tally, add } = createTally();
+  it("hold for an endless file name", () => {
+    const { tally, add } = createTreeTally();
     const piece = Buffer.alloc(64 * 1024, "x");
     add(Buffer.from("100644 blob 0123456789abcdef       7\t"));
     for (let bytes = 0; bytes < 256 * 1024 * 1024; bytes += piece.length) add(piece);
@@ -255,7 +255,7 @@ describe("the limits of a clone", () => {
     expect(tally).toMatchObject({ files: 2, bytes: 12 });
   });
 
-  it("hold for what a server sends without end", async () => {
+  it("hold for an endless download", async () => {
     let posts = 0;
     await using server = await serve({
       instead: ({ method }, outgoing) => {
@@ -271,14 +271,14 @@ describe("the limits of a clone", () => {
     expect(await processesIn(folder)).toEqual([]);
   });
 
-  it("end a server that is silent, with all that git has started", async () => {
+  it("end a clone from a silent server, with all of git's processes", async () => {
     await using server = await serve({ instead: () => true });
     const limits = { timeoutMs: 300 };
     expect(await messageOf(from(server, "plain.git", { limits }))).toMatch(/^GOALD_GIT .*took longer than 300 ms/);
     expect(await processesIn(folder)).toEqual([]);
   });
 
-  it("end with the caller's signal, at once and with its reason", async () => {
+  it("do not delay the caller's abort", async () => {
     await using server = await serve({ instead: () => true });
     const controller = new AbortController();
     const cloning = from(server, "plain.git", {}, controller.signal);
@@ -293,14 +293,14 @@ describe("the limits of a clone", () => {
 describe("the key", () => {
   const key = (origin: string) => ({ origin, user: USER, token: TOKEN });
 
-  it("goes to its own server, in a header", async () => {
+  it("is sent to its own server in a header", async () => {
     await using server = await serve({ authorization: BASIC });
     await from(server, "plain.git", { key: key(server.origin) });
     expect(server.requests.every(({ authorization }) => authorization === BASIC)).toBe(true);
     expect(await readFile(join(folder, ".git/config"), "utf8")).not.toMatch(/Basic|github_pat/);
   });
 
-  it("goes to no other one, and what is said of it shows none of it", async () => {
+  it("is not sent to another server, and no message shows it", async () => {
     await using server = await serve({ authorization: BASIC });
     const message = await messageOf(from(server, "plain.git", { key: key("https://github.com") }));
     expect(message).toMatch(/^GOALD_GIT .*private, or not there/);
@@ -320,7 +320,7 @@ describe("the key", () => {
     expect(echoed).not.toContain(BASIC.slice(6));
   });
 
-  it("is in no argument of any process", async () => {
+  it("is not in the arguments of any process", async () => {
     await using server = await serve({ instead: () => true });
     const controller = new AbortController();
     const cloning = from(server, "plain.git", { key: key(server.origin) }, controller.signal);
@@ -333,8 +333,8 @@ describe("the key", () => {
   });
 });
 
-describe("what leads into a private network", () => {
-  it("is not connected to as long as nobody allowed it", async () => {
+describe("an address in a private network", () => {
+  it("is not connected to unless allowed", async () => {
     await using server = await serve();
     const key = { origin: server.origin, user: USER, token: TOKEN };
     for (const url of [`${server.origin}/plain.git`, `https://127.0.0.1:${server.port}/plain.git`])
@@ -342,7 +342,7 @@ describe("what leads into a private network", () => {
     expect(server.connections).toBe(0);
   });
 
-  it("is not followed to, when a server redirects there", async () => {
+  it("is not reached by a redirect", async () => {
     await using inside = await serve();
     await using outside = await serve({
       instead: ({ url }, outgoing) => {
@@ -355,7 +355,7 @@ describe("what leads into a private network", () => {
     expect(inside.connections).toBe(0);
   });
 
-  it("is judged once: git goes to the address that was judged, whatever the name leads to later", async () => {
+  it("is resolved once: git connects to the checked address, even if the name changes", async () => {
     await using server = await serve();
     const origin = `http://rebinding.test:${server.port}`;
     const asked: string[] = [];
@@ -369,7 +369,7 @@ describe("what leads into a private network", () => {
   });
 
   it.each(hostile.local_must_be_refused.map((entry) => entry.replace(/ \(.*/, "")))(
-    "is not cloned from, however it is written: %j",
+    "is not cloned from in the form %j",
     async (text) => {
       await using server = await serve();
       // With the port of a server that would answer, and the scheme that is allowed.
@@ -381,7 +381,7 @@ describe("what leads into a private network", () => {
     },
   );
 
-  it("is no metadata service, whatever a person allowed", async () => {
+  it("is never a metadata service, even if allowed", async () => {
     for (const host of ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"]) {
       const parts = { allow: `http://${host}`, isPublic: isPublicAddress, isNeverAllowed };
       expect(await messageOf(clone(`http://${host}/a.git`, parts))).toMatch(/^GOALD_GIT .*Nothing was cloned/);
@@ -389,7 +389,7 @@ describe("what leads into a private network", () => {
   });
 
   it.each(["-rebinding.test", "+rebinding.test", "*.test", "*", "a,b.test", "a=b.test", ".a.test", "(a).test"])(
-    "is not asked for by a name that nobody can be held to: %s",
+    "is not reached by a name that cannot be pinned: %s",
     async (host) => {
       // curl reads a sign in front of a name as its own: the address that was judged would not be the one it goes to.
       const asked: string[] = [];
@@ -403,7 +403,7 @@ describe("what leads into a private network", () => {
     },
   );
 
-  it("is refused when one of several addresses does", async () => {
+  it("is refused if only one of several addresses is private", async () => {
     const resolve = async () => ["192.0.2.1", "10.0.0.1"];
     const isPublic = (address: string) => address === "192.0.2.1";
     expect(await messageOf(clone("https://mixed.test/a.git", { resolve, isPublic }))).toMatch(/10\.0\.0\.1/);

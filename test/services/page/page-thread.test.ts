@@ -9,7 +9,7 @@ import { createPageReader, type PageReader } from "#services/page/read-page.ts";
 const read = (html: string, by: PageReader) =>
   by.read(new TextEncoder().encode(html), "text/html", "https://site.example/a/b", new AbortController().signal);
 
-describe("the thread that reads pages", () => {
+describe("the page thread", () => {
   it("starts with the first page, ends when idle, and starts again", async () => {
     const brief = createPageReader({ idleMs: 50 });
     expect(brief.isRunning).toBe(false);
@@ -22,7 +22,7 @@ describe("the thread that reads pages", () => {
     await expect(read("<p>three", brief)).rejects.toMatchObject({ code: "GOALD_WEB" });
   });
 
-  it("keeps its process alive while a page is being read, and no longer", async () => {
+  it("keeps the process alive only while it reads a page", async () => {
     const program = fileURLToPath(new URL("./unattended-page.child.ts", import.meta.url));
     const child = spawn(process.execPath, [program], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -32,7 +32,7 @@ describe("the thread that reads pages", () => {
     expect([said, how]).toEqual(["one true\ntwo true\n", [0, null]]);
   }, 20_000);
 
-  it("keeps nothing of what is printed in it", async () => {
+  it("discards what is printed in it", async () => {
     const noisy = createPageReader({ program: new URL("./noisy-worker.child.ts", import.meta.url) });
     for (const word of ["one", "two"])
       expect(await read(`<p>${word}`, noisy)).toMatchObject({ text: word, remarks: [] });

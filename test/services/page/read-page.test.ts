@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { readPlainHtml } from "#services/page/plain-html.ts";
 import { createPageReader, type PageReader } from "#services/page/read-page.ts";
 import { writePdf } from "./write-pdf.ts";
 
@@ -26,7 +27,7 @@ const read = (page: string | Uint8Array, type: string | null = "text/html", by: 
 describe("a page", () => {
   const names = globSync("*.expected", { cwd: FOLDER }).map((name) => name.replace(/\.expected$/, ""));
 
-  it.each(names.sort())("%s is read as what stands beside it", async (name) => {
+  it.each(names.sort())("%s is read as its .expected file", async (name) => {
     const expected = readFileSync(`${FOLDER}/${name}.expected`, "utf8");
     const said = JSON.parse(expected.slice(0, expected.indexOf("\n")));
     const type = SAID_BY_HEADER[name] ?? TYPES[name.split(".").at(-1) as string] ?? "";
@@ -35,7 +36,7 @@ describe("a page", () => {
     expect({ title: page.title, remarks: page.remarks, links: page.links.map(({ href }) => href) }).toEqual(said);
   });
 
-  it("is told by its first bytes where nobody says what it is", async () => {
+  it("without a content type is recognized by its first bytes", async () => {
     expect((await read("<!doctype html><p>Words", null)).text).toBe("Words");
     expect((await read("<p>Words", "application/octet-stream")).text).toBe("<p>Words");
     expect((await read(readFileSync(`${FOLDER}/paper.pdf`), "nonsense")).title).toBe("On sails");
@@ -49,7 +50,7 @@ describe("a page", () => {
     ["video/mp4", bytesOf("x")],
     ["text/plain", Uint8Array.of(1, 0, 0, 2)],
     [null, Uint8Array.of(1, 0, 0, 2)],
-  ])("of the type %s is refused", async (type, bytes) => {
+  ])("of type %s is refused", async (type, bytes) => {
     await expect(read(bytes, type)).rejects.toMatchObject({
       code: "GOALD_WEB",
       message: expect.stringContaining(type ?? "octet-stream"),
@@ -60,21 +61,21 @@ describe("a page", () => {
   it.each([
     ["%PDF-1.4 nothing else", "damaged"],
     ["", "damaged"],
-  ])("that says it is a PDF and is %j is refused with a reason", async (text, reason) => {
+  ])("with the PDF type and the content %j is refused with a reason", async (text, reason) => {
     await expect(read(text, "application/pdf")).rejects.toMatchObject({
       code: "GOALD_WEB",
       message: expect.stringContaining(reason),
     });
   });
 
-  it("of many pages is read as far as three hundred, and says so", async () => {
+  it("of 310 PDF pages is read up to page 300, with a remark", async () => {
     const pages = Array.from({ length: 310 }, (_, index) => `Words of page ${index + 1}.`);
     const { text, remarks } = await read(writePdf(pages), "application/pdf");
     expect(remarks).toEqual(["Only the first 300 of 310 pages were read."]);
     expect(text).toMatch(/## Page 300\n\nWords of page 300\.$/);
   });
 
-  it("of pictures only, or locked, says so", async () => {
+  it("of only pictures gets a remark, and a locked PDF an error", async () => {
     const { text, remarks } = await read(writePdf(["", ""]), "application/pdf");
     expect({ text, remarks }).toEqual({
       text: "",
@@ -88,7 +89,7 @@ describe("a page", () => {
     });
   });
 
-  it("keeps no characters that nobody sees, in no part of it", async () => {
+  it("loses invisible characters in its text, title and links", async () => {
     const page = await read(
       "<title>a\u202eb\u001b]0;x\u0007</title><p><a href='/x'>c\u200b\u{e0041}d</a> \u00ade\ud800f 👩‍🚒 می‌خواهم",
     );
@@ -102,11 +103,11 @@ describe("a page", () => {
   it.each([
     `<meta http-equiv="Refresh" content="0; URL='/new'">`,
     `<html><head><meta http-equiv=refresh content="5;url=https://site.example/new"></head><body></body></html>`,
-  ])("says where it leads on to: %s", async (html) => {
+  ])("reports the address that it forwards to: %s", async (html) => {
     expect((await read(html)).remarks).toContain("The page leads on to https://site.example/new.");
   });
 
-  it("gives links that are absolute, on the web, and there once", async () => {
+  it("has absolute http(s) links, each once, at most 200", async () => {
     const page = await read(
       `<base href="/docs/"><a href="a#x">A</a> <a href="a#y">again</a> <a href="javascript:alert(1)">no</a> <a href="mailto:x@y.z">no</a>
        <a href="//other.example/b">B</a> <a href="https://name:word@c.example/">C</a> <a href="#top">no</a> <a href="/${"x".repeat(2000)}">no</a>`,
@@ -123,7 +124,7 @@ describe("a page", () => {
   });
 });
 
-describe("a page of which an article is only a piece", () => {
+describe("a page with an article and more", () => {
   const nav = '<nav><a href="/">Home</a> <a href="/news">News</a></nav>';
   const prose =
     "This is a rather long sentence, with commas, that says something and goes on, as people do, until it ends.";
@@ -151,7 +152,7 @@ describe("a page of which an article is only a piece", () => {
     expect(new Set(text.match(/item \d+/g)).size).toBe(60);
   });
 
-  it("is read without the stories beside it, however many there are", async () => {
+  it("is read without links to other stories", async () => {
     const beside = sixty(
       (index) => `<div><h3><a href="/${index}">Another story, number ${index}, of which nobody asked</a></h3></div>`,
     );
@@ -190,11 +191,17 @@ describe("a hostile page", () => {
     ],
   ];
 
-  it.each(HOSTILE)("of %s is read in its time", async (_what, html, expected) => {
+  it("of 81,000 paragraphs has its entities decoded as a browser does", async () => {
+    const page = await read(`${"<p>x</p>".repeat(81_000)}Espa&Ntilde;a &alpha; &frac12;`);
+    expect(page.remarks).toEqual(["The page has very many parts: all of its text, without its structure."]);
+    expect(page.text.normalize("NFC")).toMatch(/\nx\n\nEspaÑa α ½$/);
+  });
+
+  it.each(HOSTILE)("of %s is read within its time limit", async (_what, html, expected) => {
     expect((await read(html)).text).toMatch(expected);
   });
 
-  it("keeps the structure of all that is not too deep", async () => {
+  it("keeps its structure except where it is nested too deeply", async () => {
     const article = readFileSync(`${FOLDER}/article.html`, "utf8");
     const page = await read(article.replace("<h2>", `${"<div>".repeat(2_000)}deep${"</div>".repeat(2_000)}<h2>`));
     expect(page.remarks).toEqual(["The page is nested very deeply; what lies deepest has lost its structure."]);
@@ -202,7 +209,7 @@ describe("a hostile page", () => {
   });
 
   it.each(["hang", "exit", "throw", "memory"])(
-    "that makes the thread %s is read plainly, and the next one as ever",
+    "that makes the thread %s is read plainly, and the next page normally",
     async (what) => {
       const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
       const stubborn = createPageReader({
@@ -225,7 +232,7 @@ describe("a hostile page", () => {
     40_000,
   );
 
-  it("that fails when it has long been read ends the thread, and nothing else", async () => {
+  it("that fails after it was read ends only the thread", async () => {
     const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
     const stubborn = createPageReader({ program });
     expect((await read("later", "text/html", stubborn)).text).toBe("later");
@@ -235,7 +242,7 @@ describe("a hostile page", () => {
     await stubborn.close();
   });
 
-  it("that is not waited for any longer lets go at once", async () => {
+  it("rejects at once when its caller aborts", async () => {
     const program = new globalThis.URL("./stubborn-worker.child.ts", import.meta.url);
     const stubborn = createPageReader({ program });
     const reason = new Error("enough");
@@ -249,9 +256,31 @@ describe("a hostile page", () => {
   });
 });
 
+describe("readPlainHtml", () => {
+  it("marks headings, items and cells, and skips what is not text", () => {
+    const html = `<title>A &amp; B</title><h2>Head</h2><ul><li>one<li>two</ul><table><tr><td>1<td>2</table>
+      <script>if (a < b) "</p>"</script><svg><title>no</title></svg><select><option>no</select><!-- no > --><![CDATA[no]]>end`;
+    const { title, text } = readPlainHtml(html, URL);
+    expect(title).toBe("A & B");
+    expect(text.replace(/\n+/g, "\n")).toBe("\n## Head\n- one\n- two\n| 1 | 2\nend");
+  });
+
+  it.each([
+    ["a quote that stays open", `<p>one</p><a href="/x>two</a><p class='b'>three <a href='/y'>four</a>`],
+    ["a title that stays open", "<title>T<p>one</p>two three <b>four"],
+    ["a CDATA section that stays open", "one <![CDATA[ <b>two</b> three four"],
+  ])("reads the text after %s", (_what, html) => {
+    expect(readPlainHtml(html, URL).text).toMatch(/three\s+four$/);
+  });
+
+  it("takes a link's first address, decoded, and shows no invisible characters in its text", () => {
+    const html = `<a title="href=/no" HREF='/a?b=1&amp;c=2' href="/no">c\u200bd&shy;e<p>f</a> <a href="javascript:x()">no</a>`;
+    expect(readPlainHtml(html, URL).links).toEqual([{ text: "cde f", href: "https://site.example/a?b=1&c=2" }]);
+  });
+});
+
 describe("the negative control", () => {
-  it("is a page with boilerplate, which all of its text would show", async () => {
-    const { readPlainHtml } = await import("#services/page/plain-html.ts");
+  it("finds boilerplate in the plain text of a page that reading removes", async () => {
     const html = readFileSync(`${FOLDER}/news.html`, "utf8");
     const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
     const all = readPlainHtml(html, URL).text;

@@ -1,22 +1,22 @@
 /** stubborn-worker.child.ts -- a page thread that hangs, dies or floods where a tree is wanted, and reads plainly as the real one. */
 import { parentPort } from "node:worker_threads";
-import { type Reading, readBytes } from "#services/page/read-bytes.ts";
+import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
 
-parentPort?.on("message", (reading: Reading) => {
-  void answer(reading).then((given) => parentPort?.postMessage(given));
+parentPort?.on("message", (job: PageJob) => {
+  void answer(job).then((given) => parentPort?.postMessage(given));
 });
 
-async function answer(reading: Reading): Promise<unknown> {
-  const text = new TextDecoder().decode(reading.bytes);
-  if (!reading.isPlain || text.includes("always")) {
+async function answer(job: PageJob): Promise<unknown> {
+  const text = new TextDecoder().decode(job.bytes);
+  if (!job.isPlain || text.includes("always")) {
     if (text.includes("hang")) for (;;);
     if (text.includes("exit")) process.exit(3);
     if (text.includes("throw")) setImmediate(() => void thrown());
     if (text.includes("memory")) await take(300);
   }
   if (text.includes("later")) setTimeout(() => void thrown(), 50);
-  const isThrown = text.includes("throw") && (!reading.isPlain || text.includes("always"));
-  return isThrown ? new Promise(() => {}) : { value: await readBytes(reading) };
+  const isThrown = text.includes("throw") && (!job.isPlain || text.includes("always"));
+  return isThrown ? new Promise(() => {}) : { value: await readBytes(job) };
 }
 
 /** Holds so many megabytes for a moment. */

@@ -27,8 +27,8 @@ function openSite(
 }
 const marked = (etag: string) => new Headers({ "content-type": "text/html", etag });
 
-describe("a page of the web", () => {
-  it("has its last address, its hash, its time and its remarks", async () => {
+describe("a web page", () => {
+  it("has its final address, hash, time and remarks", async () => {
     const { pages, clock } = openSite(() => ({ url: "https://b.example/x", text: "<p>Words", isCut: true }));
     expect(await pages.read("https://a.example/#part", signal)).toEqual({
       url: "https://b.example/x",
@@ -42,7 +42,7 @@ describe("a page of the web", () => {
     });
   });
 
-  it("is not asked for again within five minutes, whatever place on it is meant", async () => {
+  it("is cached for five minutes, with any fragment", async () => {
     const { pages, asked, clock } = openSite((_request, count) => ({ text: `<p>${count}` }));
     await pages.read("https://a.example/", signal);
     await clock.advance(4 * A_MINUTE);
@@ -52,7 +52,7 @@ describe("a page of the web", () => {
     expect(asked.map(({ headers }) => headers)).toEqual([undefined, undefined]);
   });
 
-  it("is asked for by its mark later, and stays as it is when nothing has changed", async () => {
+  it("is revalidated later, and kept if unchanged", async () => {
     const { pages, asked, clock } = openSite(({ headers }, count) =>
       headers ? { status: 304, headers: new Headers() } : { text: `<p>${count}`, headers: marked('"v1"') },
     );
@@ -65,7 +65,7 @@ describe("a page of the web", () => {
     expect(asked.map(({ headers }) => headers?.["if-none-match"])).toEqual([undefined, '"v1"', '"v1"']);
   });
 
-  it("is read anew when it has changed, and never kept when its server says so", async () => {
+  it("is read again if it changed, and never cached with no-store", async () => {
     const changing = openSite((_request, count) => ({
       text: `<p>${count}`,
       headers: new Headers({ "content-type": "text/html", "last-modified": `day ${count}` }),
@@ -82,7 +82,7 @@ describe("a page of the web", () => {
     expect((await secret.pages.read("https://a.example/", signal)).text).toBe("2");
   });
 
-  it("makes room for others: so many are kept, and the oldest go first", async () => {
+  it("is evicted from the cache, the oldest first", async () => {
     const { pages, asked } = openSite(() => ({ text: "<p>x" }));
     for (let index = 0; index < 70; index++) await pages.read(`https://a.example/${index}`, signal);
     await pages.read("https://a.example/69", signal);
@@ -91,7 +91,7 @@ describe("a page of the web", () => {
     expect(asked).toHaveLength(71);
   });
 
-  it("of a type that is not read, or a PDF that was cut, is refused and not kept", async () => {
+  it("of an unsupported type, or a truncated PDF, is refused and not cached", async () => {
     const { pages, asked } = openSite((_request, count) => ({
       headers: new Headers({ "content-type": count > 2 ? "application/pdf" : "image/png" }),
       isCut: count > 2,
@@ -104,12 +104,12 @@ describe("a page of the web", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("is called what its bytes show where its server does not say", async () => {
+  it("without a content type gets the type that its bytes show", async () => {
     const { pages } = openSite(() => ({ text: "<!doctype html><p>x", headers: new Headers() }));
     expect((await pages.read("https://a.example/", signal)).contentType).toBe("text/html");
   });
 
-  it("is asked for by its mark over real HTTP, politely", async () => {
+  it("is revalidated over real HTTP at the polite rate", async () => {
     await using site = await startServiceServer(({ path, headers }) => {
       if (path === "/robots.txt") return { status: 404, body: "" };
       if (headers["if-none-match"] === '"v1"') return { status: 304, body: "" };
@@ -117,7 +117,7 @@ describe("a page of the web", () => {
     });
     const clock = fakeClock({ auto: true });
     const http = createHttp({}, { allow: [site.origin] });
-    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", keepsToRobots: true });
+    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
     const pages = createWebPages({ fetchPage: web.get, reader, clock });
     const first = await pages.read(`${site.origin}/a`, signal);
     await clock.advance(6 * A_MINUTE);
@@ -126,7 +126,7 @@ describe("a page of the web", () => {
     expect(site.requests[2]?.headers).toMatchObject({ "if-none-match": '"v1"', "user-agent": "goald/test" });
   });
 
-  it("gives passages for a question", async () => {
+  it("provides passages for a question", async () => {
     const { pages } = openSite(() => ({ text: "<h1>Bread</h1><p>Flour and water." }));
     const page = await pages.read("https://a.example/", signal);
     expect(pages.select(page, "flour", 500)).toEqual([{ id: "p1", headings: [], text: "# Bread\n\nFlour and water." }]);

@@ -28,11 +28,11 @@ afterAll(async () => {
 });
 
 const address = (host: string, path = "/"): string => `http://${host}.example:${site.port}${path}`;
-function open(keepsToRobots = true) {
+function open(obeysRobots = true) {
   const hosts = ["a", "b", "c"].map((host) => `${host}.example`);
   const { lookup } = resolver(Object.fromEntries(hosts.map((host) => [host, [["127.0.0.1"]]])));
   const http = createHttp({}, { lookup, allow: hosts.map((host) => `http://${host}:${site.port}`) });
-  const web = createPoliteWeb({ http, clock, userAgent: "goald/0 (test)", keepsToRobots });
+  const web = createPoliteWeb({ http, clock, userAgent: "goald/0 (test)", obeysRobots });
   const signal = new AbortController().signal;
   return (url: string, request: Partial<WebRequest> = {}) => web.get(url, { maxBytes: 1_000, signal, ...request });
 }
@@ -43,13 +43,13 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("a page", () => {
-  it("comes with its address, its type and its bytes", async () => {
+  it("is returned with its address, type and bytes", async () => {
     const page = await open()(address("a", "/x#part"));
     expect(page).toMatchObject({ url: address("a", "/x"), status: 200, contentType: "text/html", isCut: false });
     expect(Buffer.from(page.bytes).toString()).toBe("page");
   });
 
-  it("is asked for by goald's own name, and without credentials", async () => {
+  it("is requested with goald's User-Agent and without credentials", async () => {
     let headers: unknown;
     answer = (request, response) => {
       headers = request.headers;
@@ -60,7 +60,7 @@ describe("a page", () => {
     expect(headers).not.toHaveProperty("cookie");
   });
 
-  it("is cut where the reader wants that, and refused where it does not, before it was read when it says its size", async () => {
+  it("over the limit is truncated or refused; refused before it is read if its length is declared", async () => {
     answer = (_request, response) => response.end("x".repeat(1_500));
     const get = open();
     const page = await get(address("a"), { cuts: true });
@@ -75,14 +75,14 @@ describe("a page", () => {
     [500, "500, an error of its own"],
     [418, "answered with 418."],
     [304, "answered with 304."],
-  ])("that is none (%i) is an error in words", async (status, words) => {
+  ])("with status %i is an error in words", async (status, words) => {
     answer = (_request, response) => response.writeHead(status).end("x");
     const error = await failureOf(open()(address("a", "/p?token=hidden")));
     expect(error).toMatchObject({ code: "GOALD_WEB", message: expect.stringContaining(words) });
     expect(String(error)).not.toContain("hidden");
   });
 
-  it("that has not changed is said to be so when a condition was sent", async () => {
+  it("that has not changed answers a conditional request with 304", async () => {
     answer = (request, response) => response.writeHead(request.headers["if-none-match"] === '"1"' ? 304 : 200).end();
     expect(await open()(address("a"), { headers: { "if-none-match": '"1"' } })).toMatchObject({ status: 304 });
   });
@@ -104,7 +104,7 @@ describe("a page", () => {
 });
 
 describe("robots.txt", () => {
-  it("is asked once a day for each site, and what it forbids to goald is not read", async () => {
+  it("is fetched once a day per site and obeyed", async () => {
     robots = "User-agent: other\nDisallow: /\n\nUser-agent: goald\nDisallow: /private\nAllow: /private/open\n";
     const get = open();
     for (const path of ["/", "/private/open", "/"]) await get(address("a", path));
@@ -119,7 +119,7 @@ describe("robots.txt", () => {
     expect(seen).not.toContain("a.example/private/x");
   });
 
-  it("is read as if there were no manners when a person has turned it off", async () => {
+  it("is ignored if the setting turns it off", async () => {
     robots = "User-agent: *\nDisallow: /";
     expect(await failureOf(open()(address("a")))).toMatchObject({ code: "GOALD_WEB" });
     expect(await open(false)(address("a"))).toMatchObject({ status: 200 });
@@ -130,13 +130,13 @@ describe("robots.txt", () => {
     [401, true],
     [500, false],
     [503, false],
-  ])("that is %i: the site may be read: %s", async (status, isRead) => {
+  ])("with status %i allows the site: %s", async (status, isRead) => {
     robots = status;
     const result = await failureOf(open()(address("a")));
     expect(result === "no error").toBe(isRead);
   });
 
-  it("holds for a page that another site leads to", async () => {
+  it("applies to redirects from another site", async () => {
     answer = (request, response) =>
       request.headers.host?.startsWith("a.")
         ? response.writeHead(302, { location: address("b") }).end()
@@ -150,7 +150,7 @@ describe("robots.txt", () => {
     expect(seen).toEqual(["a.example/robots.txt", "a.example/from", "b.example/robots.txt"]);
   });
 
-  it("is told by its groups: rules of others, of all and of goald do not mix", async () => {
+  it("applies the rules for goald, else those for all programs", async () => {
     robots = [
       "\uFEFFuser-agent: other # not us\r\nuser-agent: another\r\ndisallow: /a",
       "User-Agent: GOALD/1.0\nUser-agent: third\nDisallow: /b",
@@ -162,7 +162,7 @@ describe("robots.txt", () => {
     expect(await Promise.all(["/a", "/b", "/c", "/d"].map(read))).toEqual([true, false, true, true]);
   });
 
-  it("that is hostile costs little: 20,000 programs with 20,000 rules, endless text, long wildcards", async () => {
+  it("costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards", async () => {
     const many = (line: string, count: number): string => line.repeat(count);
     robots = many("User-agent: a\nUser-agent: b\n", 10_000) + many("Disallow: /x\n", 20_000) + many(" ", 4e6);
     await open()(address("a"));
@@ -175,7 +175,7 @@ describe("robots.txt", () => {
 });
 
 describe("a host", () => {
-  it("gets one request a second, whoever asks; others do not wait for it", async () => {
+  it("gets one request a second from all callers; other hosts do not wait", async () => {
     const get = open();
     await Promise.all([get(address("a", "/1")), get(address("b", "/1"))]);
     await Promise.all([get(address("a", "/2")), get(address("a", "/3"))]);
@@ -183,7 +183,7 @@ describe("a host", () => {
     expect(Math.max(...clock.slept)).toBeLessThanOrEqual(3_000);
   });
 
-  it("that asks for more time between requests gets it, as far as that is reasonable", async () => {
+  it("gets the crawl delay that it asks for, up to 10 s", async () => {
     robots = "User-agent: *\nCrawl-delay: 7";
     const get = open();
     await get(address("a"));
@@ -191,7 +191,7 @@ describe("a host", () => {
     expect(clock.slept.at(-1)).toBe(7_000);
   });
 
-  it("that says when to come back is asked again then", async () => {
+  it("with Retry-After gets the retry at that time", async () => {
     let asked = 0;
     answer = (_request, response) => {
       asked++;
@@ -202,7 +202,7 @@ describe("a host", () => {
     expect(clock.slept).toContain(3_000);
   });
 
-  it("that wants to be left alone for long is, by everybody, and that is said at once", async () => {
+  it("with a long Retry-After is refused at once for all callers", async () => {
     answer = (_request, response) => response.writeHead(503, { "retry-after": "3600" }).end();
     const get = open();
     expect(String(await failureOf(get(address("a"))))).toContain("takes no more requests before 2026-11-21T01:00:0");
@@ -214,7 +214,7 @@ describe("a host", () => {
     expect(await get(address("a"))).toMatchObject({ status: 200 });
   });
 
-  it("that is always too busy is asked three times and no more", async () => {
+  it("that is always busy gets three requests", async () => {
     answer = (_request, response) => response.writeHead(429).end();
     expect(await failureOf(open()(address("a")))).toMatchObject({ message: expect.stringContaining("429") });
     expect(seen.filter((path) => path === "a.example/")).toHaveLength(3);

@@ -29,7 +29,7 @@ describe("a signature", () => {
     expect(sign("a=1&b=2")).not.toBe(sign("a=2&b=1"));
   });
 
-  it("is another one for another time, nonce, method, address or secret", () => {
+  it("differs for another time, nonce, method, address or secret", () => {
     const url = new URL("https://api.x.com/2/tweets");
     const all = [
       signRequest("POST", url, KEYS, STAMP),

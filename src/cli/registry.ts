@@ -1,0 +1,80 @@
+/**
+ * registry.ts -- all verbs, in the order of `goald --help`. A verb's file is loaded when it is called.
+ *
+ * A new verb is a file in verbs/, a line here, and `npm run docs`.
+ */
+import type { Verb } from "./verb.ts";
+
+type Load = () => Promise<{ readonly verb: Verb }>;
+
+const LOAD = {
+  run: () => import("./verbs/run.ts"),
+  resume: () => import("./verbs/resume.ts"),
+  replay: () => import("./verbs/replay.ts"),
+  fork: () => import("./verbs/fork.ts"),
+  demo: () => import("./verbs/demo.ts"),
+  ps: () => import("./verbs/ps.ts"),
+  attach: () => import("./verbs/attach.ts"),
+  show: () => import("./verbs/show.ts"),
+  report: () => import("./verbs/report.ts"),
+  logs: () => import("./verbs/logs.ts"),
+  events: () => import("./verbs/events.ts"),
+  say: () => import("./verbs/say.ts"),
+  goals: () => import("./verbs/goals.ts"),
+  approve: () => import("./verbs/approve.ts"),
+  deny: () => import("./verbs/deny.ts"),
+  pause: () => import("./verbs/pause.ts"),
+  stop: () => import("./verbs/stop.ts"),
+  kill: () => import("./verbs/kill.ts"),
+  rm: () => import("./verbs/rm.ts"),
+  files: () => import("./verbs/files.ts"),
+  why: () => import("./verbs/why.ts"),
+  diff: () => import("./verbs/diff.ts"),
+  restore: () => import("./verbs/restore.ts"),
+  memory: () => import("./verbs/memory.ts"),
+  "memory list": () => import("./verbs/memory-list.ts"),
+  "memory search": () => import("./verbs/memory-search.ts"),
+  "memory show": () => import("./verbs/memory-show.ts"),
+  "memory why": () => import("./verbs/memory-why.ts"),
+  "memory add": () => import("./verbs/memory-add.ts"),
+  "memory correct": () => import("./verbs/memory-correct.ts"),
+  "memory pin": () => import("./verbs/memory-pin.ts"),
+  "memory unpin": () => import("./verbs/memory-unpin.ts"),
+  "memory forget": () => import("./verbs/memory-forget.ts"),
+  "memory export": () => import("./verbs/memory-export.ts"),
+  "memory import": () => import("./verbs/memory-import.ts"),
+  ingest: () => import("./verbs/ingest.ts"),
+  up: () => import("./verbs/up.ts"),
+  down: () => import("./verbs/down.ts"),
+  restart: () => import("./verbs/restart.ts"),
+  status: () => import("./verbs/status.ts"),
+  reload: () => import("./verbs/reload.ts"),
+  "install-service": () => import("./verbs/install-service.ts"),
+  init: () => import("./verbs/init.ts"),
+  commands: () => import("./verbs/commands.ts"),
+  new: () => import("./verbs/new.ts"),
+  "new command": () => import("./verbs/new-command.ts"),
+  config: () => import("./verbs/config.ts"),
+  "config list": () => import("./verbs/config-list.ts"),
+  "config get": () => import("./verbs/config-get.ts"),
+  "config set": () => import("./verbs/config-set.ts"),
+  "config unset": () => import("./verbs/config-unset.ts"),
+  "config path": () => import("./verbs/config-path.ts"),
+  doctor: () => import("./verbs/doctor.ts"),
+  verify: () => import("./verbs/verify.ts"),
+  completion: () => import("./verbs/completion.ts"),
+  // Without a group: what npm start, goald without a verb, verbs that need the daemon and shells call.
+  start: () => import("./verbs/start.ts"),
+  plain: () => import("./verbs/plain.ts"),
+  daemon: () => import("./verbs/daemon.ts"),
+  complete: () => import("./verbs/complete.ts"),
+} satisfies Readonly<Record<string, Load>>;
+
+export type VerbName = keyof typeof LOAD;
+
+export const VERB_NAMES = Object.keys(LOAD) as readonly VerbName[];
+
+export const loadVerb = async (name: VerbName): Promise<Verb> => (await LOAD[name]()).verb;
+
+export const loadVerbs = (names: readonly VerbName[] = VERB_NAMES): Promise<readonly Verb[]> =>
+  Promise.all(names.map(loadVerb));

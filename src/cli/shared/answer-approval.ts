@@ -1,0 +1,77 @@
+/**
+ * answer-approval.ts -- the work of `goald approve` and `goald deny`.
+ *
+ * The answer names the call that it is about, so that it never approves another one.
+ */
+
+import type { ApprovalAnswer } from "#api/control.ts";
+import { describeCall } from "#cli/terminal/describe-call.ts";
+import { GoaldError } from "#core/errors.ts";
+import { activeFrame, openCommand, questionOf } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
+import { isAwaitingApproval } from "./result.ts";
+import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
+
+export const approveVerb = (name: string, options: GlobalOptions & { readonly count?: number }): Promise<number> =>
+  answer(name, options, { verdict: "approved", count: options.count ?? 1 });
+
+export async function denyVerb(
+  name: string,
+  words: readonly string[],
+  options: GlobalOptions & { readonly reason?: string },
+): Promise<number> {
+  if (words.length > 0 && options.reason !== undefined)
+    throw new GoaldError("GOALD_USAGE", "The reason was given twice: as words, and by --reason.", {
+      hint: "Leave one of the two out.",
+    });
+  const text = clean(options.reason ?? words.join(" ")).trim();
+  if (text.length > MAX_CHARS)
+    throw new GoaldError("GOALD_USAGE", `Expected a reason of up to ${MAX_CHARS} characters, got ${text.length}.`);
+  return answer(name, options, { verdict: "denied", ...(text === "" ? {} : { text }) });
+}
+
+const MAX_CHARS = 10_000;
+
+async function answer(name: string, options: GlobalOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
+  return steering(name, options, async ({ row, state, context, reach }) => {
+    const { phase } = activeFrame(state);
+    const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);
+    if (!open) throw await nothingPending({ row, state }, context);
+    const client = await reach();
+    const text = given.text === undefined ? {} : { text: context.scrub(given.text) };
+    const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: phase.callId });
+    const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
+    const verdict = given.verdict === "approved" ? "Approved" : "Denied";
+    const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
+    // An agent of a terminal reads the answer only while its terminal runs it.
+    const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
+    const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
+    const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
+    const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
+    return tellDone({ agent, note }, context, { call: open.call });
+  });
+}
+
+async function nothingPending(
+  { row, state }: Pick<Steered, "row" | "state">,
+  context: CliContext,
+): Promise<GoaldError> {
+  const call = (...words: readonly string[]): string => formatCall(context.home, ...words);
+  const question = questionOf(state);
+  if (question !== undefined)
+    return new GoaldError(
+      "GOALD_CONFLICT",
+      `${row.id} is waiting for an answer, not an approval: ${JSON.stringify(oneLine(context.redact(clean(question)), 200))}`,
+      { hint: `Answer with: ${call("say", row.id, '"…"')}` },
+    );
+  const view = await viewNow(context, row);
+  return new GoaldError(
+    "GOALD_CONFLICT",
+    `${row.id} has no pending command: it is ${view.state} (step ${view.step}).`,
+    {
+      hint: `See what it does: ${call("show", row.id)}`,
+    },
+  );
+}

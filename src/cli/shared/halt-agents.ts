@@ -1,0 +1,86 @@
+/** halt-agents.ts -- the work of `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
+
+import type { Client } from "#api/client.ts";
+import type { ControlResult } from "#api/control.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { isGoing } from "../verbs/ps.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "./context.ts";
+import { reachHost } from "./reach.ts";
+import { withReading } from "./reading.ts";
+import { stateWord, steering, tellDone, viewNow } from "./steering.ts";
+
+export type Halt = "pause" | "stop" | "kill";
+
+export interface HaltOptions extends GlobalOptions {
+  readonly all?: boolean;
+  /** Seconds; with `stop`. */
+  readonly timeout?: number;
+}
+
+export async function haltVerb(halt: Halt, name: string | undefined, options: HaltOptions): Promise<number> {
+  if (options.all ? name !== undefined : name === undefined)
+    throw new GoaldError("GOALD_USAGE", `Expected an agent or --all, got ${name === undefined ? "neither" : "both"}.`, {
+      hint: `Such as: goald ${halt} foo, or: goald ${halt} --all`,
+    });
+  if (name === undefined) return haltAll(halt, options);
+  return steering(name, options, async ({ row, state, context, reach }) => {
+    // No daemon is started for an agent that does not run.
+    if (isOver(state)) return tellHalt(halt, { agent: await viewNow(context, row), note: ALREADY }, context);
+    return tellHalt(halt, await haltAgent(halt, row.id, await reach(), options), context);
+  });
+}
+
+/** Halts every agent that runs or waits. Throws the first failure after it has tried all of them. */
+async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const going = await goingOn(context);
+    const client = going.length > 0 ? await reachHost(context) : undefined;
+    const ended = client ? await Promise.allSettled(going.map(({ id }) => haltAgent(halt, id, client, options))) : [];
+    const done = ended.flatMap((end) => (end.status === "fulfilled" ? [withNote(halt, end.value)] : []));
+    if (context.output.json) context.output.data(JSON.stringify({ agents: done }));
+    else if (going.length === 0) context.output.say("No agent is running.");
+    else for (const one of ended) if (one.status === "fulfilled") tellHalt(halt, one.value, context);
+    const failed = ended.find((end) => end.status === "rejected");
+    if (failed) throw failed.reason;
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+async function goingOn(context: CliContext): Promise<readonly AgentView[]> {
+  const views = await withReading(context, (reading) => reading.agents());
+  return views.filter((view) => isGoing(view) || (view.state === "interrupted" && view.background));
+}
+
+function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<ControlResult> {
+  switch (halt) {
+    case "pause":
+      return client.pause(agent, "Paused by a person.");
+    case "stop":
+      return client.stop(agent, timeout * 1000);
+    case "kill":
+      return client.kill(agent);
+  }
+}
+
+/** The host's note about an agent that is paused or finished already. */
+const ALREADY = "It stands already.";
+const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
+
+/** For programs. */
+const withNote = (halt: Halt, { agent, note }: ControlResult): ControlResult => ({ agent, note: note || DONE[halt] });
+
+function tellHalt(halt: Halt, done: ControlResult, context: CliContext): number {
+  const { agent, note } = done;
+  const { output, home } = context;
+  if (output.json || (note !== "" && note !== ALREADY)) return tellDone(withNote(halt, done), context);
+  if (note === ALREADY) output.say(`${agent.id} is already ${stateWord(agent)} (step ${agent.step}).`);
+  else output.say(`${agent.id} ${PAST[halt]} (step ${agent.step}). Continue: ${formatCall(home, "resume", agent.id)}`);
+  return EXIT.ok;
+}
+
+const PAST = { pause: "is paused", stop: "is stopped", kill: "was killed" } as const;

@@ -1,0 +1,173 @@
+/**
+ * memory-file.ts -- exports a memory as JSON lines, and imports such files.
+ *
+ * Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here are
+ * skipped, so that importing a file twice changes nothing.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { isLive } from "#core/memory.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
+import { clean } from "#util/clean.ts";
+import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
+import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
+import { type CliContext, openContext } from "./context.ts";
+import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
+import { reading, withReading } from "./reading.ts";
+
+type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
+
+/** Writes the oldest first, without forgotten and replaced memories. */
+export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const { place, namespace } = await findSpace(reading, name, options);
+    const lines: string[] = [];
+    for await (const row of allMemories(reading, place))
+      if (isLive(row)) lines.push(redact(JSON.stringify(lineOf(row))));
+    if (file === undefined) for (const line of lines) output.data(line);
+    else {
+      await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+        throw cannot("written", file, thrown);
+      });
+      if (output.json) output.data(JSON.stringify({ namespace, file, count: lines.length }));
+      else output.say(clean(`Wrote ${lines.length} of ${namespace} to ${file}`));
+    }
+    return EXIT.ok;
+  });
+}
+
+const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }: MemoryView): Line => ({
+  ...{ id, kind, text, importance, trust, at, step, source, pinned },
+});
+
+export interface ImportOptions extends MemoryOptions {
+  /** Keeps the trust that the file gives each line. */
+  readonly trust?: boolean;
+}
+
+/** `file`: a path, or `-` for standard input. Imports nothing when one line is wrong. */
+export async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
+  const context = await openContext(options);
+  try {
+    const lines = readLines(await readWhole(file), file, options.trust === true, context);
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
+    const added = await addLines(lines, space, context);
+    const known = lines.length - added;
+    if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
+    else context.output.say(`Added ${added} to ${space.title}; ${known} were known.`);
+    return EXIT.ok;
+  } finally {
+    context.output.close();
+  }
+}
+
+/** Returns the number of new memories. */
+async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
+  const { namespace, place } = space;
+  const here = await withReading(context, async (reading) => {
+    const [texts, rows] = [new Set<string>(), new Set<string>()];
+    for await (const row of allMemories(reading, place)) {
+      texts.add(identityOf(row));
+      rows.add(originOf(row));
+    }
+    return { texts, rows };
+  });
+  const isKnown = ({ origin, change }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
+  const fresh = lines.filter((line) => !isKnown(line));
+  await using changer = await openChanger(context);
+  let added = 0;
+  for (const batch of inUnits(fresh, ({ change }) => lengthOfChange(change))) {
+    const changed = await changer.change(
+      namespace,
+      batch.map(({ change }) => change),
+    );
+    const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
+    const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
+    if (pins.length > 0) await changer.change(namespace, pins);
+    added += changed.filter(({ isNew }) => isNew).length;
+  }
+  return added;
+}
+
+/** Identifies a row across homes, whose ids repeat, by its time. */
+const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
+
+interface GivenLine {
+  /** originOf the exported row, or null. */
+  readonly origin: string | null;
+  readonly change: MemoryChange & { readonly op: "add" };
+  readonly pinned: boolean;
+}
+
+const MAX_TEXT_CHARS = 20_000;
+const MAX_BYTES = 256 * 1024 * 1024;
+
+function readLines(text: string, file: string, isTrusted: boolean, context: CliContext): readonly GivenLine[] {
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, context));
+}
+
+function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext): GivenLine {
+  const value = parse(line, place);
+  const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
+  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
+    throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
+  if (!MEMORY_KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${MEMORY_KINDS.join(", ")})`);
+  if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
+  if (typeof importance !== "number" || importance < 0 || importance > 1)
+    throw wrong(place, "an importance from 0 to 1");
+  if (source !== null && (typeof source !== "string" || source.length > 4_096))
+    throw wrong(place, "a source of up to 4096 characters");
+  const content = {
+    kind: kind as MemoryKind,
+    text: scrub(clean(text)),
+    importance,
+    trust: isTrusted || trust === "web" ? (trust as Trust) : "file",
+    ...(source === null || source === "" ? {} : { source: clean(source) }),
+  };
+  const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
+  const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
+  return { origin, change, pinned: isTrusted && pinned === true };
+}
+
+function parse(line: string, place: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw wrong(place, "JSON");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(place, "a JSON object");
+  return value as Readonly<Record<string, unknown>>;
+}
+
+async function readWhole(file: string): Promise<string> {
+  if (file !== "-")
+    return readFile(file, "utf8").catch((thrown) => {
+      throw cannot("read", file, thrown);
+    });
+  let text = "";
+  process.stdin.setEncoding("utf8");
+  for await (const chunk of process.stdin) {
+    text += chunk as string;
+    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
+  }
+  return text;
+}
+
+const wrong = (place: string, expected: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", `Expected ${expected} in ${place}, got something else. Nothing was imported.`, {
+    hint: "Write one JSON object per line, as `goald memory <agent> export` does.",
+  });
+
+function cannot(what: string, file: string, thrown: unknown): GoaldError {
+  const missing = what === "read" && (thrown as { readonly code?: unknown }).code === "ENOENT";
+  return new GoaldError(
+    missing ? "GOALD_FILE_MISSING" : "GOALD_FILE",
+    `${file} cannot be ${what}: ${toError(thrown).message}`,
+  );
+}

@@ -1,0 +1,85 @@
+/** read-memory.ts -- the work of `goald memory <agent>` list, show, search and why. They need no lock and change nothing. */
+import { renderTable } from "#cli/terminal/table.ts";
+import { EXIT } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import {
+  describeMemory,
+  describeMemoryStory,
+  MEMORY_HEAD,
+  MEMORY_KINDS,
+  memoryCells,
+  RECALL_HEAD,
+  recallCells,
+} from "#views/memory-view.ts";
+import { openContext } from "./context.ts";
+import { type MemoryOptions, titleOf } from "./memory-space.ts";
+import { reading, withReading } from "./reading.ts";
+
+export interface ListOptions extends MemoryOptions {
+  readonly all?: boolean;
+  readonly kind?: string;
+  readonly limit?: number;
+}
+
+const DEFAULT_LINES = 50;
+
+/** Newest first. */
+export async function listMemories(name: string, options: ListOptions): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const { shared = false, all = false, limit = DEFAULT_LINES } = options;
+    const kind = MEMORY_KINDS.find((each) => each === options.kind);
+    const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
+    const { namespace, count, memories } = list;
+    if (output.json) output.data(redact(JSON.stringify(list)));
+    else if (count === 0) output.say(`There is nothing in ${titleOf(namespace)}.`);
+    else {
+      output.data(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
+      if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
+    }
+    return EXIT.ok;
+  });
+}
+
+export async function showMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {
+  return reading(options, async (reading, { output, redact }) => {
+    const row = await reading.memory({ name, shared }, id);
+    output.data(redact(output.json ? JSON.stringify(row) : clean(describeMemory(row))));
+    return EXIT.ok;
+  });
+}
+
+/** What the agent would recall for these words. Ctrl-C ends the search with what it has found. */
+export async function searchMemory(
+  name: string,
+  words: readonly string[],
+  options: MemoryOptions & { readonly limit?: number },
+): Promise<number> {
+  const { shared = false, limit = null } = options;
+  const context = await openContext(options);
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  process.once("SIGINT", stop);
+  try {
+    const { output, redact } = context;
+    const found = await withReading(
+      context,
+      (reading) => reading.searchMemory({ name, shared }, words.join(" ").trim(), limit),
+      interrupt.signal,
+    );
+    if (output.json) output.data(redact(JSON.stringify(found)));
+    else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
+    else output.data(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
+    return EXIT.ok;
+  } finally {
+    process.off("SIGINT", stop);
+    context.output.close();
+  }
+}
+
+export async function whyMemory(name: string, id: string, { shared = false, ...options }: MemoryOptions) {
+  return reading(options, async (reading, { output, redact }) => {
+    const story = await reading.memoryStory({ name, shared }, id);
+    output.data(redact(output.json ? JSON.stringify(story) : clean(describeMemoryStory(story))));
+    return EXIT.ok;
+  });
+}

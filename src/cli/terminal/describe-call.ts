@@ -1,0 +1,56 @@
+/**
+ * describe-call.ts -- a command as a person reads it before approving it.
+ *
+ * Every argument is shown by itself, so that a long one cannot push another out of sight. A short call is one
+ * line of JSON. Otherwise texts are shown as text, with their true size; unseen and control characters are written out.
+ */
+import type { CommandCall } from "#core/call.ts";
+import { isBlobRef } from "#core/text.ts";
+import { escapeUnseenInJson, showUnseen } from "#util/unseen.ts";
+
+/** A call whose JSON is longer gets one argument per line. */
+const MAX_LINE_CHARS = 200;
+const MAX_TEXT_CHARS = 1_000;
+const MAX_TEXT_LINES = 20;
+
+export function describeCall({ name, args }: CommandCall): string {
+  const line = `${name} ${escapeUnseenInJson(JSON.stringify(args))}`;
+  if (line.length <= MAX_LINE_CHARS && !Object.values(args).some(isLongText)) return line;
+  return [name, ...Object.entries(args).flatMap(([key, value]) => describeArgument(key, value))].join("\n");
+}
+
+/** True for texts that one line of JSON would make unreadable. */
+const isLongText = (value: unknown): boolean =>
+  isBlobRef(value) || (typeof value === "string" && value.trimEnd().includes("\n"));
+
+function describeArgument(key: string, value: unknown): readonly string[] {
+  const name = escapeUnseenInJson(JSON.stringify(key)).slice(1, -1);
+  const text = isBlobRef(value) ? value.head : typeof value === "string" ? value : undefined;
+  const json = text === undefined || !isBlobRef(value) ? escapeUnseenInJson(JSON.stringify(value)) : "";
+  if (text === undefined || (!isBlobRef(value) && !isLongText(value) && json.length <= MAX_LINE_CHARS))
+    return [`  ${name}: ${json.length <= MAX_TEXT_CHARS ? json : describeCut(json)}`];
+  const bytes = isBlobRef(value) ? value.bytes : Buffer.byteLength(text);
+  const shown = headOfText(text);
+  const left = bytes - Buffer.byteLength(shown);
+  return [
+    `  ${name} (${bytes.toLocaleString("en-US")} bytes):`,
+    ...showUnseen(shown)
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => `    | ${line}`),
+    ...(left > 0 ? [`    … ${left.toLocaleString("en-US")} more bytes`] : []),
+  ];
+}
+
+/** For long lists: the JSON's beginning and its whole length. */
+const describeCut = (json: string): string =>
+  `${json.slice(0, MAX_TEXT_CHARS).toWellFormed()} … (${json.length.toLocaleString("en-US")} characters)`;
+
+/** The beginning that is shown: whole lines where they are short enough. */
+function headOfText(text: string): string {
+  const lines = text.slice(0, MAX_TEXT_CHARS).split("\n");
+  const head = lines.slice(0, MAX_TEXT_LINES).join("\n");
+  const isCut = head.length < text.length;
+  // A surrogate pair is not cut in two: its halves would count as bytes that are not there.
+  return isCut ? head.replace(/[\ud800-\udbff]$/, "") : text;
+}

@@ -1,0 +1,200 @@
+/**
+ * line-input.ts -- reads lines from a person at a terminal, or from a pipe.
+ *
+ * One reader serves the whole run. Lines that arrive while nothing is asked wait in a queue for the next question.
+ * A question resolves to a line, or to undefined when the person leaves by Ctrl-C or the end of input. Ctrl-C
+ * while nothing is asked raises the usual signal, which raw mode would otherwise swallow.
+ */
+import { createInterface, type Interface } from "node:readline";
+import { Writable } from "node:stream";
+import { GoaldError } from "#core/errors.ts";
+
+export interface LineInput {
+  /** The next line without its end; undefined when the person leaves. One question at a time. */
+  askLine(question: string, signal?: AbortSignal): Promise<string | undefined>;
+  /** The same without echo. */
+  askSecret(question: string, signal?: AbortSignal): Promise<string | undefined>;
+  /** True when the last question ended by Ctrl-C. */
+  readonly interrupted: boolean;
+  /** True when the person began to type the last answer before its question was shown. */
+  readonly wasBegunEarly: boolean;
+  /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
+  takeTypedAhead(): Promise<readonly string[]>;
+  /** Discards the queue. */
+  dropTypedAhead(): void;
+  /** Restores the terminal. An open question resolves to undefined. */
+  close(): void;
+}
+
+export interface LineInputOptions {
+  /** Edit lines as on a terminal. Default: both streams are terminals. */
+  readonly isTerminal?: boolean;
+  /** Called for Ctrl-C while nothing is asked. Default: SIGINT to this process. */
+  readonly onInterrupt?: () => void;
+}
+
+type Stream<T> = T & { readonly isTTY?: boolean | undefined };
+
+export function openLineInput(
+  input: Stream<NodeJS.ReadableStream>,
+  output: Stream<NodeJS.WritableStream>,
+  options: LineInputOptions = {},
+): LineInput {
+  const isTerminal = options.isTerminal ?? (input.isTTY === true && output.isTTY === true);
+  const onInterrupt = options.onInterrupt ?? (() => process.kill(process.pid, "SIGINT"));
+  return new QueuedLines(input, output, isTerminal, onInterrupt);
+}
+
+/** An open question. */
+interface Question {
+  readonly isSecret: boolean;
+  answer(line: string | undefined): void;
+}
+
+class QueuedLines implements LineInput {
+  interrupted = false;
+  wasBegunEarly = false;
+  readonly #output: NodeJS.WritableStream;
+  readonly #isTerminal: boolean;
+  readonly #screen: Screen;
+  readonly #reader: Interface;
+  readonly #queue: string[] = [];
+  #waiting: Question | undefined;
+  #hasEnded = false;
+
+  constructor(
+    input: NodeJS.ReadableStream,
+    output: NodeJS.WritableStream,
+    isTerminal: boolean,
+    onInterrupt: () => void,
+  ) {
+    this.#output = output;
+    this.#isTerminal = isTerminal;
+    this.#screen = new Screen(output);
+    // Without history, the arrow keys cannot bring back a pasted key.
+    const settings = { input, terminal: isTerminal, historySize: 0, prompt: "", crlfDelay: Number.POSITIVE_INFINITY };
+    this.#reader = createInterface({ ...settings, output: this.#screen });
+    this.#reader.on("line", (line) => this.#take(line));
+    this.#reader.on("close", () => {
+      this.#hasEnded = true;
+      this.#leave();
+    });
+    this.#reader.on("SIGINT", () => {
+      if (!this.#waiting) return onInterrupt();
+      this.interrupted = true;
+      this.#dropTyped();
+      this.#leave();
+    });
+  }
+
+  askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
+    return this.#ask(question, false, signal);
+  }
+
+  askSecret(question: string, signal?: AbortSignal): Promise<string | undefined> {
+    return this.#ask(question, true, signal);
+  }
+
+  async takeTypedAhead(): Promise<readonly string[]> {
+    // Two turns of the event loop read what has already reached this process.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return this.#queue.splice(0);
+  }
+
+  dropTypedAhead(): void {
+    this.#queue.length = 0;
+    this.#dropTyped();
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  async #ask(question: string, isSecret: boolean, signal: AbortSignal | undefined): Promise<string | undefined> {
+    if (this.#waiting) throw new GoaldError("GOALD_INTERNAL", "A question was asked while another one is open.");
+    signal?.throwIfAborted();
+    this.interrupted = false;
+    const queued = this.#queue.shift();
+    this.wasBegunEarly = queued !== undefined || (this.#isTerminal && this.#reader.line !== "");
+    if (queued !== undefined) {
+      this.#output.write(`${question}${isSecret ? "" : queued}\n`);
+      return queued;
+    }
+    if (this.#hasEnded) return undefined;
+    return this.#wait(question, isSecret, signal);
+  }
+
+  #wait(question: string, isSecret: boolean, signal: AbortSignal | undefined): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#end();
+        reject(signal?.reason);
+      };
+      const answer = (line: string | undefined): void => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve(line);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#waiting = { isSecret, answer };
+      this.#show(question, isSecret);
+    });
+  }
+
+  /** Makes the question the reader's prompt, so that editing redraws both. A half-typed line stays. */
+  #show(question: string, isSecret: boolean): void {
+    if (!this.#isTerminal || isSecret) this.#output.write(question);
+    this.#screen.isMuted = isSecret;
+    this.#reader.setPrompt(this.#isTerminal && !isSecret ? question : "");
+    if (this.#isTerminal) this.#reader.prompt(true);
+  }
+
+  #take(line: string): void {
+    const question = this.#end();
+    if (question) question.answer(line);
+    else this.#queue.push(line);
+  }
+
+  #leave(): void {
+    const question = this.#waiting;
+    if (question && this.#isTerminal && !question.isSecret) this.#output.write("\n");
+    this.#end()?.answer(undefined);
+  }
+
+  /** Closes the question and clears the prompt. */
+  #end(): Question | undefined {
+    const question = this.#waiting;
+    this.#waiting = undefined;
+    this.#screen.isMuted = false;
+    this.#reader.setPrompt("");
+    // The echo of Enter was muted.
+    if (question?.isSecret && this.#isTerminal) this.#output.write("\n");
+    return question;
+  }
+
+  /** Clears the half-typed line, so that it does not start the next answer. */
+  #dropTyped(): void {
+    this.#screen.isMuted = true;
+    this.#reader.write(null, { ctrl: true, name: "e" });
+    this.#reader.write(null, { ctrl: true, name: "u" });
+  }
+}
+
+/** The reader's output, muted while a secret is typed. */
+class Screen extends Writable {
+  isMuted = false;
+  readonly #output: NodeJS.WritableStream & { readonly columns?: number };
+
+  constructor(output: NodeJS.WritableStream) {
+    super({ decodeStrings: false });
+    this.#output = output;
+  }
+
+  get columns(): number {
+    return this.#output.columns ?? 80;
+  }
+
+  override _write(chunk: string, _encoding: BufferEncoding, done: () => void): void {
+    if (!this.isMuted) this.#output.write(chunk);
+    done();
+  }
+}

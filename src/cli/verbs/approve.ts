@@ -1,0 +1,29 @@
+/** approve.ts -- `goald approve`: lets the pending command of an agent run. */
+import { InvalidArgumentError } from "commander";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, positiveInteger, value } from "../option.ts";
+import { approveVerb } from "../shared/answer-approval.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "approve",
+  group: "Steer agents",
+  summary: "run the pending command",
+  description: "run the command that an agent asks approval for",
+  examples: ["goald approve foo", "goald approve foo -N 5"],
+  arguments: [AGENT],
+  options: {
+    count: {
+      ...value("-N, --count <count>", "approve this many commands in all, the next ones unseen", answerCount),
+      default: 1,
+    },
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending" },
+  run: ([agent = ""], options) => approveVerb(agent, options),
+});
+
+function answerCount(given: string): number {
+  const count = positiveInteger(given);
+  if (count <= 1_000) return count;
+  throw new InvalidArgumentError("Expected a whole number from 1 to 1000.");
+}

@@ -1,0 +1,38 @@
+/** complete.ts -- `goald complete agents`: what the completion scripts ask for. It starts no daemon and never fails. */
+import { listAgentNames } from "#app/reading.ts";
+import { EXIT } from "#core/errors.ts";
+import { clean } from "#util/clean.ts";
+import { findContext, type GlobalOptions } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "complete",
+  summary: "print the agents that begin with a text; for completion scripts",
+  examples: ["goald complete agents fo"],
+  arguments: [
+    { name: "<what>", about: "what to complete", choices: ["agents"] },
+    { name: "[begin]", about: "what is typed so far" },
+  ],
+  run: async ([, begin = ""], options) => {
+    for (const line of await agentsThatBegin(begin, options).catch(() => [])) console.log(line);
+    return EXIT.ok;
+  },
+});
+
+/** Ids with their names behind a tab; without such an id, the names. */
+async function agentsThatBegin(begin: string, options: GlobalOptions): Promise<readonly string[]> {
+  const { home, output } = await findContext({ ...options, input: false });
+  try {
+    const rows = await listAgentNames(home);
+    const byId = rows.filter(({ id }) => id.startsWith(begin));
+    if (byId.length > 0) return byId.map(({ id, name }) => `${id}\t${oneLineOf(name)}`);
+    const names = rows.map(({ name }) => oneLineOf(name)).filter((name) => isBegin(begin, name));
+    return [...new Set(names)];
+  } finally {
+    output.close();
+  }
+}
+
+const isBegin = (begin: string, name: string): boolean => name.toLowerCase().startsWith(begin.toLowerCase());
+
+const oneLineOf = (name: string): string => clean(name).replace(/\s+/g, " ");

@@ -1,0 +1,42 @@
+/** events.ts -- `goald events`: the event log of an agent, one event a line. */
+import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
+import { EXIT } from "#core/errors.ts";
+import { oneLine } from "#core/text.ts";
+import { clean } from "#util/clean.ts";
+import { escapeUnseenInJson } from "#util/unseen.ts";
+import { NO_AGENT } from "../exit-codes.ts";
+import { AGENT, positiveInteger, value } from "../option.ts";
+import type { GlobalOptions } from "../shared/context.ts";
+import { allEvents, reading } from "../shared/reading.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "events",
+  group: "Look at agents",
+  summary: "print an agent's event log",
+  description: "print an agent's event log, one event per line",
+  examples: ["goald events foo", "goald events foo --after 120 --json"],
+  arguments: [AGENT],
+  options: { after: value("--after <seq>", "print only events after this number", positiveInteger) },
+  exitCodes: NO_AGENT,
+  run: ([agent = ""], options) => events(agent, options),
+});
+
+async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
+  return reading(options, async (reading, { output, redact }) => {
+    const toLine = createEventLines();
+    for await (const event of allEvents(reading, name)) {
+      const line = toLine(event);
+      if (event.seq <= (options.after ?? 0)) continue;
+      if (output.json) output.data(redact(JSON.stringify(line)));
+      // Redact before cutting: half a key is not recognized.
+      else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
+    }
+    return EXIT.ok;
+  });
+}
+
+/** The members that other events do not have. */
+function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
+  return escapeUnseenInJson(JSON.stringify(rest));
+}

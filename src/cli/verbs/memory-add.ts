@@ -1,0 +1,19 @@
+/** memory-add.ts -- `goald memory <agent> add`: adds a memory. */
+import { HOST_CODES } from "../exit-codes.ts";
+import { flag, MEMORY_AGENT, SHARED } from "../option.ts";
+import { addMemory } from "../shared/edit-memory.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "memory add",
+  summary: "add a note or a fact",
+  examples: ['goald memory foo add "Ada leads the project" --pin'],
+  arguments: [MEMORY_AGENT, { name: "[words...]", about: "the text (default: standard input)" }],
+  options: {
+    fact: flag("--fact", "add a fact instead of a note"),
+    pin: flag("--pin", "pin it: recall it in every step"),
+    shared: SHARED,
+  },
+  exitCodes: { notFound: "no such agent", ...HOST_CODES },
+  run: ([agent = "", ...words], options) => addMemory(agent, words, options),
+});

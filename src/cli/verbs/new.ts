@@ -1,0 +1,10 @@
+/** new.ts -- `goald new`: begins something of your own. */
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "new",
+  group: "This home",
+  summary: "create a command of your own",
+  description: "create something of your own",
+  examples: ["goald new command count_words"],
+});

@@ -1,0 +1,39 @@
+/** restart.ts -- `goald restart`: stops the daemon and starts this version of it. */
+import { ensureDaemon } from "#api/auto-start.ts";
+import { loadSettings } from "#config/load.ts";
+import { EXIT } from "#core/errors.ts";
+import { readVersion } from "../../shipped.ts";
+import { HOST_CODES } from "../exit-codes.ts";
+import { STOP_OPTIONS } from "../option.ts";
+import { findOwnContext } from "../shared/context.ts";
+import { defineVerb } from "../verb.ts";
+import { type StopOptions, stopDaemon } from "./down.ts";
+import { requireDaemon, sayUp } from "./up.ts";
+
+export const verb = defineVerb({
+  name: "restart",
+  group: "The daemon",
+  summary: "restart the daemon with this version",
+  description: "restart the daemon with this version; its agents continue where they stopped",
+  examples: ["goald restart", "goald restart -t 5"],
+  options: STOP_OPTIONS,
+  exitCodes: { ...HOST_CODES, error: "the daemon has not stopped in time" },
+  run: (_args, options) => restart(options),
+});
+
+/** Checks the settings before it stops the daemon, so that wrong ones leave it running. */
+async function restart(options: StopOptions): Promise<number> {
+  const { home, output } = await findOwnContext(options);
+  try {
+    await loadSettings({ home, env: process.env });
+    const stopped = await stopDaemon({ home, output }, options);
+    if (stopped && !stopped.isGone) return EXIT.error;
+    const reached = await ensureDaemon(home, { version: readVersion() });
+    requireDaemon(reached);
+    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
+    sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
+    return EXIT.ok;
+  } finally {
+    output.close();
+  }
+}

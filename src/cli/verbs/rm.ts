@@ -1,0 +1,79 @@
+/**
+ * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
+ */
+
+import { askYesNo } from "#cli/terminal/questions.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
+import { isOver } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
+import { AGENT, flag } from "../option.ts";
+import { formatCall, type GlobalOptions } from "../shared/context.ts";
+import { folderOf } from "../shared/reading.ts";
+import { steering } from "../shared/steering.ts";
+import { defineVerb } from "../verb.ts";
+
+export const verb = defineVerb({
+  name: "rm",
+  group: "Steer agents",
+  summary: "remove an agent; its folder stays",
+  description: "remove an agent: its log, memory and file history; its folder stays",
+  examples: ["goald rm foo", "goald rm foo --files", "goald rm -f foo"],
+  arguments: [AGENT],
+  options: {
+    force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
+    files: flag("--files", "remove its folder in the workspace, too"),
+  },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  run: ([agent = ""], options) => removeVerb(agent, options),
+});
+
+export interface RemoveOptions extends GlobalOptions {
+  readonly force?: boolean;
+  readonly files?: boolean;
+}
+
+export async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
+  const { force = false, files = false } = options;
+  return steering(
+    name,
+    options,
+    async ({ row, state, context, reach }) => {
+      const { output, home } = context;
+      const unasked = formatCall(home, "rm", "-f", ...(files ? ["--files"] : []), row.id);
+      if (!force && !isOver(state))
+        throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
+          hint: `Stop it first: ${formatCall(home, "stop", row.id)}, or kill and remove it: ${unasked}`,
+        });
+      if (!force && !output.interactive)
+        throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on before ${row.id} is removed.`, {
+          hint: `Remove it without asking: ${unasked}`,
+        });
+      const folder = folderOf(context, row);
+      if (!force) {
+        const what = files ? `Its folder ${folder} is deleted, too.` : `Its folder ${folder} stays.`;
+        output.say(clean(`${row.name} (${row.id}): its log, memory and file history are deleted. ${what}`));
+        const isSure = await askYesNo(
+          { input: output.input(), say: output.say },
+          { question: "Remove it?", default: false, help: "  y  remove the agent for good\n  n  keep it" },
+        );
+        if (isSure === undefined) return EXIT.interrupted;
+        if (!isSure) {
+          output.say("Nothing was removed.");
+          return EXIT.ok;
+        }
+      }
+      const client = await reach();
+      const { id, workspace } = await client.remove(row.id, { force, files });
+      if (output.json) output.data(JSON.stringify({ id, workspace, files }));
+      else
+        output.say(
+          clean(
+            `${id} was removed. ${files ? `Its folder was deleted: ${workspace}` : `Its folder stays: ${workspace}`}`,
+          ),
+        );
+      return EXIT.ok;
+    },
+    { unique: true },
+  );
+}

@@ -1,0 +1,179 @@
+/** model-settings.ts -- the settings of the model server, its models, and long-term memory. */
+import {
+  anyNumber,
+  choice,
+  filePath,
+  modelName,
+  optional,
+  type SettingRow,
+  secretKey,
+  webAddress,
+  wholeNumber,
+} from "./setting-row.ts";
+
+export const MODEL_SETTINGS = [
+  {
+    name: "openai.apiKey",
+    environment: ["OPENAI_API_KEY"],
+    ...secretKey,
+    meaning: "API key for the model server. Local servers may not need one.",
+  },
+  {
+    name: "openai.baseUrl",
+    environment: ["OPENAI_BASE_URL", "OPENAI_API_BASE_URL"],
+    ...webAddress,
+    expected: `${webAddress.expected}, such as http://127.0.0.1:11434/v1`,
+    meaning:
+      "Base URL of the model server. Any server with OpenAI's chat completions API works, such as http://127.0.0.1:11434/v1 (Ollama).",
+  },
+  {
+    name: "openai.organization",
+    environment: ["OPENAI_ORGANIZATION"],
+    schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,200}$" },
+    expected: "an organization id without blanks",
+    meaning: "Organization that pays for model calls.",
+  },
+  {
+    name: "models.smart",
+    environment: ["SMART_LLM", "SMART_LLM_MODEL"],
+    ...modelName,
+    meaning: "Model for the main loop.",
+  },
+  {
+    name: "models.fast",
+    environment: ["FAST_LLM", "FAST_LLM_MODEL"],
+    ...modelName,
+    meaning: "Model for small tasks.",
+  },
+  {
+    name: "models.fallback",
+    environment: ["FALLBACK_LLM"],
+    ...optional(modelName),
+    meaning: "Model on the same server to use when the smart model is gone or fails permanently.",
+    whenUnset: "none, the agent pauses",
+  },
+  {
+    name: "models.embedding",
+    environment: ["EMBEDDING_MODEL"],
+    ...modelName,
+    meaning: "Model that turns memories into vectors.",
+  },
+  {
+    name: "temperature",
+    environment: ["TEMPERATURE"],
+    ...optional(anyNumber(0, 2)),
+    meaning: "Randomness of replies.",
+    whenUnset: "chosen by the server",
+  },
+  {
+    name: "contextTokens",
+    environment: ["GOALD_CONTEXT_TOKENS", "SMART_TOKEN_LIMIT"],
+    ...optional(wholeNumber(1_000, 10_000_000)),
+    meaning: "Context window of the smart model, in tokens.",
+    whenUnset: "the model's known size",
+  },
+  {
+    name: "promptTokens",
+    environment: ["GOALD_PROMPT_TOKENS"],
+    ...wholeNumber(1_000, 10_000_000),
+    meaning: "Maximum tokens per prompt.",
+  },
+  {
+    name: "replyTokens",
+    environment: ["GOALD_REPLY_TOKENS"],
+    ...wholeNumber(100, 1_000_000),
+    meaning: "Tokens reserved for each reply.",
+  },
+  {
+    name: "modelTimeoutMs",
+    environment: ["GOALD_MODEL_TIMEOUT_MS"],
+    ...wholeNumber(1_000, 3_600_000),
+    meaning: "Maximum wait for a reply.",
+    unit: "ms",
+  },
+  {
+    name: "models.embeddingDimensions",
+    environment: ["EMBEDDING_DIMENSIONS"],
+    ...optional(wholeNumber(1, 20_000)),
+    meaning: "Dimensions per vector, for embedding models that accept a choice.",
+    whenUnset: "chosen by the model",
+  },
+  {
+    name: "embedder",
+    environment: ["GOALD_EMBEDDER"],
+    ...choice("auto", "openai", "offline", "transformers"),
+    meaning:
+      "Source of vectors: `openai` uses the model server, `offline` goald's own embedder, `transformers` a local model run by @huggingface/transformers, `auto` the model server if it has embeddings, else `offline`.",
+  },
+  {
+    name: "embedderPath",
+    environment: ["GOALD_EMBEDDER_PATH"],
+    ...filePath,
+    meaning: "Folder of the `transformers` model (config.json, tokenizer, onnx), relative to the home.",
+  },
+  {
+    name: "embeddings.tokensPerMinute",
+    environment: ["GOALD_EMBEDDING_TOKENS_PER_MINUTE"],
+    ...optional(wholeNumber(1_000, 1_000_000_000_000)),
+    meaning: "Maximum tokens to embed per minute, over all agents.",
+    whenUnset: "no limit",
+  },
+  {
+    name: "embeddings.tokensPerDay",
+    environment: ["GOALD_EMBEDDING_TOKENS_PER_DAY"],
+    ...optional(wholeNumber(1_000, 1_000_000_000_000)),
+    meaning:
+      "Maximum tokens to embed per day (UTC), over all agents. Beyond it, recall ranks memories by shared words.",
+    whenUnset: "no limit",
+  },
+  {
+    name: "memoryBackend",
+    environment: ["MEMORY_BACKEND"],
+    ...choice("local", "exact", "hnsw", "pinecone"),
+    meaning:
+      "Index that finds the nearest memories: `exact` compares all vectors, `hnsw` searches a graph in a separate process, `local` uses `exact` up to 50,000 memories per namespace and `hnsw` above, `pinecone` queries your Pinecone index and keeps a full copy in the home.",
+  },
+  {
+    name: "pinecone.apiKey",
+    environment: ["PINECONE_API_KEY"],
+    ...secretKey,
+    meaning: "API key for Pinecone, for the memory backend `pinecone`.",
+  },
+  {
+    name: "pinecone.environment",
+    environment: ["PINECONE_ENV", "PINECONE_ENVIRONMENT"],
+    schema: { type: "string", nullable: true, minLength: 1, maxLength: 100, pattern: "^[\\w-]+$" },
+    expected: "the name of a region, such as us-east-1",
+    meaning: "Required region of the Pinecone index. Checked when goald looks the index up by name.",
+    whenUnset: "any",
+  },
+  {
+    name: "pinecone.index",
+    environment: ["PINECONE_INDEX"],
+    schema: { type: "string", nullable: true, pattern: "^[a-z0-9-]{1,45}$" },
+    expected: "a name of small letters, digits and hyphens",
+    meaning:
+      "Name of the Pinecone index. Each home needs its own, with the embedder's dimensions and the metric cosine.",
+  },
+  {
+    name: "pinecone.host",
+    environment: ["PINECONE_HOST", "PINECONE_INDEX_HOST"],
+    schema: { type: "string", nullable: true, maxLength: 2000, pattern: "^(?:https?://)?[^\\s/?#@]+/?$" },
+    expected: "an address such as https://mem-a1b2c3.svc.aped-4627-b74a.pinecone.io",
+    meaning: "Address of the Pinecone index.",
+    whenUnset: "looked up by name",
+  },
+  {
+    name: "pinecone.controller",
+    environment: ["PINECONE_CONTROLLER_HOST"],
+    schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s/?#@]+/?$" },
+    expected: "an http or https address",
+    meaning: "Base URL of Pinecone's API, which looks up the address of an index.",
+  },
+  {
+    name: "recall.count",
+    environment: ["GOALD_RECALL_COUNT"],
+    ...wholeNumber(0, 100),
+    meaning: "Maximum memories recalled per step.",
+  },
+] as const satisfies readonly SettingRow[];

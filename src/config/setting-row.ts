@@ -1,0 +1,101 @@
+/** setting-row.ts -- the shape of one setting in the table, and the kinds of values that settings share. */
+
+/** The values that a setting accepts, as JSON Schema. */
+export interface ValueSchema {
+  readonly type: "string" | "integer" | "number" | "boolean";
+  readonly nullable?: true;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export interface SettingRow {
+  /** Path in `Settings` and in goald.json, with dots. */
+  readonly name: string;
+  /** The first variable that is set wins. Names are AutoGPT's where it has one, else they begin with GOALD_. */
+  readonly environment: readonly string[];
+  readonly schema: ValueSchema;
+  /** The schema in words, for errors: "… must be <expected>". */
+  readonly expected: string;
+  /** Help text without default and unit. */
+  readonly meaning: string;
+  /** Unit of the default, where `meaning` does not name it. */
+  readonly unit?: string;
+  /** The effective default while the value is null. */
+  readonly whenUnset?: string;
+  /** The value is never shown and always redacted. */
+  readonly secret?: true;
+  /** Any value of the variable means false, as with NO_COLOR. */
+  readonly offWhenSet?: true;
+}
+
+/** The TypeScript type of the values that a schema accepts. */
+export type ValueOf<Schema extends ValueSchema> = Schema extends { nullable: true }
+  ? ScalarOf<Schema> | null
+  : ScalarOf<Schema>;
+type ScalarOf<Schema extends ValueSchema> = Schema extends { enum: readonly (infer Choice)[] }
+  ? Choice
+  : { string: string; integer: number; number: number; boolean: boolean }[Schema["type"]];
+
+// ---------------------------------------------------------------- kinds of values
+
+export const yesOrNo = { schema: { type: "boolean" }, expected: "true or false" } as const;
+
+export const modelName = {
+  schema: { type: "string", minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
+  expected: "a model's name",
+} as const;
+
+/** A path may be unset. */
+export const filePath = {
+  schema: { type: "string", nullable: true, minLength: 1, maxLength: 4096 },
+  expected: "a path",
+} as const;
+
+/** The value is sent in a header or a signature, so it has no blanks and no line breaks. */
+export const secretKey = {
+  schema: { type: "string", nullable: true, pattern: "^[\\x21-\\x7e]{1,1000}$" },
+  expected: "a key of printable ASCII characters without blanks",
+  secret: true,
+} as const;
+
+/** Credentials, queries and fragments are refused: they would put keys into logs. */
+export const webAddress = {
+  schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s/?#@]+(?:/[^\\s?#@]*)?$" },
+  expected: "an http or https address without credentials, query or fragment",
+} as const;
+
+export function wholeNumber(minimum: number, maximum: number) {
+  return {
+    schema: { type: "integer", minimum, maximum },
+    expected: `a whole number from ${withCommas(minimum)} to ${withCommas(maximum)}`,
+  } as const;
+}
+
+export function anyNumber(minimum: number, maximum: number) {
+  return {
+    schema: { type: "number", minimum, maximum },
+    expected: `a number from ${withCommas(minimum)} to ${withCommas(maximum)}`,
+  } as const;
+}
+
+export function choice<const Choices extends readonly string[]>(...choices: Choices) {
+  return { schema: { type: "string", enum: choices }, expected: `one of ${choices.join(", ")}` } as const;
+}
+
+/** The same values, or unset. */
+export function optional<const Schema extends ValueSchema>({
+  schema,
+  expected,
+}: {
+  readonly schema: Schema;
+  readonly expected: string;
+}) {
+  return { schema: { ...schema, nullable: true }, expected: `${expected}, or none` } as const;
+}
+
+/** 1,000,000. `toLocaleString` would load the tables of all languages at every start. */
+const withCommas = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");

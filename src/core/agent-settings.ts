@@ -1,0 +1,25 @@
+/** agent-settings.ts -- what one agent is allowed to do and to spend. */
+
+/** When a command runs without asking, and when a person is asked first. */
+export type ApprovalMode = "always" | "risky" | "never";
+
+export interface AgentSettings {
+  readonly approve: ApprovalMode;
+  /** The agent pauses after this step; null for no limit. */
+  readonly stepLimit: number | null;
+  /** Input and output tokens over the agent's life; null for no limit. */
+  readonly tokenLimit: number | null;
+  /** US dollars over the agent's life; null for no limit. */
+  readonly budgetUsd: number | null;
+  /** ISO time at which the agent pauses; null for none. Time in which nothing ran counts too. */
+  readonly deadline: string | null;
+  /** null: the model of the settings. */
+  readonly model: string | null;
+  /** Extra messages kept beyond nine before the window is cut back to nine. */
+  readonly windowBatch: number;
+  /** A daemon runs the agent and continues it after a restart. */
+  readonly background: boolean;
+}
+
+/** Settings given at creation; state.ts has the defaults of the rest. */
+export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;

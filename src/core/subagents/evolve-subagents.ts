@@ -1,0 +1,100 @@
+/**
+ * evolve-subagents.ts -- folds events between a parent and its sub-agents into the state. Pure.
+ *
+ * A working sub-agent's whole allowance counts as spent by the parent until the report of the last task gives the
+ * real amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
+ */
+import type { EventOf } from "../event.ts";
+import { type At, withMessage } from "../fold.ts";
+import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
+import { oneLine } from "../text.ts";
+import type { Origin, Spending } from "./subagent-event.ts";
+
+/** Maximum number of files named in a report. */
+const MAX_MADE = 20;
+const MAX_TASK_CHARS = 200;
+
+export const startedFrom = (origin: Origin, state: AgentState): AgentState => ({
+  ...state,
+  startedBy: origin,
+  heard: 1,
+  tainted: origin.tainted,
+});
+
+export function withMade(state: AgentState, artifacts: readonly string[]): AgentState {
+  if (!state.startedBy || artifacts.length === 0) return state;
+  const others = state.made.filter((path) => !artifacts.includes(path));
+  return { ...state, made: [...others, ...artifacts].slice(-MAX_MADE) };
+}
+
+export function agentStarted(state: AgentState, event: EventOf<"agent-started">): AgentState {
+  const { agent, callId, task, child } = event;
+  const { stepLimit = null, tokenLimit = null, budgetUsd = null, deadline = null } = child;
+  return withChild(state, agent, {
+    name: child.name,
+    task: oneLine(task, MAX_TASK_CHARS),
+    callId,
+    told: 1,
+    isWorking: true,
+    isEnding: false,
+    reach: { stepLimit, tokenLimit, budgetUsd, deadline },
+    spent: NOTHING_SPENT,
+  });
+}
+
+export function agentTold(state: AgentState, { agent, callId, reach }: EventOf<"agent-told">): AgentState {
+  const child = state.children[agent];
+  if (!child) return state;
+  return withChild(state, agent, { ...child, callId, told: child.told + 1, isWorking: true, reach });
+}
+
+/** A working sub-agent stays in the state until it reports its end. */
+export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">): AgentState {
+  const child = state.children[agent];
+  if (!child) return state;
+  return child.isWorking ? withChild(state, agent, { ...child, isEnding: true }) : withoutChild(state, agent, child);
+}
+
+export function agentReported(state: AgentState, event: EventOf<"agent-reported"> & At): AgentState {
+  const { observation, agent } = event;
+  const child = state.children[agent];
+  const counted = child ? settle(state, child, event) : state;
+  if (!observation) return { ...counted, repetition: null };
+  const { status, source, text } = observation;
+  const told = { ...counted, repetition: null, tainted: state.tainted || source === "agent" };
+  const from = child ? `${child.name} (${agent})` : agent;
+  return withMessage(told, event, { step: state.step, kind: "report", from, status, source, text });
+}
+
+function settle(
+  state: AgentState,
+  child: ChildAccount,
+  { agent, standing, heard, spent }: EventOf<"agent-reported">,
+): AgentState {
+  const told = { ...child, spent };
+  const isSettled = standing === "finished" && heard >= child.told;
+  if (standing === "ended" || (isSettled && child.isEnding)) return withoutChild(state, agent, told);
+  return withChild(state, agent, { ...told, isWorking: child.isWorking && !isSettled });
+}
+
+export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
+  const { from, text, tainted } = event;
+  const heard = { ...state, heard: state.heard + 1, repetition: null, tainted: state.tainted || tainted };
+  return withMessage(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
+}
+
+const withChild = (state: AgentState, id: string, child: ChildAccount): AgentState => ({
+  ...state,
+  children: { ...state.children, [id]: child },
+});
+
+function withoutChild(state: AgentState, id: string, { spent }: ChildAccount): AgentState {
+  const { [id]: _gone, ...children } = state.children;
+  return { ...state, children, endedSpent: sum(state.endedSpent, spent) };
+}
+
+const sum = (one: Spending, other: Spending): Spending => ({
+  steps: one.steps + other.steps,
+  tokens: one.tokens + other.tokens,
+  usd: one.usd + other.usd,
+});

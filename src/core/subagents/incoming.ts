@@ -1,0 +1,87 @@
+/**
+ * incoming.ts -- turns a message from the parent or a sub-agent into events. Pure.
+ *
+ * Such a message never counts as a person's: it starts turns and changes limits only within the parent's rights.
+ * It does not start an agent that a person has stopped or that waits for a person.
+ */
+
+import type { ApprovalMode } from "../agent-settings.ts";
+import type { NewEvent, PauseCode } from "../event.ts";
+import { type AgentState, activeFrame, isFinished, openCommand } from "../state.ts";
+import type { SubagentMessage } from "./subagent-event.ts";
+
+/** Pauses that a new task with a new allowance can end. */
+const HELPED: ReadonlySet<PauseCode> = new Set([
+  "step-limit",
+  "token-limit",
+  "budget",
+  "time-limit",
+  "loop",
+  "bad-replies",
+]);
+
+const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, never: 2 };
+
+/** True when a task makes the agent continue. */
+export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
+  paused === null || HELPED.has(paused.code);
+
+export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
+  switch (message.type) {
+    case "task": {
+      const { from, text, tainted, reach } = message;
+      const resumed: readonly NewEvent[] = state.paused && isHelpedByTask(state) ? [{ type: "agent-resumed" }] : [];
+      const { stepLimit, tokenLimit, budgetUsd, deadline } = reach;
+      const settings: NewEvent = { type: "settings-changed", stepLimit, tokenLimit, budgetUsd, deadline };
+      return [settings, ...resumed, ...nextTurn(state), { type: "task-received", from, text, tainted }];
+    }
+    case "halt":
+      return state.paused || isFinished(state)
+        ? []
+        : [{ type: "agent-paused", code: "parent", reason: message.reason }];
+    case "go-on":
+      return state.paused?.code === "parent" ? [{ type: "agent-resumed" }] : [];
+    case "policy":
+      return WIDTH[message.approve] < WIDTH[state.settings.approve]
+        ? [{ type: "settings-changed", approve: message.approve }]
+        : [];
+    case "end":
+      return ended(message.reason, state);
+    case "report":
+      return receiveReport(message, state);
+  }
+}
+
+export const nextTurn = (state: AgentState): readonly NewEvent[] =>
+  isFinished(state) ? [{ type: "turn-started", turn: state.turn + 1 }] : [];
+
+/** Ends the agent with all its sub-agents. */
+function ended(reason: string, state: AgentState): readonly NewEvent[] {
+  const others = Object.keys(state.children).map(
+    (agent): NewEvent => ({ type: "agent-ended", agent, reason: "What started it was ended." }),
+  );
+  return isFinished(state) ? others : [...others, { type: "agent-paused", code: "ended", reason }];
+}
+
+/** A report ends the call that waits for it; otherwise it becomes a message. */
+function receiveReport(
+  { type: _type, observation, ...told }: Extract<SubagentMessage, { type: "report" }>,
+  state: AgentState,
+): readonly NewEvent[] {
+  const child = state.children[told.agent];
+  if (!child) return [];
+  const { phase } = activeFrame(state);
+  const reported: NewEvent = { type: "agent-reported", ...told };
+  if (!observation || child.isEnding) return [reported];
+  const open =
+    phase.kind === "waiting" && phase.callId === child.callId && told.heard >= child.told
+      ? openCommand(state, phase.callId)
+      : undefined;
+  if (!open) return [{ ...reported, observation }];
+  const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;
+  const said = typeof observation.text === "string" ? { ...observation, text: text + observation.text } : observation;
+  return [
+    reported,
+    { type: "command-finished", step: open.step, callId: child.callId, observation: said, durationMs: 0 },
+  ];
+}

@@ -1,0 +1,148 @@
+/**
+ * requests.ts -- decides whether an agent may start, message or end a sub-agent, and with which allowance. Pure.
+ *
+ * A command stages a `SubagentRequest`. The log alone decides: depth, number of sub-agents, and the share of the
+ * parent's limits. A sub-agent may never do more than its parent.
+ */
+import type { NewEvent } from "../event.ts";
+import { spentOf } from "../limits.ts";
+import type { AgentState, ChildAccount } from "../state.ts";
+import { oneLine } from "../text.ts";
+import type { Child, Reach } from "./subagent-event.ts";
+
+/** A command's request about a sub-agent. */
+export type SubagentRequest =
+  | { readonly kind: "start"; readonly name: string; readonly task: string; readonly prompt: string }
+  /** `agent`: key of a sub-agent. */
+  | { readonly kind: "tell"; readonly agent: string; readonly text: string }
+  | { readonly kind: "end"; readonly agent: string };
+
+export interface SubagentRules {
+  /** Maximum depth of sub-agents below a person's agent. */
+  readonly maxDepth: number;
+  /** Maximum number of sub-agents per agent at a time. */
+  readonly maxChildren: number;
+  /** Percentage of the parent's remaining limits that a sub-agent gets. */
+  readonly sharePercent: number;
+  /** Model of sub-agents; null: the model of the settings. */
+  readonly model: string | null;
+}
+
+export interface Refused {
+  /** Machine-readable reason. */
+  readonly refused: string;
+  /** Reason for the model. */
+  readonly text: string;
+}
+
+interface RequestIds {
+  readonly step: number;
+  readonly callId: string;
+  /** A free id for a new sub-agent. */
+  readonly id: string;
+}
+
+const MAX_NAME_CHARS = 80;
+
+/** The event that grants the request, or the reason for refusing it. */
+export function grantRequest(
+  wish: SubagentRequest,
+  state: AgentState,
+  rules: SubagentRules,
+  of: RequestIds,
+): NewEvent | Refused {
+  const { step, callId } = of;
+  if (wish.kind === "start") return start(wish, state, rules, of);
+  const child = childOf(state, wish.agent);
+  if (!child) return unknownAgent(state, wish.agent);
+  if (wish.kind === "end")
+    return { type: "agent-ended", agent: wish.agent, reason: `${state.name}, which started it, has ended it.` };
+  const reach = child.isWorking ? child.reach : shareOf(state, rules, child);
+  if ("refused" in reach) return reach;
+  return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, reach };
+}
+
+/** A sub-agent that has not been ended. */
+export function childOf({ children }: AgentState, key: string): ChildAccount | undefined {
+  const child = Object.hasOwn(children, key) ? children[key] : undefined;
+  return child?.isEnding ? undefined : child;
+}
+
+export function unknownAgent({ children }: AgentState, key: string): Refused {
+  const keys = Object.entries(children).flatMap(([id, { name, isEnding }]) => (isEnding ? [] : [`${id} (${name})`]));
+  const there = keys.length === 0 ? "You have none: start_agent starts one" : `Yours are: ${keys.join(", ")}`;
+  return {
+    refused: "no-such-agent",
+    text: `Expected the key of an agent that you started, got ${JSON.stringify(oneLine(key, 80))}. ${there}.`,
+  };
+}
+
+function start(
+  { name, task, prompt }: Extract<SubagentRequest, { kind: "start" }>,
+  state: AgentState,
+  rules: SubagentRules,
+  { step, callId, id }: RequestIds,
+): NewEvent | Refused {
+  const count = Object.keys(state.children).length;
+  const depth = (state.startedBy?.depth ?? 0) + 1;
+  if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
+  if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
+  const reach = shareOf(state, rules);
+  if ("refused" in reach) return reach;
+  const { approve, windowBatch } = state.settings;
+  const child: Child = {
+    name: oneLine(name, MAX_NAME_CHARS) || "Helper",
+    role: task.trim() || "a helper of another agent",
+    goals: [prompt.trim() || task.trim()],
+    approve,
+    windowBatch,
+    model: rules.model,
+    background: true,
+    ...reach,
+  };
+  return { type: "agent-started", step, callId, agent: id, task, child };
+}
+
+/** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
+function shareOf(state: AgentState, { sharePercent }: SubagentRules, child?: ChildAccount): Reach | Refused {
+  const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
+  const spent = spentOf(state);
+  const part = (left: number): number => (Math.max(0, left) * sharePercent) / 100;
+  const steps = stepLimit === null ? null : Math.floor(part(stepLimit - spent.steps));
+  const tokens = tokenLimit === null ? null : Math.floor(part(tokenLimit - spent.tokens));
+  const usd = budgetUsd === null ? null : Math.floor(part(budgetUsd - spent.usd) * MICRO) / MICRO;
+  if (steps !== null && steps < 1) return tooLittle("steps", stepLimit, spent.steps);
+  if (tokens !== null && tokens < 1) return tooLittle("tokens", tokenLimit, spent.tokens);
+  // A budget of zero, enough for a local model, is passed on as zero.
+  if (usd === 0 && budgetUsd !== 0) return tooLittle("US dollars", budgetUsd, spent.usd);
+  const and = (one: number | null, before = 0): number | null => (one === null ? null : one + before);
+  return {
+    stepLimit: and(steps, child?.spent.steps),
+    tokenLimit: and(tokens, child?.spent.tokens),
+    budgetUsd: and(usd, child?.spent.usd),
+    deadline,
+  };
+}
+
+/** A millionth of a dollar. */
+const MICRO = 1_000_000;
+
+// ---------------------------------------------------------------- in words
+
+const tooDeep = (most: number): Refused => ({
+  refused: "too-deep",
+  text:
+    `No agent was started: ${most === 0 ? "agents may start no others here" : `agents may stand ${most} deep, and you are the last`}. ` +
+    "Do the work yourself.",
+});
+
+function tooMany({ children }: AgentState, most: number): Refused {
+  const keys = Object.entries(children).map(([id, { isWorking }]) => `${id}${isWorking ? "" : " (finished)"}`);
+  const text = `No agent was started: you may have ${most} at a time, and have ${keys.join(", ")}. End one with delete_agent first.`;
+  return { refused: "too-many-agents", text };
+}
+
+function tooLittle(what: string, limit: number | null, spent: number): Refused {
+  const text = `Nothing was started or told: of your ${limit} ${what}, ${Number(spent.toFixed(6))} are spent or set aside, and too few are left to give any away. Do the work yourself, or end an agent with delete_agent.`;
+  return { refused: "too-little-left", text };
+}

@@ -1,0 +1,98 @@
+/**
+ * family-event.ts -- what happens between an agent and those that it starts, as data.
+ *
+ * What one agent sends another follows from an event of its own log, and rides in that event's commit (kin.ts): an agent is
+ * started, told, asked to stop, and answers, exactly once, whatever dies in between.
+ */
+import type { AgentSettings, ApprovalMode, GivenSettings } from "../agent-settings.ts";
+import type { Observation } from "../call.ts";
+import type { Text } from "../text.ts";
+
+/** Origin of a sub-agent, fixed at its creation. */
+export interface Origin {
+  /** Id of the parent; null for a fork, which has none. */
+  readonly agent: string | null;
+  /** Number of ancestors: 1 for a sub-agent of a person's agent. */
+  readonly depth: number;
+  /** The parent had read text from outside, so that the task may come from there. */
+  readonly tainted: boolean;
+}
+
+/** Totals over an agent's life, sub-agents and reservations included. */
+export interface Spending {
+  readonly steps: number;
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+/** An agent's total allowance; null for no limit. */
+export type Reach = Pick<AgentSettings, "stepLimit" | "tokenLimit" | "budgetUsd" | "deadline">;
+
+/** Definition of a new sub-agent. */
+export interface Child extends GivenSettings {
+  readonly name: string;
+  readonly role: string;
+  readonly goals: readonly string[];
+}
+
+/**
+ *   finished   the turn is over, and the report has the answer
+ *   paused     paused, with the reason; the rest of its allowance stays reserved
+ *   ended      ended or removed; it does nothing more
+ *   accounts   only the amount spent has changed
+ */
+export type Standing = "finished" | "paused" | "ended" | "accounts";
+
+/** A sub-agent's message to its parent. */
+export interface Report {
+  /** Id of the sub-agent. */
+  readonly agent: string;
+  readonly standing: Standing;
+  /** Tasks received so far. An answer to an older task settles nothing. */
+  readonly heard: number;
+  readonly spent: Spending;
+}
+
+export type SubagentEvent =
+  // -- in the parent's log; `agent` is the sub-agent's id
+  | {
+      readonly type: "agent-started";
+      readonly step: number;
+      readonly callId: string;
+      readonly agent: string;
+      readonly task: string;
+      readonly child: Child;
+    }
+  | {
+      readonly type: "agent-told";
+      readonly step: number;
+      readonly callId: string;
+      readonly agent: string;
+      readonly text: Text;
+      /** Total allowance from now on. */
+      readonly reach: Reach;
+    }
+  | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
+  /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
+  | ({ readonly type: "agent-reported"; readonly observation?: Observation } & Report)
+  // -- in the sub-agent's log
+  | { readonly type: "task-received"; readonly from: string; readonly text: Text; readonly tainted: boolean };
+
+export type SubagentMessage =
+  /** From the parent: another task, with the new allowance. */
+  | {
+      readonly type: "task";
+      readonly from: string;
+      readonly text: Text;
+      readonly tainted: boolean;
+      readonly reach: Reach;
+    }
+  /** The parent was stopped, or resumed. */
+  | { readonly type: "halt"; readonly reason: string }
+  | { readonly type: "go-on" }
+  /** The parent's approval mode became stricter. A milder mode is not passed on. */
+  | { readonly type: "policy"; readonly approve: ApprovalMode }
+  /** The parent ends the sub-agent. */
+  | { readonly type: "end"; readonly reason: string }
+  /** `observation` is null when only the accounts changed. */
+  | ({ readonly type: "report"; readonly observation: Observation | null } & Report);

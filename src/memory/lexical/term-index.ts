@@ -1,0 +1,131 @@
+/** term-index.ts -- the postings and document frequencies of all terms, and the terms that a text is searched by. */
+import type { LexicalSettings } from "./lexical-settings.ts";
+import { grown, NumberLists } from "./number-lists.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+/** Longest text, in words, that also matches terms of similar spelling: in a short question each spelling matters. */
+const MAX_WORDS_WITH_SIMILAR = 32;
+/** Bound of term numbers and row counts: two such numbers fit exactly into one double. */
+const MAX_TERMS = 2 ** 26;
+
+/** A term that a text is searched by. */
+export interface WeightedTerm {
+  readonly term: number;
+  readonly weight: number;
+}
+
+export class TermIndex {
+  readonly #settings: LexicalSettings;
+  readonly #vocabulary = new Vocabulary();
+  /** List n holds the postings of term n. */
+  readonly #postings = new NumberLists();
+  #documentFrequencies = new Uint32Array(256);
+  /** Scratch: weight of each term in the current text, all 0 between two texts. */
+  #weights = new Float64Array(256);
+  /** Scratch: the terms of the current text. */
+  #matched = new Uint32Array(64);
+
+  constructor(settings: LexicalSettings) {
+    this.#settings = settings;
+  }
+
+  /** Number of live rows with this term. */
+  documentFrequency(term: number): number {
+    return this.#documentFrequencies[term] as number;
+  }
+
+  /** For another index, whose terms have other numbers. */
+  documentFrequencyOfStem(stem: string): number {
+    return this.#documentFrequencies[this.#vocabulary.findStem(stem)] ?? 0;
+  }
+
+  stemOf(term: number): string {
+    return this.#vocabulary.stemOf(term);
+  }
+
+  /** In the order of `addPosting`, removed rows included. Valid until the next call. */
+  postings(term: number): Uint32Array {
+    return this.#postings.read(term);
+  }
+
+  /** Returns the frequency of each term in a row's words. New words become terms. */
+  countTerms(words: readonly string[]): Map<number, number> {
+    const frequencies = new Map<number, number>();
+    for (const word of words) {
+      const term = this.#vocabulary.addWord(word);
+      if (term >= 0) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    }
+    return frequencies;
+  }
+
+  addPosting(term: number, posting: number): void {
+    while (this.#postings.count <= term) this.#postings.open();
+    this.#reserve(term + 1);
+    this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) + 1;
+    this.#postings.push(term, posting);
+  }
+
+  /** Lowers the document frequencies by a row with these words. */
+  removeRow(words: readonly string[]): void {
+    for (const term of this.countTerms(words).keys())
+      this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) - 1;
+  }
+
+  /** Returns the terms that a text is searched by, rarest first. `words` must be distinct. */
+  weighTerms(words: readonly string[]): readonly WeightedTerm[] {
+    const count = this.#matchAll(words);
+    const keys = new Float64Array(count);
+    for (let at = 0; at < count; at++) {
+      const term = this.#matched[at] as number;
+      keys[at] = (this.#documentFrequencies[term] as number) * MAX_TERMS + term;
+    }
+    // Numeric keys sort without a comparison function, which would be slow.
+    keys.sort();
+    const rarest: WeightedTerm[] = [];
+    for (let at = 0; at < count; at++) {
+      const term = termOfKey(keys[at] as number);
+      if (at < this.#settings.maxTerms) rarest.push({ term, weight: this.#weights[term] as number });
+      this.#weights[term] = 0;
+    }
+    return rarest;
+  }
+
+  /** Lists the terms of a text in `#matched` with their `#weights`, for a short text also similar ones. Returns their number. */
+  #matchAll(words: readonly string[]): number {
+    const terms = this.#vocabulary.findTerms(words);
+    let count = 0;
+    for (let at = 0; at < terms.length; at++) {
+      const term = terms[at] as number;
+      if (term >= 0 && (this.#documentFrequencies[term] as number) > 0) count = this.#match(term, 1, count);
+    }
+    return words.length <= MAX_WORDS_WITH_SIMILAR ? this.#matchSimilar(words, terms, count) : count;
+  }
+
+  #matchSimilar(words: readonly string[], terms: Int32Array, matched: number): number {
+    const { similarTermWeight } = this.#settings;
+    let count = matched;
+    for (let at = 0; at < words.length; at++)
+      for (const { term, similarity } of this.#vocabulary.findSimilar(words[at] as string, terms[at] as number))
+        if ((this.#documentFrequencies[term] as number) > 0)
+          count = this.#match(term, similarTermWeight * similarity, count);
+    return count;
+  }
+
+  /** Keeps the highest weight of a term. Returns the new number of matched terms. */
+  #match(term: number, weight: number, count: number): number {
+    const before = this.#weights[term] as number;
+    if (weight > before) this.#weights[term] = weight;
+    if (before > 0) return count;
+    if (count >= this.#matched.length) this.#matched = grown(this.#matched, count + 1);
+    this.#matched[count] = term;
+    return count + 1;
+  }
+
+  #reserve(terms: number): void {
+    if (terms <= this.#documentFrequencies.length) return;
+    this.#documentFrequencies = grown(this.#documentFrequencies, terms);
+    this.#weights = grown(this.#weights, terms);
+  }
+}
+
+const termOfKey = (key: number): number => key - Math.floor(key / MAX_TERMS) * MAX_TERMS;

@@ -1,0 +1,165 @@
+/**
+ * agent-rows.ts -- the memory rows of one agent in main memory, each text once.
+ *
+ * Rows are read from the store in pages, and only those that are new. Rows whose text differs only in case or white
+ * space share one slot, which holds the newest of them; so no text is embedded twice. Slots are numbered from 0 and
+ * never reused.
+ */
+import { hash } from "node:crypto";
+import { isLive } from "#core/memory.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
+import { wordsOf } from "#util/words.ts";
+import { createWordSet, type WordSet } from "../lexical/word-set.ts";
+import { DuplicateGroups } from "./duplicate-groups.ts";
+
+const PAGE_ROWS = 256;
+/** Older rows kept per text; an agent that repeats itself may leave the same text a thousand times. */
+const MAX_OLDER_ROWS = 16;
+
+export interface RecallableRow extends Omit<MemoryRow, "vector" | "embedder"> {
+  readonly words: WordSet;
+}
+
+/** A slot filled by the last reading, with the vector that the store had for it. */
+export interface NewSlot {
+  readonly slot: number;
+  readonly embedder: string | null;
+  readonly vector: Float32Array | null;
+}
+
+export class AgentRows {
+  /** All live rows by their words. */
+  readonly groups = new DuplicateGroups();
+  readonly #agent: string;
+  readonly #bySlot: RecallableRow[] = [];
+  readonly #slotOfText = new Map<string, number>();
+  readonly #slotOfId = new Map<string, number>();
+  readonly #slotsOfStep = new Map<number, number[]>();
+  /** Older rows of the same text, oldest first. The last one replaces a forgotten row. */
+  readonly #olderRows = new Map<number, RecallableRow[]>();
+  /** Slots whose row was forgotten or superseded. */
+  readonly #removed = new Set<number>();
+  /** Removed slots that `takeRemovedSlots` has not returned yet. */
+  readonly #newlyRemoved: number[] = [];
+  readonly #pinned = new Set<number>();
+  #lastChange = 0;
+  #lastStep = 0;
+
+  constructor(agent: string) {
+    this.#agent = agent;
+  }
+
+  get size(): number {
+    return this.#bySlot.length;
+  }
+
+  /** Step of the newest row. Ages are counted from it. */
+  get lastStep(): number {
+    return this.#lastStep;
+  }
+
+  at(slot: number): RecallableRow {
+    const row = this.#bySlot[slot];
+    if (!row) throw new RangeError(`Expected a slot below ${this.#bySlot.length}, got ${slot}.`);
+    return row;
+  }
+
+  /** Returns the slots of these steps, even if another step shares the text. */
+  slotsOf(steps: ReadonlySet<number>): Set<number> {
+    const slots = new Set<number>();
+    for (const step of steps) for (const slot of this.#slotsOfStep.get(step) ?? []) slots.add(slot);
+    return slots;
+  }
+
+  /** Yields the slots of live rows, newest first. */
+  *newestSlots(): Generator<number> {
+    for (let slot = this.size - 1; slot >= 0; slot--) if (!this.#removed.has(slot)) yield slot;
+  }
+
+  /** Returns the slots of pinned rows, newest first. */
+  pinnedSlots(): readonly number[] {
+    return [...this.#pinned].sort((a, b) => b - a);
+  }
+
+  /** Whether the row of this id is live and the one that its slot holds. */
+  has(id: string): boolean {
+    const slot = this.#slotOfId.get(id);
+    return slot !== undefined && this.at(slot).id === id && !this.#removed.has(slot);
+  }
+
+  /** Returns the slots removed since the last call. The caller deletes their vectors. */
+  takeRemovedSlots(): readonly number[] {
+    return this.#newlyRemoved.splice(0);
+  }
+
+  /** Reads the new rows page by page and yields the newly filled slots of each page. */
+  async *readNew(store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
+    for (;;) {
+      const page = await store.memories(this.#agent, this.#lastChange, PAGE_ROWS);
+      yield page.flatMap((row) => this.#apply(row));
+      if (page.length < PAGE_ROWS) return;
+    }
+  }
+
+  #apply({ vector, embedder, ...row }: MemoryRow): NewSlot[] {
+    this.#lastChange = row.change;
+    if (!isLive(row)) {
+      this.#remove(row.id);
+      return [];
+    }
+    this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
+    const key = textKey(row.text);
+    const known = this.#slotOfText.get(key);
+    const slot = known ?? this.#bySlot.length;
+    if (known !== undefined && this.at(slot).id !== row.id) this.#keepOlderRow(slot, row.id);
+    this.#bySlot[slot] = { ...row, words: known === undefined ? this.#index(slot, row) : this.at(known).words };
+    this.#slotOfText.set(key, slot);
+    this.#slotOfId.set(row.id, slot);
+    if (row.pinned) this.#pinned.add(slot);
+    else this.#pinned.delete(slot);
+    if (row.step !== null) {
+      const ofStep = this.#slotsOfStep.get(row.step);
+      if (ofStep) ofStep.push(slot);
+      else this.#slotsOfStep.set(row.step, [slot]);
+    }
+    return known === undefined ? [{ slot, embedder, vector }] : [];
+  }
+
+  #keepOlderRow(slot: number, newId: string): void {
+    const older = (this.#olderRows.get(slot) ?? []).filter((row) => row.id !== newId);
+    this.#olderRows.set(slot, [...older, this.at(slot)].slice(-MAX_OLDER_ROWS));
+  }
+
+  /** Also removes the words of the row: a person may have wanted just those forgotten. */
+  #remove(id: string): void {
+    const slot = this.#slotOfId.get(id);
+    if (slot === undefined) return;
+    this.#slotOfId.delete(id);
+    const older = this.#olderRows.get(slot)?.filter((row) => row.id !== id) ?? [];
+    const row = this.at(slot).id === id ? older.pop() : this.at(slot);
+    if (older.length === 0) this.#olderRows.delete(slot);
+    else this.#olderRows.set(slot, older);
+    if (row) {
+      this.#bySlot[slot] = row;
+      if (!row.pinned) this.#pinned.delete(slot);
+      return;
+    }
+    const { text } = this.at(slot);
+    this.groups.remove(slot, wordsOf(text));
+    this.#slotOfText.delete(textKey(text));
+    this.#bySlot[slot] = { ...this.at(slot), text: "", pinned: false };
+    this.#pinned.delete(slot);
+    this.#removed.add(slot);
+    this.#newlyRemoved.push(slot);
+  }
+
+  #index(slot: number, { text, namespace }: Pick<MemoryRow, "text" | "namespace">): WordSet {
+    const words = wordsOf(text);
+    const set = createWordSet(words);
+    this.groups.add(slot, words, set, namespace);
+    return set;
+  }
+}
+
+const textKey = (text: string): string => hash("sha1", text.toLowerCase().replace(/\s+/g, " ").trim(), "base64");

@@ -1,0 +1,176 @@
+/**
+ * agent-vectors.ts -- the vectors of one agent's memory: those in the index, those still to be made and those to be saved.
+ *
+ * One object belongs to one embedder; a new embedder gets a new object, filled from the rows. Vectors that cost
+ * something are saved in batches, not at every step: after a crash the unsaved ones are computed again.
+ */
+import type { Store } from "#core/ports/store.ts";
+import type { ScoredSlot, VectorIndex } from "#core/ports/vectors.ts";
+import { keepNewest } from "#util/newest.ts";
+import { dot } from "../vectors/unit-vector.ts";
+import type { AgentRows, NewSlot } from "./agent-rows.ts";
+
+const SAVE_EVERY_ROWS = 16;
+/** Bounds the unsaved vectors while saving keeps failing. */
+const MAX_UNSAVED = 1_024;
+/** Most texts of a query come again at the next step. */
+const MAX_CACHED_TEXTS = 32;
+/** Rows added since a search that are compared one by one; after more of them the search is repeated. */
+const MAX_RECENT = 32;
+
+/** A text of the query with its vector and its last search result. */
+interface EmbeddedText {
+  readonly vector: Float32Array;
+  cached?: CachedSearch;
+}
+
+/** The rows nearest to a text, excluded rows included. */
+interface CachedSearch {
+  readonly limit: number;
+  /** Best first. */
+  readonly hits: ScoredSlot[];
+  /** Maximum number of hits. Fewer hits mean that they are all rows of the index. */
+  readonly capacity: number;
+  /** Value of `#added` up to which the hits are right. */
+  added: number;
+}
+
+export class AgentVectors {
+  readonly embedder: string;
+  readonly #agent: string;
+  readonly #index: VectorIndex;
+  /** Slots without a vector, oldest first. */
+  readonly #pending: number[] = [];
+  /** Slots that were removed from the index; a search need not compensate for them. */
+  readonly #removed = new Set<number>();
+  readonly #texts = new Map<string, EmbeddedText>();
+  /** The newest vectors of the index. */
+  readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
+  /** Number of vectors ever added to the index. */
+  #added = 0;
+  #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
+
+  constructor(agent: string, embedder: string, index: VectorIndex) {
+    this.#agent = agent;
+    this.embedder = embedder;
+    this.#index = index;
+  }
+
+  /** Indexes the stored vectors of this embedder. The other slots become pending. */
+  async addStored(slots: readonly NewSlot[]): Promise<void> {
+    for (const { slot, embedder, vector } of slots)
+      if (embedder !== this.embedder || !vector || !(await this.#add(slot, vector))) this.#pending.push(slot);
+  }
+
+  async remove(slots: readonly number[]): Promise<void> {
+    for (const slot of slots) {
+      const at = this.#pending.indexOf(slot);
+      if (at >= 0) this.#pending.splice(at, 1);
+      await this.#index.remove(slot);
+      this.#removed.add(slot);
+    }
+    if (slots.length === 0) return;
+    for (const text of this.#texts.values()) delete text.cached;
+    this.#recent.length = 0;
+  }
+
+  /** Returns the newest `limit` slots without a vector. */
+  pendingSlots(limit: number): readonly number[] {
+    return this.#pending.slice(-limit);
+  }
+
+  /** Adds the vectors made for `slots`, the result of `pendingSlots`. Saves them later if `isSaved`. */
+  async addMade(
+    slots: readonly number[],
+    vectors: readonly (Float32Array | null)[],
+    rows: AgentRows,
+    isSaved: boolean,
+  ): Promise<void> {
+    this.#pending.length -= slots.length;
+    for (const [position, slot] of slots.entries()) {
+      const vector = vectors[position];
+      if (vector && (await this.#add(slot, vector)) && isSaved) this.#unsaved.push({ id: rows.at(slot).id, vector });
+    }
+  }
+
+  hasText(text: string): boolean {
+    return this.#texts.has(text);
+  }
+
+  addText(text: string, vector: Float32Array): void {
+    keepNewest(this.#texts, text, { vector }, MAX_CACHED_TEXTS);
+  }
+
+  /**
+   * Returns the rows nearest to an added text, best first, without the excluded ones: `limit` of them or somewhat
+   * fewer, never fewer than half while there are so many. The index is searched once per text; at the next steps
+   * only the rows added since are compared with it.
+   */
+  async findNearest(text: string, limit: number, excluded: ReadonlySet<number>): Promise<readonly ScoredSlot[]> {
+    const embedded = this.#texts.get(text);
+    if (!embedded) return [];
+    const cached = this.#updateCached(embedded, limit);
+    if (cached) {
+      const allowed = withoutExcluded(cached.hits, excluded);
+      if (cached.hits.length < cached.capacity || allowed.length >= limit / 2) return allowed;
+    }
+    let capacity = limit;
+    for (const slot of excluded) if (!this.#removed.has(slot)) capacity++;
+    const hits = [...(await this.#index.search(embedded.vector, capacity))];
+    embedded.cached = { limit, hits, capacity, added: this.#added };
+    return withoutExcluded(hits, excluded);
+  }
+
+  /** Adds the rows that came since to the cached search. Returns undefined when too many came. */
+  #updateCached({ vector, cached }: EmbeddedText, limit: number): CachedSearch | undefined {
+    const since = this.#added - (cached?.added ?? 0);
+    if (!cached || cached.limit < limit || since > this.#recent.length) return undefined;
+    for (const { slot, vector: row } of since === 0 ? [] : this.#recent.slice(-since)) {
+      insertSorted(cached.hits, { slot, score: dot(vector, row) });
+      if (cached.hits.length > cached.capacity) cached.hits.pop();
+    }
+    cached.added = this.#added;
+    return cached;
+  }
+
+  /** Saves a full batch, or everything if `all`. Vectors that cannot be saved are kept for the next call. */
+  async save(store: Pick<Store, "saveVectors">, all: boolean): Promise<void> {
+    const batch = this.#unsaved;
+    if (batch.length === 0 || (!all && batch.length < SAVE_EVERY_ROWS)) return;
+    this.#unsaved = [];
+    try {
+      await store.saveVectors(this.#agent, this.embedder, batch);
+    } catch (error) {
+      this.#unsaved = [...batch, ...this.#unsaved].slice(-MAX_UNSAVED);
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#index.close();
+  }
+
+  /** Returns false for a vector that the index refuses. */
+  async #add(slot: number, vector: Float32Array): Promise<boolean> {
+    try {
+      await this.#index.add(slot, vector);
+      this.#added++;
+      this.#removed.delete(slot);
+      this.#recent.push({ slot, vector });
+      if (this.#recent.length > MAX_RECENT) this.#recent.shift();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+const withoutExcluded = (hits: readonly ScoredSlot[], excluded: ReadonlySet<number>): readonly ScoredSlot[] =>
+  hits.filter(({ slot }) => !excluded.has(slot));
+
+/** Inserts before hits of the same score: the newer row comes first, as in the index. */
+function insertSorted(hits: ScoredSlot[], hit: ScoredSlot): void {
+  let at = hits.length;
+  while (at > 0 && (hits[at - 1] as ScoredSlot).score <= hit.score) at--;
+  hits.splice(at, 0, hit);
+}

@@ -1,0 +1,165 @@
+/**
+ * find-recalls.ts -- finds the recalls for one query among the rows of the memories that an agent may read.
+ *
+ * Shared words rank the rows. With a semantic embedder vectors rank them too, and the two rankings are fused by rank,
+ * because their scores do not compare. The offline embedder compares spellings; its vectors only fill up what words
+ * leave open. Ranked beside words they make the choice worse: 0.74 instead of 0.77 of the relevant rows among the
+ * ten, measured on dialogues. The newest rows fill the rest, so that ten rows are recalled while there are ten.
+ */
+import type { Recall, RecallQuery } from "#core/ports/recall.ts";
+import type { ScoredSlot } from "#core/ports/vectors.ts";
+import type { AgentRows } from "./agent-rows.ts";
+import type { AgentVectors } from "./agent-vectors.ts";
+import { chooseRecalls, type RecallCandidate } from "./choose-recalls.ts";
+import { fuseRankings, mergeParts } from "./merge-rankings.ts";
+import type { QueryPart } from "./query-parts.ts";
+
+export interface AgentMemory {
+  readonly rows: AgentRows;
+  readonly vectors: AgentVectors;
+}
+
+/** Limits of the hits per part and of the candidates. The deep ones apply when the first are full of near-duplicates. */
+const SHALLOW = { hits: 30, candidates: 30 };
+const DEEP = { hits: 100, candidates: 150 };
+/** Pinned rows that are recalled for every query; of more, the newest. */
+const MAX_PINNED = 3;
+/** Score of a row that no search found, so that importance and recency still order it. */
+const UNFOUND_SCORE = 1e-6;
+/** The slots of the n-th memory start at n times this. */
+const SLOTS_PER_MEMORY = 2 ** 26;
+
+/**
+ * Returns recalls, best first, without excluded steps. `memories` starts with the agent's own. With `withVectors`
+ * vectors rank beside words. Without it `embed` makes the missing vectors, called only when words find fewer than
+ * `count`. Rejects when an index cannot be searched.
+ */
+export async function findRecalls(
+  memories: readonly AgentMemory[],
+  query: RecallQuery,
+  parts: readonly QueryPart[],
+  { withVectors, embed }: { readonly withVectors: boolean; readonly embed?: () => Promise<void> },
+): Promise<readonly Recall[]> {
+  const { count } = query;
+  const searched = searchedMemories(memories, query);
+  const { lastStep } = (memories[0] as AgentMemory).rows;
+  const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
+  for (const depth of [SHALLOW, DEEP]) {
+    const maxHits = Math.max(depth.hits, 2 * count);
+    const maxCandidates = Math.max(depth.candidates, 2 * count);
+    const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
+    // Fusion by rank needs the whole ranking, and so does the deep search.
+    let hits = mergeParts(wordHits, parts, withVectors || depth === DEEP ? undefined : maxCandidates);
+    if (withVectors) hits = fuseRankings(hits, mergeParts(await searchVectors(searched, parts, maxHits), parts));
+    const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
+    const choice = chooseRecalls(candidates, count, lastStep, { pinned });
+    if (choice.distinct === count) return choice.recalls;
+    if (hits.length >= maxHits && depth !== DEEP) continue;
+    // When words found every group already, vectors cannot add any.
+    const groups = memories.reduce((sum, { rows }) => sum + rows.groups.size, 0);
+    const isIncomplete = hits.length < Math.min(count, groups);
+    const fillers = await findFillers(searched, query, parts, hits, isIncomplete ? embed : undefined);
+    return chooseRecalls(candidates, count, lastStep, { pinned, fillers: candidatesOf(searched, fillers) }).recalls;
+  }
+  return [];
+}
+
+/** A memory with its excluded slots, and the first of the numbers that its slots have in merged rankings. */
+interface SearchedMemory extends AgentMemory {
+  readonly firstSlot: number;
+  readonly excluded: ReadonlySet<number>;
+  readonly others: readonly AgentMemory[];
+}
+const NO_SLOTS: ReadonlySet<number> = new Set();
+
+/** Leaves out empty memories of others: most agents share nothing, and merging costs time. */
+function searchedMemories(memories: readonly AgentMemory[], { excludeSteps }: RecallQuery): readonly SearchedMemory[] {
+  const own = memories[0] as AgentMemory;
+  const filled = memories.filter((memory) => memory === own || memory.rows.size > 0);
+  return filled.map((memory, number) => ({
+    ...memory,
+    firstSlot: number * SLOTS_PER_MEMORY,
+    excluded: memory === own ? own.rows.slotsOf(excludeSteps) : NO_SLOTS,
+    others: filled.filter((other) => other !== memory),
+  }));
+}
+
+/** Returns rows that words did not find: the nearest by vectors if `embed` is given, then the newest. */
+async function findFillers(
+  memories: readonly SearchedMemory[],
+  { count }: RecallQuery,
+  parts: readonly QueryPart[],
+  found: readonly ScoredSlot[],
+  embed: (() => Promise<void>) | undefined,
+): Promise<readonly ScoredSlot[]> {
+  const known = new Set(found.map(({ slot }) => slot));
+  const maxHits = Math.max(SHALLOW.hits, 2 * count) + known.size;
+  await embed?.();
+  const nearest = embed ? mergeParts(await searchVectors(memories, parts, maxHits), parts) : [];
+  const newest = memories.flatMap(({ rows, firstSlot, excluded }) =>
+    Iterator.from(rows.newestSlots())
+      .filter((slot) => !excluded.has(slot) && !known.has(firstSlot + slot))
+      .take(Math.max(SHALLOW.candidates, 2 * count))
+      .map((slot) => ({ slot: firstSlot + slot, score: UNFOUND_SCORE }))
+      .toArray(),
+  );
+  return [...nearest.filter(({ slot }) => !known.has(slot)), ...newest];
+}
+
+/** Returns each row once, with its first score. */
+function candidatesOf(memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] {
+  const seen = new Set<number>();
+  return hits.flatMap(({ slot, score }) => {
+    if (seen.has(slot)) return [];
+    seen.add(slot);
+    const { rows, firstSlot } = memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
+    return [{ row: rows.at(slot - firstSlot), similarity: score, lastStep: rows.lastStep }];
+  });
+}
+
+function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallCandidate[] {
+  const slots = memories.flatMap(({ rows, firstSlot, excluded }) =>
+    rows
+      .pinnedSlots()
+      .flatMap((slot) => (excluded.has(slot) ? [] : [{ slot: firstSlot + slot, score: UNFOUND_SCORE }])),
+  );
+  return candidatesOf(memories, slots);
+}
+
+const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly QueryPart[], maxHits: number) =>
+  rows.groups.search(
+    parts,
+    maxHits,
+    excluded,
+    others.map((other) => other.rows.groups),
+  );
+
+async function searchVectors(
+  memories: readonly SearchedMemory[],
+  parts: readonly QueryPart[],
+  maxHits: number,
+): Promise<(part: number) => readonly ScoredSlot[]> {
+  const found = new Map<SearchedMemory, readonly (readonly ScoredSlot[])[]>();
+  for (const memory of memories) {
+    const hits: (readonly ScoredSlot[])[] = [];
+    for (const { text } of parts) hits.push(await memory.vectors.findNearest(text, maxHits, memory.excluded));
+    found.set(memory, hits);
+  }
+  return searchEach(memories, (memory) => (part) => found.get(memory)?.[part] ?? []);
+}
+
+/** Returns a function that merges the hits of one part from all memories, best first. */
+function searchEach(
+  memories: readonly SearchedMemory[],
+  search: (memory: SearchedMemory) => (part: number) => readonly ScoredSlot[],
+): (part: number) => readonly ScoredSlot[] {
+  const [only] = memories;
+  if (memories.length === 1 && only) return search(only);
+  const searches = memories.map((memory) => ({ searchPart: search(memory), firstSlot: memory.firstSlot }));
+  return (part) =>
+    searches
+      .flatMap(({ searchPart, firstSlot }) =>
+        searchPart(part).map(({ slot, score }) => ({ slot: firstSlot + slot, score })),
+      )
+      .sort((a, b) => b.score - a.score || a.slot - b.slot);
+}

@@ -1,0 +1,134 @@
+/**
+ * pinecone-connection.ts -- the connection to one Pinecone index that all namespaces share, and its journal in the store.
+ *
+ * No method rejects because of Pinecone: a call that failed or was not made returns undefined. An index that cannot take
+ * the embedder's vectors is reported once, with the setting to change, and never called.
+ */
+import type { RemoteRow } from "#core/ports/memory-row.ts";
+import type { Store } from "#core/ports/store.ts";
+import { CircuitBreaker, type CircuitBreakerParts } from "./circuit-breaker.ts";
+import type { IndexFacts, PineconeMatch, SequenceNumber } from "./pinecone-answers.ts";
+import type { PineconeClient } from "./pinecone-client.ts";
+import type { PineconeError } from "./pinecone-errors.ts";
+import type { PineconeRecord } from "./pinecone-records.ts";
+
+export interface PineconeConnectionParts extends CircuitBreakerParts {
+  readonly client: PineconeClient;
+  readonly store: Pick<Store, "remoteRows" | "saveRemoteRows">;
+  /** Name of the index in the journal: its address or its name. */
+  readonly place: string;
+}
+
+const PAGE_ROWS = 1_000;
+/** Statuses of a request that would be rejected again. */
+const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
+
+export class PineconeConnection {
+  readonly #parts: PineconeConnectionParts;
+  readonly #breaker: CircuitBreaker;
+  readonly #reported = new Set<string>();
+  #facts: IndexFacts | undefined;
+
+  constructor(parts: PineconeConnectionParts) {
+    this.#parts = parts;
+    this.#breaker = new CircuitBreaker(parts);
+  }
+
+  /** Time until Pinecone is called again. */
+  get pauseMs(): number {
+    return this.#breaker.pauseMs;
+  }
+
+  now(): number {
+    return this.#parts.clock.now().getTime();
+  }
+
+  /** Reads the facts of the index once. */
+  async describe(): Promise<IndexFacts | undefined> {
+    this.#facts ??= (await this.#breaker.attempt(() => this.#parts.client.describe()))?.value;
+    return this.#facts;
+  }
+
+  /** Whether the index takes vectors of this length; false before `describe` succeeded. */
+  accepts(dimensions: number): boolean {
+    if (!this.#facts) return false;
+    const problem = findMismatch(this.#facts, dimensions);
+    if (problem && !this.#reported.has(problem)) this.#parts.report(problem);
+    if (problem) this.#reported.add(problem);
+    return problem === undefined;
+  }
+
+  /** Records in a namespace when the index was described. */
+  countAtStart(namespace: string, dimensions: number): number | undefined {
+    return this.accepts(dimensions) ? (this.#facts?.counts.get(namespace) ?? 0) : undefined;
+  }
+
+  async query(
+    namespace: string,
+    vector: readonly number[],
+    count: number,
+    embedder: string,
+  ): Promise<{ readonly matches: readonly PineconeMatch[]; readonly sequence: SequenceNumber } | undefined> {
+    if (!this.accepts(vector.length)) return undefined;
+    const { client } = this.#parts;
+    return (await this.#breaker.attempt(() => client.query(namespace, vector, count, embedder)))?.value;
+  }
+
+  /** Returns "rejected" for records that Pinecone will never take. */
+  async upsert(
+    namespace: string,
+    records: readonly PineconeRecord[],
+  ): Promise<{ readonly sequence: SequenceNumber } | "rejected" | undefined> {
+    const answer = await this.#breaker.attempt(async () => {
+      try {
+        return { sequence: await this.#parts.client.upsert(namespace, records) };
+      } catch (error) {
+        if (REJECTED.has((error as PineconeError).status)) return "rejected" as const;
+        throw error;
+      }
+    });
+    return answer?.value;
+  }
+
+  /** Returns whether the ids are deleted. */
+  async remove(namespace: string, ids: readonly string[]): Promise<boolean> {
+    return (await this.#breaker.attempt(() => this.#parts.client.remove(namespace, ids))) !== undefined;
+  }
+
+  async readJournal(namespace: string): Promise<readonly RemoteRow[]> {
+    const { store, place } = this.#parts;
+    const rows: RemoteRow[] = [];
+    for (;;) {
+      const page = await store.remoteRows(place, namespace, rows.at(-1)?.id ?? "", PAGE_ROWS);
+      rows.push(...page);
+      if (page.length < PAGE_ROWS) return rows;
+    }
+  }
+
+  /** Saves rows that may be in the index, and removes ids that were deleted there. */
+  async saveJournal(namespace: string, rows: readonly RemoteRow[], deleted: readonly string[]): Promise<void> {
+    await this.#parts.store.saveRemoteRows(this.#parts.place, namespace, rows, deleted);
+  }
+
+  /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
+  async removeNamespace(namespace: string): Promise<boolean> {
+    const { store, place } = this.#parts;
+    for (;;) {
+      const rows = await store.remoteRows(place, namespace, "", PAGE_ROWS);
+      if (rows.length === 0) return true;
+      const ids = rows.map(({ id }) => id);
+      if (!(await this.remove(namespace, ids))) return false;
+      await this.saveJournal(namespace, [], ids);
+    }
+  }
+}
+
+function findMismatch({ dimension, metric, vectorType }: IndexFacts, dimensions: number): string | undefined {
+  if (vectorType !== undefined && vectorType !== "dense")
+    return `Memory is searched locally: the Pinecone index holds ${vectorType} vectors, expected dense ones. Create an index for dense vectors and set PINECONE_INDEX.`;
+  if (metric !== undefined && metric !== "cosine" && metric !== "dotproduct")
+    return `Memory is searched locally: the metric of the Pinecone index is ${metric}, expected cosine or dotproduct. Create an index with one of them and set PINECONE_INDEX.`;
+  if (dimension !== dimensions)
+    return `Memory is searched locally: the Pinecone index takes vectors of ${dimension} dimensions, the embedder makes ${dimensions}. Create an index of ${dimensions} dimensions and set PINECONE_INDEX, or set EMBEDDING_DIMENSIONS=${dimension} if the model supports it.`;
+  return undefined;
+}

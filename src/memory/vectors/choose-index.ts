@@ -1,0 +1,47 @@
+/**
+ * choose-index.ts -- opens the vector index for each value of the setting `MEMORY_BACKEND`.
+ *
+ * `local` compares every vector up to 50,000 rows, and uses a graph in a child process above that. It switches in the
+ * background while recalls go on.
+ */
+import type { OpenIndex } from "#core/ports/vectors.ts";
+import { ExactIndex, exactIndexes } from "./exact-index.ts";
+import { GraphKeeper } from "./graph-keeper.ts";
+import { HnswIndex } from "./hnsw-index.ts";
+import { indexFolder } from "./index-folders.ts";
+import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
+
+export interface IndexParts {
+  /** Absolute path of the folder for index files; null: no files. */
+  readonly folder: string | null;
+  /** Called when an index is degraded. */
+  readonly report: (problem: string) => void;
+}
+
+/** Up to this number, scans cost less in total than building and searching a graph, with one query per row. */
+const MAX_SCANNED_ROWS = 50_000;
+
+const BACKENDS = {
+  local: (parts) => openGraphIndexes(parts, MAX_SCANNED_ROWS + 1),
+  exact: () => exactIndexes(),
+  hnsw: (parts) => openGraphIndexes(parts, 1),
+} as const satisfies Readonly<Record<string, (parts: IndexParts) => OpenIndex>>;
+
+export type MemoryBackend = keyof typeof BACKENDS;
+
+export const chooseIndex = (backend: MemoryBackend, parts: IndexParts): OpenIndex => BACKENDS[backend](parts);
+
+/** Returns a function that opens indexes which use a graph from `fromRows` rows on. */
+export function openGraphIndexes({ folder, report }: IndexParts, fromRows: number): OpenIndex {
+  let memory: ScanMemory | undefined;
+  return (scope) => {
+    memory ??= openScanMemory();
+    const exact = new ExactIndex(scope.dimensions, memory);
+    const graphScope = { ...scope, folder: folder === null ? null : indexFolder(folder, scope) };
+    return new HnswIndex(
+      exact,
+      new GraphKeeper({ scope: graphScope, fromRows, rows: exact, report }),
+      scope.dimensions,
+    );
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * graph-child.ts -- starts the process of a graph and sends it requests.
+ *
+ * When a request exceeds its time limit or the process dies, the request is rejected and the process is gone for good;
+ * the owner starts another. The process never keeps the daemon alive. It gets no environment, one folder, and no
+ * input or output but the channel.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { extname } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import type { GraphRequestName, GraphRequests } from "./graph-messages.ts";
+import type { FromGraph, ToGraph } from "./graph-process.ts";
+
+/** `.ts` in a checkout, `.js` in the published package, as this file. */
+const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.meta.url);
+/** Further requests are rejected at once. */
+const MAX_PENDING = 32;
+const STOP_MS = 2_000;
+/** Reading a graph of 100,000 vectors takes a second, writing it two, a batch of changes 0.1 s. */
+const LIMITS_MS: Readonly<Record<GraphRequestName, number>> = {
+  open: 120_000,
+  change: 60_000,
+  search: 250,
+  save: 300_000,
+};
+
+interface PendingRequest {
+  resolve(answer: unknown): void;
+  reject(error: GoaldError): void;
+}
+
+export class GraphChild {
+  readonly #process: ChildProcess;
+  readonly #pending = new Map<number, PendingRequest>();
+  readonly #exited: Promise<void>;
+  #lastId = 0;
+  #isStopping = false;
+  /** The library is missing or not built for this machine, so another start would fail the same way. */
+  isMissing = false;
+
+  /** Calls `onDeath` when the process ends without `stop`. */
+  constructor(onDeath: () => void) {
+    this.#process = fork(PROGRAM, [], {
+      cwd: "/",
+      env: {},
+      execArgv: [],
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    this.#process.unref();
+    this.#process.channel?.unref();
+    this.#process.on("message", (message: FromGraph) => this.#settle(message));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#exited = promise;
+    this.#process.once("exit", () => resolve());
+    // A process that could not be started emits no exit.
+    this.#process.on("error", () => resolve());
+    void promise.then(() => {
+      this.#process.kill("SIGKILL");
+      this.#rejectAll();
+      if (!this.#isStopping) onDeath();
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Rejects when the process is busy, fails, dies or exceeds `limitMs`. A late answer kills it, except to a search. */
+  request<Name extends GraphRequestName>(
+    name: Name,
+    content: GraphRequests[Name]["request"],
+    limitMs: number = LIMITS_MS[name],
+  ): Promise<GraphRequests[Name]["answer"]> {
+    if (!this.#process.connected || this.#pending.size >= MAX_PENDING)
+      return Promise.reject(unavailable(this.#process.connected ? "is busy" : "is gone"));
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#pending.get(id)?.reject(unavailable(`did not answer in ${limitMs} ms`));
+        if (name !== "search") void this.kill();
+      }, limitMs);
+      const done = () => {
+        clearTimeout(timer);
+        this.#pending.delete(id);
+        if (this.#pending.size === 0) this.#process.channel?.unref();
+      };
+      this.#pending.set(id, {
+        resolve: (answer) => {
+          done();
+          resolve(answer as GraphRequests[Name]["answer"]);
+        },
+        reject: (error) => {
+          done();
+          reject(error);
+        },
+      });
+      this.#process.channel?.ref();
+      const message: ToGraph = { id, name, request: content };
+      this.#process.send(message, (error) => {
+        if (error) this.#pending.get(id)?.reject(unavailable(error.message));
+      });
+    });
+  }
+
+  /** Resolves when the process is gone and `onDeath` was called. */
+  kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    return this.#exited;
+  }
+
+  /** Ends the process; unfinished work is lost. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#process.connected) this.#process.disconnect();
+    const timer = setTimeout(() => void this.kill(), STOP_MS);
+    await this.#exited;
+    clearTimeout(timer);
+    this.#rejectAll();
+  }
+
+  #settle(message: FromGraph): void {
+    const pending = this.#pending.get(message.id);
+    if (!pending) return;
+    if ("answer" in message) pending.resolve(message.answer);
+    else {
+      this.isMissing ||= message.isMissing === true;
+      pending.reject(unavailable(`failed: ${message.problem}`));
+    }
+  }
+
+  #rejectAll(): void {
+    for (const pending of [...this.#pending.values()]) pending.reject(unavailable("died"));
+  }
+}
+
+const unavailable = (what: string): GoaldError =>
+  new GoaldError("GOALD_INTERNAL", `The process of the memory index ${what}.`, {
+    hint: "Memory uses exact search instead.",
+  });

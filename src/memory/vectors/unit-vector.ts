@@ -1,0 +1,58 @@
+/** unit-vector.ts -- arithmetic on vectors that are compared by cosine. */
+import { GoaldError } from "#core/errors.ts";
+
+/** Scales the components to ±`limit` and writes them to `into` from `start`. Returns the largest magnitude. */
+export function quantise(
+  unit: Float32Array,
+  from: number,
+  dimensions: number,
+  limit: number,
+  into: Int8Array | Int16Array,
+  start: number,
+): number {
+  let largest = 0;
+  for (let at = from; at < from + dimensions; at++) {
+    const magnitude = Math.abs(unit[at] as number);
+    if (magnitude > largest) largest = magnitude;
+  }
+  const factor = limit / largest;
+  // Truncating a positive number rounds to the nearest at half the cost of Math.round.
+  const shift = limit + 0.5;
+  for (let at = 0; at < dimensions; at++)
+    into[start + at] = (((unit[from + at] as number) * factor + shift) | 0) - limit;
+  return largest;
+}
+
+/** Keeps four sums, because a single one would wait for each addition. */
+export function dot(a: Float32Array, b: Float32Array, from = 0): number {
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  const whole = a.length - (a.length % 4);
+  for (let at = 0; at < whole; at += 4) {
+    first += (a[at] as number) * (b[from + at] as number);
+    second += (a[at + 1] as number) * (b[from + at + 1] as number);
+    third += (a[at + 2] as number) * (b[from + at + 2] as number);
+    fourth += (a[at + 3] as number) * (b[from + at + 3] as number);
+  }
+  for (let at = whole; at < a.length; at++) first += (a[at] as number) * (b[from + at] as number);
+  return first + second + third + fourth;
+}
+
+/** Returns the factor that normalises a vector. Throws for one without a direction: wrong length, not finite or all zero. */
+export function factorToUnit(vector: Float32Array, dimensions: number): number {
+  const norm = vector.length === dimensions ? Math.sqrt(dot(vector, vector)) : Number.NaN;
+  if (!(norm > 0 && norm < Number.POSITIVE_INFINITY))
+    throw new GoaldError(
+      "GOALD_INTERNAL",
+      `Expected ${dimensions} finite numbers, not all zero; got ${vector.length} with a length of ${norm}.`,
+      { hint: "The embedder violates its contract." },
+    );
+  return Math.abs(norm - 1) < 1e-6 ? 1 : 1 / norm;
+}
+
+export function toUnit(vector: Float32Array, dimensions: number): Float32Array {
+  const factor = factorToUnit(vector, dimensions);
+  return factor === 1 ? vector : vector.map((component) => component * factor);
+}

@@ -1,0 +1,23 @@
+/** nearest-name.ts -- finds the known name that a person probably meant by a mistyped one. */
+
+/** Compares by Levenshtein distance and ignores case; undefined when even the nearest name differs too much. */
+export function nearestName(typed: string, known: readonly string[]): string | undefined {
+  const typedStart = typed.slice(0, 100).toLowerCase();
+  const measured = known.map((name) => ({ name, distance: editDistance(typedStart, name.toLowerCase()) }));
+  const best = measured.sort((a, b) => a.distance - b.distance)[0];
+  return best && best.distance <= Math.max(2, Math.floor(typedStart.length / 3)) ? best.name : undefined;
+}
+
+/** Counts the insertions, deletions and replacements that turn `a` into `b`, one row of the matrix at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

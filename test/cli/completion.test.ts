@@ -1,0 +1,138 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { VERB_NAMES } from "../../src/cli/registry.ts";
+import { SUMMARIES } from "../../src/cli/summaries.ts";
+import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+
+const SHOWN = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);
+
+let goald: Goald;
+beforeAll(async () => {
+  goald = await makeGoald();
+  for (const shell of ["bash", "zsh", "fish"])
+    await writeFile(join(goald.cwd, shell), endedWith(0, await goald.ask(["completion", shell])).stdout);
+  await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
+  const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
+  for (const [at, name] of ["Chef", "Chef", "Mr Miller", "日本語"].entries())
+    await store.create(
+      { name, role: "r", goals: ["g"], approve: "always", stepLimit: null },
+      `k${at}`,
+      new Date(2026, 0, 1).toISOString(),
+    );
+  await store.close();
+});
+afterAll(async () => goald[Symbol.asyncDispose]());
+
+/** In bash: `goald` is the program that the test runs, and its arguments are the words before the cursor. */
+const ASK_BASH = `
+program=("\${@:1:2}"); shift 2
+goald() { "\${program[@]}" "$@"; }
+source ./bash
+COMP_WORDS=(goald "$@"); COMP_CWORD=$#
+_goald goald
+printf '%s\\n' "\${COMPREPLY[@]}"
+`;
+
+/** What bash offers for the last word. */
+async function complete(...words: readonly string[]): Promise<readonly string[]> {
+  const ended = await goald.run(words, { shell: `exec bash -c '${ASK_BASH.replaceAll("'", "'\\''")}' bash "$@"` });
+  expect(ended.stderr).toBe("");
+  return endedWith(0, ended)
+    .stdout.split("\n")
+    .filter((line) => line !== "");
+}
+
+describe("completion in bash", () => {
+  it("offers every verb of goald --help", async () => {
+    expect(await complete("")).toEqual([...SHOWN, "help"]);
+  });
+
+  it.each([
+    ["a verb that is begun", ["res"], ["restart", "restore", "resume"]],
+    ["a verb after options", ["--home", "/tmp", "--json", "insta"], ["install-service"]],
+    ["a verb to be explained", ["help", "unkn"], []],
+    ["options of a verb", ["run", "--max"], ["--max-steps", "--max-tokens", "--max-time"]],
+    ["options of every verb", ["ps", "--no"], ["--no-color", "--no-input"]],
+    ["options of a verb below another", ["memory", "chef", "list", "--ki"], ["--kind"]],
+    ["options of config get", ["config", "get", "--sh"], ["--show-origin"]],
+    ["values of an option", ["run", "--approve", ""], ["never", "risky", "always"]],
+    ["values that are begun", ["logs", "--level", "e"], ["error"]],
+    ["nothing for free text", ["run", "--name", ""], []],
+    ["verbs below config", ["config", ""], ["list", "get", "set", "unset", "path"]],
+    ["verbs below memory", ["memory", "chef", "un"], ["unpin"]],
+    ["verbs below new", ["new", ""], ["command"]],
+    ["shells", ["completion", ""], ["bash", "zsh", "fish"]],
+  ])("offers %s: %j", async (_title, words, offered) => {
+    expect([...(await complete(...words))].sort()).toEqual([...offered].sort());
+  });
+
+  it.each([
+    ["ids", ["show", "ch"], ["chef", "chef-2"]],
+    ["ids after options with values", ["stop", "-t", "5", "chef-"], ["chef-2"]],
+    ["ids of a memory", ["memory", "chef-"], ["chef-2"]],
+    ["names where no id matches, quoted", ["say", "Mr"], ["Mr\\ Miller"]],
+    ["ids in other scripts", ["attach", "日"], ["日本語"]],
+    ["nothing after the agent", ["show", "chef", ""], []],
+  ])("offers agents: %s", async (_title, words, offered) => {
+    expect(await complete(...words)).toEqual(offered);
+  });
+
+  it("asks in the home that the line names", async () => {
+    const other = join(goald.cwd, "other");
+    expect(await complete("show", "--home", other, "")).toEqual([]);
+    expect(await complete("--home", goald.home, "show", "chef-")).toEqual(["chef-2"]);
+  });
+
+  it("starts no daemon", async () => {
+    await complete("show", "");
+    expect(await goald.read(".goald/daemon.json")).toBeUndefined();
+    expect(await goald.read(".goald/lock.db")).toBeUndefined();
+  });
+
+  it("is silent in a home that cannot be read", async () => {
+    await using broken = await makeGoald({}, goald);
+    await broken.write(".goald/goald.db", "this is not a database".repeat(100));
+    await broken.write("config/goald.json", "{");
+    expect(await broken.ask(["complete", "agents", ""])).toMatchObject({ stdout: "", stderr: "", code: 0 });
+    await rm(broken.home, { recursive: true });
+    await writeFile(broken.home, "");
+    expect(await broken.ask(["complete", "agents", ""])).toMatchObject({ stdout: "", stderr: "", code: 0 });
+  });
+});
+
+describe("the completion scripts", () => {
+  it.each([
+    ["bash", ["-n"]],
+    ["zsh", ["-n"]],
+    ["fish", ["--no-execute"]],
+  ])("%s reads its script, where it is installed", (shell, args) => {
+    if (!isInstalled(shell)) return;
+    execFileSync(shell, [...args, join(goald.cwd, shell)], { stdio: "pipe" });
+  });
+
+  it.each(["bash", "zsh", "fish"])("%s: names every verb and every long option", async (shell) => {
+    const { stdout } = await goald.ask(["completion", shell]);
+    for (const name of SHOWN) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
+    for (const flag of ["continuous-limit", "show-origin", "dry-run", "no-input"]) expect(stdout).toContain(flag);
+  });
+
+  it("are printed for three shells only", async () => {
+    const { code, message } = errorOf(endedWith(2, await goald.ask(["completion", "tcsh", "--json"])));
+    expect({ code, message }).toEqual({
+      code: "GOALD_USAGE",
+      message: "command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
+    });
+  });
+});
+
+function isInstalled(shell: string): boolean {
+  try {
+    execFileSync("sh", ["-c", `command -v ${shell}`], { stdio: "pipe" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,180 @@
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { jsonOf } from "../helpers/goald.ts";
+import { frozen, openTranscript } from "../helpers/golden.ts";
+import { BAKE, goldenModel } from "../helpers/golden-model.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
+
+const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+
+describe("agents of the background", () => {
+  it("are started, steered and ended as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    home.holdFrom(2);
+    await transcript.ask("run -d 'Keep the ledger' --name Clerk --max-steps 9");
+    await home.asked(2);
+    transcript.note("It waits for the model's reply in step 2.");
+    await transcript.ask(`
+      ps
+      ps --json
+      show clerk
+      say clerk 'Write neatly'
+      say clerk 'And slowly' --json
+      say clerk ' '
+      goals clerk --add 'Close the ledger'
+      goals clerk
+      goals clerk --rm 1 --json
+      goals clerk --rm 9
+      approve clerk
+      rm clerk
+      rm clerk --json
+      restore clerk --step 1
+      restore clerk --step 1 --json
+      fork clerk --step 1
+      memory clerk add 'Ink is blue'
+      memory clerk list
+      ingest clerk missing.md
+      resume clerk -d
+      pause clerk
+      pause clerk --json
+    `);
+    home.release();
+    await home.logged("agent-paused", 1, "clerk");
+    transcript.note("It has finished step 2.");
+    await transcript.ask(`
+      ps
+      pause clerk
+      stop clerk
+      kill clerk
+      say clerk 'Still there?'
+      memory shared add 'The shop is in Geneva' --json
+    `);
+    await home.logged("message-received", 3, "clerk");
+    await transcript.ask("restore clerk --step 1");
+    home.holdFrom(home.server.chats.length + 1);
+    await transcript.askWhileGoing("resume clerk -d");
+    await home.logged("model-asked", 3, "clerk");
+    const stopping = goald.run(["stop", "clerk"]);
+    await home.delivered("pause", "clerk");
+    home.release();
+    transcript.add("stop clerk", await stopping);
+    home.holdFrom(home.server.chats.length + 1);
+    await transcript.askWhileGoing("resume clerk -d --max-steps 20 --json");
+    await home.logged("model-asked", 4, "clerk");
+    await transcript.ask("kill clerk\nkill clerk");
+    await transcript.askWhileGoing("resume clerk -d");
+    await home.logged("model-asked", 5, "clerk");
+    await transcript.ask("stop clerk -t 0");
+    await transcript.askWhileGoing("resume clerk -d");
+    await home.logged("model-asked", 6, "clerk");
+    await transcript.ask("kill --all --json\nstop --all\npause --all --json");
+    home.release();
+    await transcript.ask(`
+      resume clerk
+      resume clerk -d
+      ps -a
+      report clerk
+      rm -f clerk --files --json
+      ps
+      down
+    `);
+    expect(transcript.text).toBe(await frozen("background", transcript.text));
+  });
+});
+
+describe("commands that wait for a yes", () => {
+  it("are approved and denied as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    await goald.write("commands/bake.ts", BAKE);
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      run --wait 'Bake bread' --name Miller
+      ps
+      ps --json
+      show miller
+      show miller --json
+      say miller 'Use the small oven'
+      approve nobody
+    `);
+    await home.logged("message-received", 1, "miller");
+    const isFollowed = async () => jsonOf(await goald.ask(["status", "--json"])).followers === 1;
+    const left = goald.start(["attach", "miller"]);
+    await left.see("bake");
+    await home.until(isFollowed, "the follower");
+    left.kill("SIGINT");
+    transcript.add("attach miller", await left.ended);
+    const following = goald.start(["attach", "miller"]);
+    await following.see("bake");
+    await home.until(isFollowed, "the follower");
+    await transcript.askWhileGoing("approve miller");
+    await transcript.ask("ps\npause miller");
+    await goald.write("workspace/miller/open.txt", "");
+    await home.logged("agent-paused", 1, "miller");
+    await transcript.ask("approve miller");
+    await transcript.askWhileGoing("resume miller -d --json");
+    await home.logged("approval-asked", 2, "miller");
+    await transcript.askWhileGoing("deny miller Too hot");
+    await home.logged("approval-asked", 3, "miller");
+    await transcript.askWhileGoing("deny miller --json");
+    await home.logged("turn-finished", 1, "miller");
+    transcript.add("attach miller", await following.ended);
+    await transcript.ask("approve miller\ndeny miller --json\nevents miller\nshow miller --step 1 --json");
+    expect(transcript.text).toBe(await frozen("approve", transcript.text));
+  });
+});
+
+describe("with a daemon up, a terminal", () => {
+  it("follows its agents as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    await goald.ask(["up"]);
+    await transcript.run("run 'Keep the ledger' --name Clerk --continuous");
+    await transcript.ask(`
+      run 'Keep the ledger' --name Clerk --continuous --max-steps 1 --json
+      run 'Keep the ledger' --name Clerk --approve never --max-steps 1
+      resume clerk-3 --max-steps 1
+      resume clerk-3 --max-steps 5 --json
+      resume clerk-3
+      attach clerk
+      attach clerk --since 3
+      attach clerk --json
+      run 'Keep the ledger' --name Clerk
+    `);
+    expect(transcript.text).toBe(await frozen("follow", transcript.text));
+  });
+
+  it("waits for its agents as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      run --wait 'Keep the ledger' --name Clerk
+      run --wait 'Keep the ledger' --name Clerk --json
+      run --wait 'Keep the ledger' --name Clerk --max-steps 1
+      run --wait Talk --name Babbler
+      run --wait Talk --name Babbler --json
+      run --wait 'Ask me' --name Asker
+      run --wait 'Lead them' --name Lead
+      ps
+      show asker
+      approve asker
+      rm -f 'Clerk'
+      goals Clerk
+    `);
+    await transcript.askWhileGoing("say asker Geneva");
+    await home.logged("turn-finished", 1, "asker");
+    await transcript.ask("show asker\nevents asker\nps\nverify");
+    await transcript.askWhileGoing("say asker 'One thing more'");
+    await home.logged("turn-finished", 2, "asker");
+    await transcript.askWhileGoing("run -d 'Keep the ledger' --name Scribe --json");
+    expect(transcript.text).toBe(await frozen("wait", transcript.text));
+  });
+});

@@ -1,0 +1,197 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { makeGoald } from "../helpers/goald.ts";
+import { frozen, openTranscript } from "../helpers/golden.ts";
+import { goldenModel } from "../helpers/golden-model.ts";
+import { failure } from "../helpers/openai-answers.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { openVerbProcess } from "../helpers/verbs.ts";
+
+/** One process for what the tests of this file ask. */
+const verbs = openVerbProcess();
+afterAll(() => verbs.close());
+
+const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel, beside: { verbs } });
+
+describe("a run without a terminal", () => {
+  it("shows as frozen what its agent does, and why it ends", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    await writeFile(
+      join(goald.cwd, "clerk.yaml"),
+      "ai_name: Clerk\nai_role: an assistant that keeps a ledger\nai_goals:\n  - Keep the ledger\n  - Close the ledger\nspare: 1\n",
+    );
+    const transcript = openTranscript(goald);
+    await transcript.run("run --name Baker --role 'an assistant that bakes' -g 'Write down the hours' --continuous");
+    await transcript.ask(`
+      run --from clerk.yaml --continuous
+      run --from clerk.yaml --continuous -g 'Only this' --name Scribe
+      run 'Do nothing' --name Stuck --continuous --continuous-limit 2
+      run 'Do nothing' --name Stuck --continuous --max-tokens 100
+      run 'Do nothing' --name Stuck --continuous --budget 0.001
+      run 'Do nothing' --name Stuck --approve risky
+      run 'Do nothing' --name Stuck --approve never --max-steps 1 --model gpt-4.1-mini
+      run 'Talk' --name Babbler --continuous
+      run 'Ask me' --name Asker --continuous
+      run 'Lead the others' --name Lead --continuous
+    `);
+    expect(transcript.text).toBe(await frozen("run", transcript.text));
+  });
+
+  it("gives programs the events and a result, as frozen", async () => {
+    await using home = await openHome();
+    const transcript = openTranscript(home.goald);
+    await transcript.run("run --name Clerk --role r -g 'Keep the ledger' --continuous --json");
+    await transcript.ask(`
+      run --name Stuck --role r -g 'Do nothing' --continuous --continuous-limit 1 --json
+      run --name Babbler --role r -g Talk --continuous --json
+    `);
+    expect(transcript.text).toBe(await frozen("run-json", transcript.text));
+  });
+
+  it("ends as frozen when the model server takes no key", async () => {
+    await using server = await startOpenAIServer({ reply: () => failure(401, "Incorrect API key provided: no.") });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" }, { verbs });
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      run --name Clerk --role r -g g --continuous
+      run --name Clerk --role r -g g --continuous --json
+      show clerk
+      resume clerk
+      doctor --online
+      logs clerk
+    `);
+    expect(transcript.text).toBe(await frozen("refused", transcript.text));
+  });
+});
+
+describe("an agent of a terminal that stands", () => {
+  it("is gone on with, followed and steered as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    await goald.ask(["run", "Keep the ledger", "--name", "Clerk", "--continuous", "--max-steps", "1"]);
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      attach clerk
+      attach clerk --since 1
+      attach clerk --since 9
+      attach clerk --json
+      goals clerk
+      goals clerk --json
+      goals clerk --set a --add b
+      goals clerk --rm 2
+      goals clerk --rm 1
+      goals clerk --set ' '
+      pause clerk
+      pause clerk --json
+      stop clerk
+      kill clerk
+      approve clerk
+      approve clerk --json
+      deny clerk no --reason no
+      deny clerk
+      resume --max-steps 1
+      resume clerk --max-steps 1 --json
+      resume clerk --max-steps none --model gpt-4.1-mini
+      resume clerk
+      resume clerk --json
+      attach clerk
+      pause clerk
+      approve clerk
+    `);
+    expect(transcript.text).toBe(await frozen("resume", transcript.text));
+  });
+});
+
+describe("a run under way on a terminal", () => {
+  it("is in the way, or is not, as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    home.holdFrom(2);
+    const call = "run 'Keep the ledger' --name Clerk --continuous --max-steps 4";
+    const running = goald.start(["run", "Keep the ledger", "--name", "Clerk", "--continuous", "--max-steps", "4"]);
+    await home.asked(2);
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      ps
+      show clerk
+      status
+      status --json
+      up
+      up --json
+      down
+      restart
+      reload
+      doctor
+      run 'Another one' --continuous
+      resume clerk
+      rm clerk
+      rm clerk --json
+      restore clerk --step 1
+      fork clerk --step 9
+      say clerk 'Write neatly'
+      goals clerk --add 'Close the ledger'
+      goals clerk
+      memory clerk add 'Ink is blue'
+      pause clerk
+      pause clerk --json
+    `);
+    home.release();
+    transcript.add(call, await running.ended);
+    await transcript.ask("ps\nshow clerk\nevents clerk --after 8");
+    expect(transcript.text).toBe(await frozen("run-under-way", transcript.text));
+  });
+});
+
+describe("a recording", () => {
+  it("is made, gone on with and played again as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      run 'Keep the ledger' --name Clerk --continuous --max-steps 2 --record clerk.ndjson
+      run 'Keep the ledger' --name Clerk --continuous --record clerk.ndjson
+      run -d 'Keep the ledger' --record new.ndjson
+      run --wait 'Keep the ledger' --record new.ndjson
+      resume clerk --max-steps none --record clerk.ndjson
+      resume clerk --record clerk.ndjson
+    `);
+    // A replay that fails leaves its home behind.
+    const env = { TMPDIR: goald.cwd };
+    await transcript.ask(
+      `
+        replay clerk.ndjson
+        replay clerk.ndjson --home <cwd>/played --json
+        ps --home <cwd>/played
+        replay clerk.ndjson --home <cwd>/played
+      `,
+      { env },
+    );
+    const file = join(goald.cwd, "clerk.ndjson");
+    await writeFile(join(goald.cwd, "changed.ndjson"), (await readFile(file, "utf8")).replaceAll("grips", "grubs"));
+    await writeFile(join(goald.cwd, "broken.ndjson"), "{}\n");
+    await transcript.ask("replay changed.ndjson\nreplay broken.ndjson\nreplay missing.ndjson --json", { env });
+    expect(transcript.text).toBe(await frozen("replay", transcript.text));
+  });
+});
+
+describe("the demo", () => {
+  it("plays as frozen, and is what npm start plays", async () => {
+    await using goald = await makeGoald({}, { verbs });
+    const transcript = openTranscript(goald);
+    await transcript.run("demo");
+    const text = transcript.text.slice("$ goald demo".length);
+    // Of each event its type: the screen above has the rest.
+    const ended = await goald.ask(["demo", "--json"]);
+    const stdout = ended.stdout.replaceAll(/^\{(?!"type":"result").*"type":"([\w-]+)".*$/gm, "$1");
+    transcript.add("demo --json", { ...ended, stdout });
+    await transcript.ask("show foo\nverify");
+    expect(transcript.text).toBe(await frozen("demo", transcript.text));
+    await using another = await makeGoald({}, { verbs });
+    const started = openTranscript(another);
+    await started.ask("start");
+    expect(started.text).toBe(`$ goald start${text}`);
+  });
+});

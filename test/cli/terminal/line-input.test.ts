@@ -1,0 +1,238 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "@jest/globals";
+import { type LineInputOptions, openLineInput } from "#cli/terminal/line-input.ts";
+
+function open(options: LineInputOptions = {}) {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let shown = "";
+  output.setEncoding("utf8").on("data", (text: string) => {
+    shown += text;
+  });
+  const lines = openLineInput(input, output, options);
+  return { lines, input, output, shown: () => shown };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe.each<[where: string, isTerminal: boolean, newline: string]>([
+  ["from a pipe", false, "\n"],
+  ["on a terminal", true, "\r"],
+])("lines %s", (_where, isTerminal, newline) => {
+  it("answer questions in their order, those of one chunk too", async () => {
+    const { lines, input } = open({ isTerminal });
+    input.write(["one", "two", "three", ""].join(newline));
+    for (const expected of ["one", "two", "three"]) expect(await lines.askLine("? ")).toBe(expected);
+    const late = lines.askLine("? ");
+    input.write(`fo`);
+    await turn();
+    input.write(`ur${newline}five${newline}`);
+    expect(await late).toBe("four");
+    expect(await lines.askLine("? ")).toBe("five");
+    lines.close();
+  });
+
+  it("that were typed ahead wait, however long nobody asks", async () => {
+    const { lines, input, shown } = open({ isTerminal });
+    input.write(`ahead${newline}half`);
+    for (let number = 0; number < 5; number++) await turn();
+    expect(await lines.askLine("First? ")).toBe("ahead");
+    const second = lines.askLine("Second? ");
+    input.write(` and half${newline}`);
+    expect(await second).toBe("half and half");
+    expect(shown()).toContain("First? ");
+    expect(shown()).toContain("Second? ");
+    lines.close();
+  });
+
+  it("end with the input: what is left without a line's end still counts, then the person has left", async () => {
+    const { lines, input } = open({ isTerminal });
+    const first = lines.askLine("? ");
+    input.end(isTerminal ? `rest${newline}` : "rest");
+    expect(await first).toBe("rest");
+    await turn();
+    expect(await lines.askLine("? ")).toBeUndefined();
+    expect(await lines.askSecret("? ")).toBeUndefined();
+    expect(lines.interrupted).toBe(false);
+  });
+
+  it("are left when the reader is closed while a question waits", async () => {
+    const { lines } = open({ isTerminal });
+    const answer = lines.askLine("? ");
+    lines.close();
+    expect(await answer).toBeUndefined();
+    expect(await lines.askLine("? ")).toBeUndefined();
+  });
+
+  it("are given up when the signal says so, and what comes then answers the next question", async () => {
+    const { lines, input } = open({ isTerminal });
+    const abort = new AbortController();
+    const answer = lines.askLine("First? ", abort.signal);
+    abort.abort(new Error("answered elsewhere"));
+    await expect(answer).rejects.toThrow("answered elsewhere");
+    await expect(lines.askLine("Again? ", abort.signal)).rejects.toThrow("answered elsewhere");
+    input.write(`late${newline}`);
+    expect(await lines.askLine("Second? ")).toBe("late");
+    lines.close();
+  });
+
+  it("are asked for one question at a time", async () => {
+    const { lines, input } = open({ isTerminal });
+    const first = lines.askLine("First? ");
+    await expect(lines.askLine("Second? ")).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
+    input.write(`one${newline}`);
+    expect(await first).toBe("one");
+    lines.close();
+  });
+
+  it("show nothing of a secret, and everything of the next line", async () => {
+    const { lines, input, shown } = open({ isTerminal });
+    const secret = lines.askSecret("Key? ");
+    input.write(`hush${newline}`);
+    expect(await secret).toBe("hush");
+    const next = lines.askLine("Name? ");
+    input.write(`Foo${newline}`);
+    await next;
+    expect(shown()).toContain("Key? ");
+    expect(shown()).not.toContain("hush");
+    // The control: on a terminal an ordinary line is shown by the reader.
+    expect(shown().includes("Foo")).toBe(isTerminal);
+    lines.close();
+  });
+
+  it("keep every character that was typed", async () => {
+    const { lines, input } = open({ isTerminal });
+    const text = '漢字 é 😀 a\u0301 it\'s "x" \\n $HOME';
+    const bytes = Buffer.from(`${text}${newline}`);
+    const answer = lines.askLine("? ");
+    for (const byte of bytes) input.write(Buffer.from([byte]));
+    expect(await answer).toBe(text);
+    lines.close();
+  });
+});
+
+describe("Ctrl-C", () => {
+  it("leaves the question that waits, and forgets what stood in its line", async () => {
+    const { lines, input, shown } = open({ isTerminal: true });
+    const answer = lines.askLine("? ");
+    input.write("half a thought");
+    await turn();
+    input.write("\x03");
+    expect(await answer).toBeUndefined();
+    expect(lines.interrupted).toBe(true);
+    const next = lines.askLine("Next? ");
+    input.write("whole\r");
+    expect(await next).toBe("whole");
+    expect(lines.interrupted).toBe(false);
+    expect(shown()).toContain("whole");
+    lines.close();
+  });
+
+  it("leaves a secret, too", async () => {
+    const { lines, input, shown } = open({ isTerminal: true });
+    const answer = lines.askSecret("Key? ");
+    input.write("hush");
+    await turn();
+    input.write("\x03");
+    expect(await answer).toBeUndefined();
+    const next = lines.askLine("Next? ");
+    input.write("seen\r");
+    expect(await next).toBe("seen");
+    expect(shown()).not.toContain("hush");
+    expect(shown()).toContain("seen");
+    lines.close();
+  });
+
+  it("is handed on while nothing is asked, and leaves the lines that wait", async () => {
+    let interrupts = 0;
+    const { lines, input } = open({ isTerminal: true, onInterrupt: () => interrupts++ });
+    input.write("ahead\r\x03");
+    await turn();
+    expect(interrupts).toBe(1);
+    expect(await lines.askLine("? ")).toBe("ahead");
+    lines.close();
+  });
+});
+
+describe("a secret that was pasted ahead", () => {
+  it("is used, and not shown by the question", async () => {
+    const { lines, input, shown } = open({ isTerminal: false });
+    input.write("1\nhush\n");
+    await turn();
+    expect(await lines.askLine("Way? ")).toBe("1");
+    expect(await lines.askSecret("Key? ")).toBe("hush");
+    expect(shown()).toBe("Way? 1\nKey? \n");
+    lines.close();
+  });
+});
+
+describe("on a real terminal", () => {
+  // Part of util-linux: where it is missing there is no way to a terminal without a package for it.
+
+  it("lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
+    const terminal = openTerminal("test/cli/terminal/line-input.child.ts");
+    await terminal.see("Name? ");
+    terminal.type("Fox\x7fo\r");
+    await terminal.see("Secret? ");
+    terminal.type("hush hush\r");
+    await terminal.see("Again? ");
+    terminal.type("half\x03");
+    await terminal.see("idle");
+    terminal.type("\x03");
+    await terminal.see("interrupted while idle");
+    await terminal.see("Last? ");
+    terminal.type("\x04");
+    const shown = await terminal.end();
+    const answers: unknown = JSON.parse(/ANSWERS (.*?)\r?\n/.exec(shown)?.[1] ?? "null");
+    expect(answers).toEqual({
+      name: "Foo",
+      length: 9,
+      again: "left",
+      interrupted: true,
+      interrupts: ["SIGINT"],
+      last: "left",
+    });
+    expect(shown).not.toContain("hush");
+    expect(shown).toContain("Fo");
+  });
+});
+
+/** A program on a terminal of its own, by util-linux's `script`. */
+function openTerminal(program: string) {
+  const command = `script -qec "'${process.execPath}' ${program}" /dev/null`;
+  const child: ChildProcess = spawn("sh", ["-c", `exec ${command}`], { stdio: ["pipe", "pipe", "inherit"] });
+  let shown = "";
+  let seen = 0;
+  let wake = () => {};
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    shown += text;
+    wake();
+  });
+  const ended = new Promise<void>((resolve) =>
+    child.on("close", () => {
+      resolve();
+      wake();
+    }),
+  );
+  return {
+    type: (text: string) => child.stdin?.write(text),
+    /** Waits until `text` has come after what was seen before. */
+    see: async (text: string) => {
+      for (;;) {
+        const at = shown.indexOf(text, seen);
+        if (at >= 0) {
+          seen = at + text.length;
+          return;
+        }
+        if (child.exitCode !== null) throw new Error(`it ended without ${JSON.stringify(text)}: ${shown}`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    end: async () => {
+      await ended;
+      return shown;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { renderDocs } from "../scripts/docs.ts";
+
+const GENERATED = ["docs/commands.md", "docs/settings.md", "docs/verbs.md", ".env.example", "src/cli/summaries.ts"];
+
+describe("generated files", () => {
+  let docs: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    docs = await renderDocs();
+  });
+
+  it.each(GENERATED)("%s is up to date (write it: npm run docs)", (path) => {
+    expect(docs[path]).toBe(readFileSync(path, "utf8"));
+  });
+
+  it("are all tested", () => {
+    expect(Object.keys(docs)).toEqual(GENERATED);
+  });
+
+  it.each(["README.md", ...GENERATED.filter((path) => path.endsWith(".md"))])("%s links only to files", (path) => {
+    const text = readFileSync(path, "utf8");
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = ""]) => target);
+    expect(links.filter((target) => !existsSync(join(dirname(path), target)))).toEqual([]);
+  });
+});
+
+describe("the README", () => {
+  const readme = readFileSync("README.md", "utf8");
+
+  it("names the main loop", () => {
+    expect(readme).toContain("src/loop/run.ts");
+  });
+
+  it.each([
+    "core",
+    "daemon",
+    "prompt",
+    "reply",
+    "commands",
+    "memory",
+    "model",
+    "http",
+    "store",
+    "workspace",
+    "config",
+    "terminal",
+    "verbs",
+  ])("names the folder src/%s", (room) => {
+    expect(readme).toContain(`src/${room}/`);
+  });
+
+  it.each(GENERATED.filter((path) => path.endsWith(".md")))("links to %s", (path) => {
+    expect(readme).toContain(`](${path})`);
+  });
+});

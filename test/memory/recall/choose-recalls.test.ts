@@ -1,0 +1,119 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { createWordSet, estimateJaccard, isJaccardAtLeast, type WordSet } from "#memory/lexical/word-set.ts";
+import type { RecallableRow } from "#memory/recall/agent-rows.ts";
+import { chooseRecalls, type RecallCandidate } from "#memory/recall/choose-recalls.ts";
+import { wordsOf } from "#util/words.ts";
+
+const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
+  id: `a/${seq}`,
+  seq,
+  step: seq,
+  at: "2026-11-20T10:00:00.000Z",
+  namespace: "a",
+  kind: "step",
+  trust: "agent",
+  importance: 0.4,
+  text,
+  words: createWordSet(wordsOf(text)),
+  change: seq,
+  ...{ supersedes: null, supersededBy: null, key: null, source: null, pinned: false, forgotten: null },
+  ...change,
+});
+const candidate = (
+  seq: number,
+  similarity: number,
+  text = `word${"abcdefghijklmnop"[seq % 16]}`.repeat(seq + 1),
+): RecallCandidate => ({
+  row: row(seq, text),
+  similarity,
+});
+const ids = ({ recalls }: { recalls: readonly { id: string }[] }) => recalls.map(({ id }) => id);
+
+describe("chooseRecalls", () => {
+  it("chooses by similarity, best first, at most `count`", () => {
+    expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2, 3))).toEqual(["a/2", "a/3"]);
+  });
+
+  it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
+    ["the newer of two equally similar rows", {}, 0.5, ["a/900", "a/1"]],
+    ["an important old row to a new one of about equal similarity", { importance: 1 }, 0.51, ["a/1", "a/900"]],
+    ["a more similar row, however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
+  ])("prefers %s", (_title, old, similarity, expected) => {
+    const candidates = [
+      { row: row(1, "alpha", old), similarity },
+      { row: row(900, "omega"), similarity: 0.5 },
+    ];
+    expect(ids(chooseRecalls(candidates, 2, 900))).toEqual(expected);
+  });
+
+  it("puts near-duplicates last, and includes them while there is room", () => {
+    const said = (seq: number) => row(seq, `Wrote ${seq} bytes to the file part-${seq}.txt in the folder`);
+    const candidates = [
+      ...[1, 2, 3, 4].map((seq) => ({ row: said(seq), similarity: 0.9 + seq / 100 })),
+      { row: row(5, "The tension should be 24 kilograms"), similarity: 0.3 },
+    ];
+    const choice = chooseRecalls(candidates, 4, 5);
+    expect(ids(choice)).toEqual(["a/4", "a/5", "a/3", "a/2"]);
+    expect(choice.distinct).toBe(2);
+    const scores = choice.recalls.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+  });
+
+  it("orders candidates of negative similarity too", () => {
+    expect(ids(chooseRecalls([candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)], 3, 3))).toEqual([
+      "a/3",
+      "a/2",
+      "a/1",
+    ]);
+  });
+});
+
+describe("a near-duplicate", () => {
+  it.each<[title: string, a: string, b: string, expected: boolean]>([
+    ["differs only in numbers", "Wrote 12 bytes to part-3.txt", "Wrote 99 bytes to part-17.txt", true],
+    [
+      "differs in one word of eight",
+      "one two three four five six seven eight",
+      "one two three four five six seven nine",
+      true,
+    ],
+    ["is another text", "The red strings are soft", "Book a table in Leipzig", false],
+    ["shares half", "alpha beta gamma delta", "alpha beta epsilon zeta", false],
+    ["includes two empty texts", "", "", true],
+    ["is not an empty text", "alpha", "", false],
+  ])("%s", (_title, a, b, expected) => {
+    const [words, others] = [createWordSet(wordsOf(a)), createWordSet(wordsOf(b))];
+    expect(isJaccardAtLeast(0.7, words, others)).toBe(expected);
+    expect(isJaccardAtLeast(0.7, others, words)).toBe(expected);
+  });
+
+  const setOf = (numbers: readonly number[]): WordSet => ({
+    hashes: Uint32Array.from(numbers).sort(),
+    sketch: new Int32Array(16),
+    sketchBits: 0,
+    numbers: new Uint32Array(),
+  });
+
+  it("is detected exactly by the Jaccard similarity", () => {
+    const sets = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(sets, sets, fc.constantFrom(0.25, 0.5, 0.6, 0.7, 1), (a, b, share) => {
+        const all = new Set([...a, ...b]);
+        const shared = a.filter((word) => b.includes(word)).length;
+        const expected = all.size === 0 ? 1 : shared / all.size;
+        expect(isJaccardAtLeast(share, setOf(a), setOf(b))).toBe(expected >= share);
+      }),
+    );
+  });
+
+  it("is never missed by the estimate from sketches", () => {
+    const words = fc.uniqueArray(fc.stringMatching(/^[a-z]{4,8}$/), { minLength: 1, maxLength: 120 });
+    fc.assert(
+      fc.property(words, words, (kept, others) => {
+        const [a, b] = [createWordSet(kept), createWordSet([...kept, ...others.slice(0, kept.length / 3)])];
+        if (isJaccardAtLeast(0.7, a, b)) expect(estimateJaccard(a, b)).toBeGreaterThanOrEqual(0.55);
+      }),
+    );
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * Quality of the ten recalls on the traces of test/data/memory, measured by bench/memory-quality: ratios to other search
+ * engines in one run. Settings were tuned on the `dev` half alone.
+ */
+import { describe, expect, it } from "@jest/globals";
+import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
+import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
+import { measureNearDuplicates, measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";
+import { chooser, vectorsAlone, wordsAlone } from "../../../bench/memory-quality/own.ts";
+import { fullTextSearch, miniSearch } from "../../../bench/memory-quality/peers.ts";
+
+const read = (set: string): Space[] => [
+  ...toSpaces(
+    readLines<Doc>(`test/data/memory/${set}-docs.jsonl`),
+    readLines<Query>(`test/data/memory/${set}-queries.jsonl`),
+  ).values(),
+];
+const [traces, chats] = [read("agent"), read("chat")];
+const all = [...traces, ...chats];
+
+describe("the evidence of a question is among its ten recalls", () => {
+  it.each([
+    ["traces alone", traces, 200],
+    ["chats alone", chats, 50],
+  ])(
+    "in %s at least 1.15 times as often as with SQLite's FTS5, 1.35 times as often as with MiniSearch",
+    async (_, spaces, asked) => {
+      const { recall, questions } = await measureQuality(chooser(), spaces);
+      expect(questions).toBeGreaterThanOrEqual(asked);
+      expect(recall / (await measureQuality(fullTextSearch, spaces)).recall).toBeGreaterThanOrEqual(1.15);
+      expect(recall / (await measureQuality(miniSearch, spaces)).recall).toBeGreaterThanOrEqual(1.35);
+    },
+  );
+
+  it.each(["dev", "test"])(
+    "at least 1.15 times as often as with FTS5 on the %s half of each kind of text",
+    async (half) => {
+      for (const spaces of [traces, chats]) {
+        const asks = (query: Query) => query.half === half;
+        const { recall } = await measureQuality(chooser(), spaces, asks);
+        expect(recall / (await measureQuality(fullTextSearch, spaces, asks)).recall).toBeGreaterThanOrEqual(1.15);
+      }
+    },
+  );
+
+  it("less than 1.15 times as often as with FTS5 in chats, without the window over neighbours", async () => {
+    const alone = wordsAlone("no window", { ...LEXICAL_SETTINGS, window: [] });
+    const { recall } = await measureQuality(alone, chats);
+    expect((await measureQuality(wordsAlone(), chats)).recall).toBeGreaterThanOrEqual(1.3 * recall);
+    expect(recall / (await measureQuality(fullTextSearch, chats)).recall).toBeLessThan(1.15);
+  });
+});
+
+describe("ten recalls", () => {
+  it("repeat nothing that the prompt shows, where plain vectors repeat it in a third of the hits", async () => {
+    expect(await measureWaste(chooser(), all)).toBe(0);
+    expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
+  });
+
+  it("hold no near-duplicates when 15 % of the rows come six times more, and lose at most 1 % of the evidence", async () => {
+    const { recall } = await measureQuality(chooser(), all);
+    const repeated = await measureNearDuplicates(chooser(), all);
+    expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
+    expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
+    expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);
+  });
+});
