@@ -1,9 +1,9 @@
 /**
- * extract.ts -- what does it cost to read a page, and what is saved by it?
+ * extract.ts -- measures the cost of reading a page, and how much shorter the result is.
  *
- * CPU of Readability on linkedom beside the same on jsdom, of goald's whole way (the same tree, pruned, as Markdown with
- * links), and of all text, as AutoGPT took it; and how many characters a model would have to read. The pages are those of the
- * tests, with three larger ones that are made here. Medians over rounds in which all ways take turns.
+ * Compares the CPU of Readability on linkedom, Readability on jsdom, goald's complete reader (pruned tree, Markdown with
+ * links) and plain text of the whole page as in AutoGPT; and the number of characters that a model would have to read. The
+ * pages are those of the tests and three larger ones made here. Figures are medians of rounds in which all ways take turns.
  */
 import { globSync, readFileSync } from "node:fs";
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
@@ -11,6 +11,7 @@ import { JSDOM } from "jsdom";
 import { parseDocument } from "#services/page/dom.ts";
 import { readPlainHtml } from "#services/page/plain-html.ts";
 import { readHtml } from "#services/page/read-html.ts";
+import { median } from "./shared/median.ts";
 
 const ROUNDS = 9;
 const URL = "https://site.example/a/b";
@@ -40,7 +41,6 @@ const WAYS: Readonly<Record<string, (html: string) => number>> = {
   "all text": (html) => readPlainHtml(html, URL).text.length,
 };
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 function cpuMs(act: () => unknown): number {
   const before = process.cpuUsage();
   act();
@@ -51,7 +51,7 @@ function cpuMs(act: () => unknown): number {
 const names = Object.keys(WAYS);
 const sums = new Map(names.map((name) => [name, 0]));
 console.log(
-  `| page | ${names.map((name) => `${name} ms`).join(" | ")} | jsdom / linkedom | chars goald | of all text |`,
+  `| page | ${names.map((name) => `${name} ms`).join(" | ")} | jsdom / linkedom | characters from goald | share of all text |`,
 );
 console.log(`|${" --- |".repeat(names.length + 4)}`);
 for (const [page, html] of PAGES) {
@@ -69,6 +69,6 @@ for (const [page, html] of PAGES) {
 }
 const total = (name: string): number => sums.get(name) ?? 0;
 console.log(
-  `\nAll pages: jsdom takes ${(total("jsdom") / total("linkedom")).toFixed(1)} times the CPU of linkedom; ` +
-    `goald's whole way ${(total("goald") / total("linkedom")).toFixed(1)} times, and ${(total("goald") / total("jsdom")).toFixed(2)} of jsdom's.`,
+  `\nAll pages: jsdom takes ${(total("jsdom") / total("linkedom")).toFixed(1)} times the CPU of linkedom; goald takes ` +
+    `${(total("goald") / total("linkedom")).toFixed(1)} times the CPU of linkedom, and ${(total("goald") / total("jsdom")).toFixed(2)} times that of jsdom.`,
 );

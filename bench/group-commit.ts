@@ -1,20 +1,21 @@
 /**
- * group-commit.ts -- what many agents pay for durable commits: a wait for the disk each, or one for all that wait.
+ * group-commit.ts -- measures durable commits of many agents: one fsync per commit against one for all waiting commits.
  *
  *   node bench/group-commit.ts [rounds]
  *
- * One run: the store that writes in the calling thread (openSqliteStore) and the one with a writer thread
- * (openGroupStore) take turns, each in a process of its own (group-commit/measure.ts); then both again on a disk
- * that is made slow (group-commit/slow-disk.ts). Figures are medians of the rounds; the disk and the other cores
- * decide about the absolute ones, so read the ratios.
+ * The store that writes in the calling thread (openSqliteStore) and the one with a writer thread (openGroupStore) take turns,
+ * each in a process of its own (group-commit/measure.ts), then both again on a disk that is
+ * made slow (group-commit/slow-disk.ts). Figures are medians of the rounds. Absolute figures depend on the disk and the
+ * other load; compare the ratios.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { readCount } from "./arguments/read-count.ts";
 import type { Job, Report, Side } from "./group-commit/measure.ts";
+import { median } from "./shared/median.ts";
+import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = [1, 10, 50, 200];
 const ROUNDS = readCount(0, "the rounds", 1);
@@ -64,7 +65,7 @@ function show(runs: readonly Run[]): void {
   console.log(`Durable commits of many agents, medians of ${ROUNDS} rounds, both sides in turn.`);
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
   console.log(
-    "direct: each commit waits for the disk, in the calling thread; group: by the writer thread, as many as wait.",
+    "direct: the calling thread waits for the disk at each commit; group: the writer thread commits all waiting units at once.",
   );
   for (const disk of DISKS) {
     const of = (side: Side, agents: number, pick: Pick): number =>
@@ -79,7 +80,7 @@ function show(runs: readonly Run[]): void {
           digits,
         );
     for (const { title, pick, digits } of FIGURES)
-      showRow(`${title}, 1 agent, by the thread nonetheless`, of("direct", 1, pick), of("always", 1, pick), digits);
+      showRow(`${title}, 1 agent, with the writer thread`, of("direct", 1, pick), of("always", 1, pick), digits);
   }
 }
 
@@ -89,11 +90,4 @@ function showRow(title: string, direct: number, group: number, digits: number): 
 
 function line(title: string, ...cells: readonly string[]): string {
   return title.padEnd(62) + cells.map((cell) => cell.padStart(10)).join("");
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [upper = Number.NaN, lower = upper] = [sorted[middle], sorted[middle - 1]];
-  return sorted.length % 2 === 1 ? upper : (lower + upper) / 2;
 }

@@ -1,11 +1,11 @@
 /**
- * many-agents.ts -- many agents in one daemon, against a model server that answers after 50 ms.
+ * many-agents.ts -- measures many agents in one daemon, against a model server that answers after 50 ms.
  *
  *   node bench/many-agents.ts [agents=200] [steps=10]
  *
- * The real daemon in a process of its own, spoken to over its socket. All agents must finish; printed are the
- * event-loop delay and memory of the daemon, steps a second beside what the server's latency allows, and what
- * it costs to commit: in groups, and one fsync each (store-commits.ts, the same writes both ways).
+ * Runs the real daemon in a process of its own and talks to its socket. All agents must finish. Prints event-loop delay
+ * and memory of the daemon, its steps per second, and then the cost of commits
+ * (group-commit.ts).
  */
 import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectHost } from "#api/client.ts";
-import { readCount } from "./arguments/read-count.ts";
+import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 200);
 const STEPS = readCount(1, "the steps", 10);
@@ -33,7 +33,7 @@ const env = {
 const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], { env });
 try {
   const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number; socket: string } }];
-  if (!hello.ready) throw new Error(`Expected the daemon to be ready, it said ${JSON.stringify(hello)}.`);
+  if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
   const { pid, socket } = hello.ready;
   const client = connectHost(socket);
   const idleMb = rssMb(pid);
@@ -59,13 +59,15 @@ try {
     ["agents that finished", `${AGENTS} of ${AGENTS}`],
     ["steps", `${requests}`],
     ["seconds", seconds.toFixed(1)],
-    ["steps a second", (requests / seconds).toFixed(0)],
-    ["model calls at the same time, at most", `${mostOpen}`],
-    ["CPU ms a step", ((cpuSeconds(pid) * 1000) / requests).toFixed(2)],
+    ["steps per second", (requests / seconds).toFixed(0)],
+    ["most model calls at the same time", `${mostOpen}`],
+    ["CPU ms per step", ((cpuSeconds(pid) * 1000) / requests).toFixed(2)],
     ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
-    ["RSS MB idle / peak / after", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
+    ["RSS MB idle / peak / at the end", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
   ];
-  console.log(`${AGENTS} agents of ${STEPS} steps in one daemon; the model server answers after ${LATENCY_MS} ms.\n`);
+  console.log(
+    `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
+  );
   for (const [title, figure] of rows) console.log(title.padEnd(48) + figure.padStart(24));
 } finally {
   daemon.kill("SIGTERM");
@@ -73,7 +75,7 @@ try {
   model.disconnect();
   rmSync(home, { recursive: true, force: true });
 }
-console.log("\nCommits in groups beside one fsync each:\n");
+console.log("\nCommits in groups compared with one fsync per commit:\n");
 spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
 
 function rssMb(pid: number): number {
@@ -81,7 +83,7 @@ function rssMb(pid: number): number {
   return Math.round(Number(kilobytes) / 1024);
 }
 
-/** User and system time, in Linux's ticks of a hundredth of a second. */
+/** User and system time, from Linux's ticks of a hundredth of a second. */
 function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")

@@ -1,12 +1,12 @@
 /**
- * prompt-cache.ts -- how much of each prompt a server has seen before, letter for letter, and what that saves.
+ * prompt-cache.ts -- measures which share of each prompt equals the previous one's beginning, and what caching it saves.
  *
  *   node bench/prompt-cache.ts [steps]
  *
- * The real loop, with its words, commands and memory, works 30 steps on fakes; a model reads a long text in parts and takes
- * notes. The very same prompts are then laid out in AutoGPT's order: rules, time, recalls, the last nine messages, the
- * request. What counts is the beginning that is the same as in the request before; servers keep it from 1,024 tokens on, in
- * pieces of 128. Tokens are estimated by goald's own rule; prices are those of config/prices.json.
+ * The real loop, with its prompts, commands and memory, works on fakes; a model reads a long text in parts and takes
+ * notes. The same prompts are then reordered as AutoGPT does: rules, time, recalls, the last nine messages, the
+ * request. A server caches the beginning that equals the previous request, from 1,024 tokens on, in
+ * pieces of 128. Tokens are goald's own estimates; prices are those of config/prices.json.
  */
 import { readFileSync } from "node:fs";
 import { costOf, type Price } from "#core/limits.ts";
@@ -16,12 +16,12 @@ import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { readPrices } from "#model/prices.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { makeLoop } from "../test/helpers/loop.ts";
-import { readCount } from "./arguments/read-count.ts";
 import { type Row, showTable } from "./prompt-cache/table.ts";
+import { readCount } from "./shared/read-count.ts";
 
 const STEPS = readCount(0, "the steps", 30);
 const MODELS = ["gpt-5", "gpt-4.1", "gpt-4o"] as const;
-/** Characters of a reply's thoughts, of which AutoGPT's have about 300 tokens. */
+/** Characters of a reply's thoughts; AutoGPT's have about 300 tokens. */
 const THOUGHT_CHARS = 900;
 const STEP_MS = 20_000;
 
@@ -37,7 +37,7 @@ const priceOfModel = (model: string): Price => {
 
 const nine = await requestsOf(0);
 const rows: Row[] = [
-  measure("AutoGPT's order: rules, time, recalls, nine, request", nine.map(inAutoGptOrder)),
+  measure("AutoGPT's order: rules, time, recalls, nine, request", nine.map(reorderAsAutoGpt)),
   measure("goald: rules, nine, time, recalls, request", nine),
   measure("goald with window.batch 9 (nine to 18)", await requestsOf(9)),
   measure("goald with window.batch 18 (nine to 27)", await requestsOf(18)),
@@ -46,7 +46,7 @@ showTable(rows, STEPS, MODELS);
 
 type Request = readonly PromptMessage[];
 
-/** What the model is asked in a run, with so many messages more than nine. */
+/** Returns the requests of a run with `windowBatch` messages more than nine. */
 async function requestsOf(windowBatch: number): Promise<readonly Request[]> {
   let memory: RecallingMemory | undefined;
   const loop = await makeLoop({
@@ -66,7 +66,7 @@ async function requestsOf(windowBatch: number): Promise<readonly Request[]> {
   return requests.map(({ messages }) => messages);
 }
 
-/** Reads and notes in turn; what it thinks is other text each time, as a model's is. */
+/** Reads and takes notes in turn, with other thoughts at each step. */
 function replyOf(step: number): string {
   const text = source.slice(step * THOUGHT_CHARS, (step + 1) * THOUGHT_CHARS).replace(/\s+/g, " ");
   const first = step * 20;
@@ -86,8 +86,8 @@ function replyOf(step: number): string {
   return JSON.stringify({ thoughts, command });
 }
 
-/** The last message of goald's has the time, the recalls and the request, one block each. */
-function inAutoGptOrder(messages: Request): Request {
+/** goald's last message has the time, the recalls and the request, one block each. */
+function reorderAsAutoGpt(messages: Request): Request {
   const [system, last] = [messages[0], messages.at(-1)];
   if (!system || !last) throw new Error("Expected a system message and a request.");
   const [time = "", ...blocks] = last.content.split("\n\n");
@@ -106,10 +106,10 @@ function measure(title: string, requests: readonly Request[]): Row {
   let before = "";
   for (const request of requests) {
     const text = request.map(({ role, content }) => `<${role}>${content}`).join("\n");
-    const identical = estimateTokens(commonStart(before, text));
+    const identical = estimateTokens(findCommonStart(before, text));
     tokens += estimateTokens(text);
     same += identical;
-    cached += keptOf(identical);
+    cached += countCached(identical);
     before = text;
   }
   const output = requests.reduce((sum, _request, index) => sum + estimateTokens(replyOf(index + 1)), 0);
@@ -118,13 +118,13 @@ function measure(title: string, requests: readonly Request[]): Row {
   return { title, tokens, same, cached, usd };
 }
 
-function commonStart(one: string, other: string): string {
+function findCommonStart(one: string, other: string): string {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length++;
   return other.slice(0, length);
 }
 
-/** What a server keeps: nothing below 1,024 tokens, and then in pieces of 128. */
-function keptOf(tokens: number): number {
+/** Returns the tokens that a server caches: none below 1,024, then pieces of 128. */
+function countCached(tokens: number): number {
   return tokens < 1_024 ? 0 : tokens - (tokens % 128);
 }

@@ -1,19 +1,19 @@
 /**
- * step-cost.ts -- what a step of goald costs, how that grows with the agent's age, and how it compares with a bare loop.
+ * step-cost.ts -- measures the cost of a step, its growth with the agent's age, and its ratio to a bare loop.
  *
  *   node bench/step-cost.ts [rounds]
  *
- * goald and the floor (step-cost/floor.ts) run at the same time, each in a process of its own, against a model server in
- * another process that answers at once. So CPU, memory and bytes are those of the loop alone, and whatever else the machine is
- * busy with falls on both: in turns, one program measured twice differed by up to 17 % on a shared machine, side by side by up to 4 %.
- * Figures are medians of the rounds, ratios medians of the ratios. A target that was missed is said, and is no failure of the bench.
+ * goald and the bare loop (step-cost/floor.ts) run at the same time, each in a process of its own, against a model server
+ * in another process that answers at once. CPU, memory and bytes are therefore those of the loop alone, and other load on the
+ * machine slows both: one program measured twice in turn differed by up to 17 % on a shared machine, side by side by 4 %.
+ * Figures are medians of the rounds, ratios are medians of the rounds' ratios. A missed target is printed and does not fail the bench.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readCount } from "./arguments/read-count.ts";
+import { readCount } from "./shared/read-count.ts";
 import type { Job, Report } from "./step-cost/meter.ts";
 import type { Seen } from "./step-cost/model-server.ts";
 import { type Run, showRuns } from "./step-cost/table.ts";
@@ -25,7 +25,7 @@ const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
 const server = fork(join(import.meta.dirname, "step-cost/model-server.ts"));
 try {
   const [port] = (await once(server, "message")) as [number];
-  // The first run of each fills the compile cache; goald's, with ten recalls in its last prompt, tells the sizes.
+  // The first run of each fills the compile cache. goald's run has ten recalls in its last prompt and so determines the sizes.
   const sizes = await measure("goald", 20, port, { systemChars: 0, lastMessageChars: 0 });
   await measure("floor", 20, port, sizes);
   const runs: Run[] = [];
@@ -39,7 +39,7 @@ try {
 
 type Sizes = Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat">;
 
-/** The faster one is followed by another of its kind, so that the slower one never has the machine for itself. */
+/** Starts another process of the faster side when it ends, so that the slower side never runs alone. */
 async function measureBoth(steps: number, port: number, sizes: Sizes): Promise<readonly Run[]> {
   const both = (["goald", "floor"] as const).map((side) => measure(side, steps, port, sizes));
   const { side } = await Promise.race(both);
@@ -86,12 +86,12 @@ async function seenOf(name: string): Promise<Seen> {
   }
 }
 
-/** The next message; rejects when the process ends without one. */
+/** Returns the next message; rejects when the process exits without one. */
 async function answer<T>(child: ChildProcess, who: string): Promise<T> {
   const over = new AbortController();
   const { signal } = over;
   const ended = once(child, "exit", { signal }).then(([code]) => {
-    throw new Error(`Expected an answer of ${who}; it ended with ${code}.`);
+    throw new Error(`Expected an answer from ${who}, but it exited with ${code}.`);
   });
   ended.catch(() => undefined);
   try {

@@ -1,4 +1,4 @@
-/** ask_user -- a question to the person: the agent stands still, at no cost, until there is an answer. */
+/** ask_user -- asks the person a question; the agent waits for the answer at no cost. */
 import { defineCommand, wait } from "#core/command.ts";
 
 export default defineCommand({

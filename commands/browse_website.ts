@@ -1,28 +1,27 @@
 /**
- * browse_website -- one page of the web and one question about it: an answer with quotes that really stand there.
+ * browse_website -- answers a question about one web page, with quotes that are checked against the page.
  *
- * The page is kept in the workspace, so that an answer can be checked later and read on from. It writes that one file and
- * changes nothing else; the same address is the same file, so that a second run leaves what the first one did. Where no
- * model can be asked, the nearest passages are the answer.
+ * The page is saved in the workspace, so that the answer can be checked later. The file name depends only on the
+ * address, so a second run has the same result. Without a model, the nearest passages are the answer.
  */
 import { createHash } from "node:crypto";
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 
-/** What the model reads of a page, in tokens. */
+/** Passages for the model, in tokens. */
 const MATERIAL_TOKENS = 5_000;
-/** What is shown of it where there is no answer, in tokens. */
+/** Passages shown in place of an answer, in tokens. */
 const SHOWN_TOKENS = 2_000;
 const MAX_LINKS = 8;
 const MAX_QUOTES = 5;
 
-interface Answer {
+interface PageAnswer {
   readonly found: boolean;
   readonly answer: string;
-  readonly quotes: readonly Quote[];
+  readonly quotes: readonly PageQuote[];
 }
-interface Quote {
+interface PageQuote {
   readonly passage: string;
   readonly text: string;
 }
@@ -72,27 +71,25 @@ export default defineCommand({
   async run({ url, question }, context) {
     const { use, signal } = context;
     const page = await use("pages").read(url, signal);
-    const kept = await keep(page, context);
+    const kept = await keepPage(page, context);
     const artifacts = kept.path === undefined ? [] : [kept.path];
     const passages = use("pages").select(page, question, MATERIAL_TOKENS);
     if (passages.length === 0) {
       const reasons = page.remarks.join(" ") || "There is no text on it.";
       return fail("page-empty", `${page.url} was read, and holds nothing to answer from. ${reasons}`, { artifacts });
     }
-    const found = await ask(page, passages, question, context);
+    const found = await askModel(page, passages, question, context);
     const parts = [
-      found ?? shown(use("pages").select(page, question, SHOWN_TOKENS)),
-      about(page, question),
+      found ?? formatPassages(use("pages").select(page, question, SHOWN_TOKENS)),
+      describePage(page, question),
       kept.words,
     ];
     return succeed(parts.join("\n\n"), { source: "web", artifacts });
   },
 });
 
-// ---------------------------------------------------------------- the answer
-
-/** The model's answer in words; undefined when none could be asked. */
-async function ask(page: Page, passages: readonly Passage[], question: string, { use, signal }: CommandContext) {
+/** Returns the model's answer as text; undefined when no model is available. */
+async function askModel(page: Page, passages: readonly Passage[], question: string, { use, signal }: CommandContext) {
   const material = [
     { label: "The question", text: question },
     { label: "The page", text: `${page.title}\n${page.url}` },
@@ -104,7 +101,7 @@ async function ask(page: Page, passages: readonly Passage[], question: string, {
   try {
     const asked = { role: "fast", words: "browse-website", material, schema: ANSWER } as const;
     const { value } = await use("advisor").ask(asked, signal);
-    return inWords(value as Answer, passages);
+    return formatAnswer(value as PageAnswer, passages);
   } catch (error) {
     if (
       isGoaldError(error, "GOALD_MODEL") ||
@@ -116,9 +113,9 @@ async function ask(page: Page, passages: readonly Passage[], question: string, {
   }
 }
 
-function inWords({ found, answer, quotes }: Answer, passages: readonly Passage[]): string {
+function formatAnswer({ found, answer, quotes }: PageAnswer, passages: readonly Passage[]): string {
   if (!found) return `Not on this page, as far as it was read. ${answer}`;
-  const checked = quotes.slice(0, MAX_QUOTES).map((quote) => ({ ...quote, passage: placeOf(quote, passages) }));
+  const checked = quotes.slice(0, MAX_QUOTES).map((quote) => ({ ...quote, passage: findPassage(quote, passages) }));
   const proven = checked.filter(({ passage }) => passage !== undefined);
   const lines = proven.map(({ passage, text: quoted }) => `- ${passage}: "${quoted.replace(/\s+/g, " ").trim()}"`);
   const dropped = checked.length - proven.length;
@@ -129,15 +126,15 @@ function inWords({ found, answer, quotes }: Answer, passages: readonly Passage[]
   return `${answer}\n\nQuotes:\n${lines.join("\n")}`;
 }
 
-/** The passage in which a quote stands: the one that was named, or else any. White space and marks of Markdown do not count. */
-function placeOf(quote: Quote, passages: readonly Passage[]): string | undefined {
+/** Finds the passage that contains a quote, the named one first. Ignores blanks and Markdown marks. */
+function findPassage(quote: PageQuote, passages: readonly Passage[]): string | undefined {
   const parts = quote.text
     .split(/…|\.{3,}/)
-    .map(bare)
+    .map(stripMarks)
     .filter((part) => part !== "");
   if (parts.length === 0) return undefined;
-  const standsIn = (passage: Passage): boolean => {
-    const whole = bare([...passage.headings, passage.text].join("\n"));
+  const hasQuote = (passage: Passage): boolean => {
+    const whole = stripMarks([...passage.headings, passage.text].join("\n"));
     let from = 0;
     return parts.every((part) => {
       const at = whole.indexOf(part, from);
@@ -146,10 +143,10 @@ function placeOf(quote: Quote, passages: readonly Passage[]): string | undefined
     });
   };
   const named = passages.filter(({ id }) => id === quote.passage.trim());
-  return [...named, ...passages].find(standsIn)?.id;
+  return [...named, ...passages].find(hasQuote)?.id;
 }
 
-const bare = (written: string): string =>
+const stripMarks = (written: string): string =>
   written
     .replace(/\[([^\][]{0,500})\]\([^()\s]{0,1000}\)/g, "$1")
     .replace(/[*_`#|>\\]/g, "")
@@ -158,21 +155,19 @@ const bare = (written: string): string =>
     .replace(/\s+/g, " ")
     .trim();
 
-function shown(passages: readonly Passage[]): string {
+function formatPassages(passages: readonly Passage[]): string {
   const parts = passages.map(({ id, headings, text: passage }) => `[${[id, ...headings].join(" > ")}]\n${passage}`);
   return `No model could be asked; these passages are nearest to the question:\n\n${parts.join("\n\n")}`;
 }
 
-// ---------------------------------------------------------------- the page
-
-function about(page: Page, question: string): string {
+function describePage(page: Page, question: string): string {
   const lines = [`Page: ${page.title === "" ? page.url : `${page.title} (${page.url})`}`, ...page.remarks];
-  const links = nearest(page.links, question).map(({ text: name, href }) => `- ${name}: ${href}`);
+  const links = rankLinks(page.links, question).map(({ text: name, href }) => `- ${name}: ${href}`);
   return [...lines, ...(links.length > 0 ? ["Links:", ...links] : [])].join("\n");
 }
 
-/** Those that share a word with the question first, else as they stand on the page. */
-function nearest(links: Page["links"], question: string): Page["links"] {
+/** Ranks links by words shared with the question, then by their order on the page. */
+function rankLinks(links: Page["links"], question: string): Page["links"] {
   const asked = new Set(question.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu));
   const shared = ({ text: name }: { readonly text: string }): number =>
     (name.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []).filter((word) => asked.has(word)).length;
@@ -183,7 +178,7 @@ function nearest(links: Page["links"], question: string): Page["links"] {
     .map(({ link }) => link);
 }
 
-async function keep(page: Page, { workspace }: CommandContext): Promise<{ path?: string; words: string }> {
+async function keepPage(page: Page, { workspace }: CommandContext): Promise<{ path?: string; words: string }> {
   const host = new URL(page.url).hostname
     .replace(/[^a-z0-9.-]/g, "-")
     .slice(0, 60)

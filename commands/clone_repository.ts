@@ -1,12 +1,10 @@
 /**
- * clone_repository -- a git repository in a new folder of the workspace.
+ * clone_repository -- clones a git repository into a new folder of the workspace.
  *
- * The folder gets its name when it is complete, in one step: so after a crash it is there whole or not at all, and
- * what git wrote into it says where it came from.
+ * The complete folder is renamed into place in one step. After a crash it is therefore whole or missing, and its
+ * git configuration names its origin.
  */
-import { type CommandContext, defineCommand, type Probe, succeed } from "#core/command.ts";
-
-type Workspace = CommandContext["workspace"];
+import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
 
 export default defineCommand({
   name: "clone_repository",
@@ -37,7 +35,7 @@ export default defineCommand({
   timeoutMs: 300_000,
 
   async prepare({ clone_path }, { workspace }) {
-    return { wasThere: await isThere(workspace, clone_path) };
+    return { wasThere: await folderExists(workspace, clone_path) };
   },
 
   async run({ repository_url, clone_path }, { workspace, signal, use }) {
@@ -46,12 +44,12 @@ export default defineCommand({
     const { url, commit, branch, files, bytes, remarks } = cloned;
     const from = `${url} (commit ${commit}${branch === null ? "" : `, branch ${branch}`})`;
     const text = [`Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`, ...remarks].join(" ");
-    // Strangers wrote what lies there now.
+    // Strangers wrote these files, so the result counts as text from the web.
     return succeed(text, { source: "web", artifacts: [clone_path] });
   },
 
   async probe({ repository_url, clone_path }, { workspace }, prepared): Promise<Probe> {
-    if (!(await isThere(workspace, clone_path))) return "not-done";
+    if (!(await folderExists(workspace, clone_path))) return "not-done";
     if ((prepared as { readonly wasThere: boolean }).wasThere) return "unknown";
     const config = await workspace.read(`${clone_path}/.git/config`);
     const lines = new TextDecoder().decode(config).split("\n");
@@ -60,8 +58,8 @@ export default defineCommand({
   },
 });
 
-/** Whether a folder lies there; an empty one too. */
-async function isThere(workspace: Workspace, path: string): Promise<boolean> {
+/** True also for an empty folder. */
+async function folderExists(workspace: Workspace, path: string): Promise<boolean> {
   try {
     for await (const _file of workspace.list(path)) return true;
     return true;

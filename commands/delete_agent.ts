@@ -1,8 +1,7 @@
 /**
- * delete_agent -- the end of an agent that this one started.
+ * delete_agent -- ends an agent that this agent started.
  *
- * It hears that with the next thing that it does, and stops; what is left of its share comes back then. Its files and its
- * log stay: people may look back.
+ * The agent stops before its next step and returns the unspent part of its limits. Its files and log stay.
  */
 import { defineCommand, fail, succeed } from "#core/command.ts";
 

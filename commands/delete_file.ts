@@ -1,17 +1,14 @@
 /**
- * delete_file -- one file less.
+ * delete_file -- removes one file.
  *
- * What it held is kept in the file history first, so it can be restored. A file that is
- * not there is what was wanted: no failure. Only what `prepare` saw is removed: what somebody put there
- * since, as between a crash and the second attempt, stays.
+ * Its content is first kept in the file history. A missing file is a success. Only the content that `prepare` saw is removed:
+ * content written since, such as between a crash and a second attempt, stays.
  */
 import { hash } from "node:crypto";
-import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
+import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 
-type Workspace = CommandContext["workspace"];
-
-/** The file that is to go, as `preserve` kept it. */
-type Seen = NonNullable<Awaited<ReturnType<Workspace["preserve"]>>>;
+/** The file as `preserve` recorded it. */
+type SeenFile = NonNullable<Awaited<ReturnType<Workspace["preserve"]>>>;
 
 export default defineCommand({
   name: "delete_file",
@@ -27,15 +24,15 @@ export default defineCommand({
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
   effect: "idempotent",
 
-  async prepare({ file }, { workspace }): Promise<Seen | null> {
+  async prepare({ file }, { workspace }): Promise<SeenFile | null> {
     return (await workspace.preserve(file)) ?? null;
   },
 
   async run({ file }, { workspace }, prepared) {
-    const seen = prepared as Seen | null;
+    const seen = prepared as SeenFile | null;
     const found = await workspace.stat(file);
     const path = found?.path ?? file;
-    if (found && !(seen && found.bytes === seen.bytes && (await sha256Of(workspace, path)) === seen.sha256))
+    if (found && !(seen && found.bytes === seen.bytes && (await hashFile(workspace, path)) === seen.sha256))
       return fail(
         "changed-since",
         `${path} was not deleted: another content was put there after the command had begun. Look at it, and ask again if it is to go.`,
@@ -46,6 +43,6 @@ export default defineCommand({
   },
 });
 
-async function sha256Of(workspace: Workspace, path: string): Promise<string> {
+async function hashFile(workspace: Workspace, path: string): Promise<string> {
   return hash("sha256", await workspace.read(path), "hex");
 }

@@ -1,4 +1,4 @@
-/** do_nothing -- a step without an effect, for a model that has to name some command. */
+/** do_nothing -- has no effect, for a model that must name some command. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({

@@ -1,8 +1,8 @@
 /**
- * download_file -- a file of the web into the workspace, whole or not at all.
+ * download_file -- saves a file from the web in the workspace, whole or not at all.
  *
- * It is written by a rename when all of it is there, so that twice equals once and a failure leaves what lay there. Nothing
- * of it is run or opened. Since it brings in text from outside, the agent counts as having read some.
+ * The complete file is renamed into place, so a second run has the same result and a failure keeps the old file. The
+ * file is neither run nor opened. The result counts as text from the web, which taints the agent.
  */
 import { defineCommand, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
@@ -24,7 +24,7 @@ export default defineCommand({
     },
     required: ["url", "file"],
   },
-  // Asking twice for a file changes nothing elsewhere, and here the last whole one lies.
+  // Idempotent: a repeated download changes nothing elsewhere and leaves the last whole file here.
   annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: true, restorable: true },
   effect: "idempotent",
   timeoutMs: 6 * 60_000,
@@ -42,10 +42,10 @@ export default defineCommand({
     const was = before === null ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
-    return succeed(text + doubt(download.contentType, path), { source: "web", artifacts: [path] });
+    return succeed(text + describeDoubt(download.contentType, path), { source: "web", artifacts: [path] });
   },
 });
 
-/** Sites that want a login or a click send a page in place of the file. */
-const doubt = (type: string, path: string): string =>
+/** Sites that require a login or a click send a page instead of the file. */
+const describeDoubt = (type: string, path: string): string =>
   type === "text/html" && !/\.x?html?$/i.test(path) ? " It is a web page, perhaps in place of the file." : "";

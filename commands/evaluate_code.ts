@@ -1,9 +1,9 @@
-/** evaluate_code -- a review of code by the smart model, as findings in order of weight. */
+/** evaluate_code -- has the smart model review code and lists its findings by severity. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 const SEVERITIES = ["critical", "major", "minor"] as const;
 
-interface Review {
+interface CodeReview {
   readonly summary: string;
   readonly findings: readonly {
     readonly severity: (typeof SEVERITIES)[number];
@@ -52,11 +52,11 @@ export default defineCommand({
     const material = [{ label: "The code", text: code }];
     const question = { role: "smart", words: "evaluate-code", material, schema: REVIEW } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(asText(value as Review), { source: "model" });
+    return succeed(formatReview(value as CodeReview), { source: "model" });
   },
 });
 
-function asText({ summary, findings }: Review): string {
+function formatReview({ summary, findings }: CodeReview): string {
   if (findings.length === 0) return `${summary}\nNo findings.`;
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   const lines = ordered.map(

@@ -1,4 +1,4 @@
-/** execute_python_file -- runs a Python file of the workspace in the sandbox, where it reaches nothing but the workspace. */
+/** execute_python_file -- runs a Python file of the workspace in the sandbox, which can access only the workspace. */
 import { defineCommand, fail, succeed } from "#core/command.ts";
 
 export default defineCommand({

@@ -1,8 +1,8 @@
 /**
- * generate_image -- a picture from a description, as a new file of the workspace.
+ * generate_image -- makes a picture from a description and saves it as a new file of the workspace.
  *
- * A picture costs money and its server keeps no count of repeats: so after a crash it is not asked for again. The
- * file's name follows from the call, and where it lies the picture was made; where it does not, nobody knows.
+ * A picture costs money and servers do not detect repeated requests, so it is not requested again after a crash. The
+ * file name follows from the call: if the file exists, the picture was made; otherwise the outcome is unknown.
  */
 import { type CommandContext, defineCommand, fail, type Probe, succeed } from "#core/command.ts";
 
@@ -38,16 +38,16 @@ export default defineCommand({
   timeoutMs: 240_000,
 
   async prepare({ file }, context) {
-    return { wasThere: (await filesThere(file, context)).length > 0 };
+    return { wasThere: (await listExistingFiles(file, context)).length > 0 };
   },
 
   async run({ prompt, file, size = "1024x1024" }, context) {
     const { workspace, signal, use } = context;
-    const [taken] = await filesThere(file, context);
+    const [taken] = await listExistingFiles(file, context);
     if (taken !== undefined)
       return fail("file-exists", `${taken} is there already, and no picture was made. Choose another name.`);
     const image = await use("images").generate(prompt, size, signal);
-    const path = stemOf(file, context) + ENDINGS[image.format];
+    const path = createStem(file, context) + ENDINGS[image.format];
     await workspace.write(path, image.bytes);
     const { format, width, height, bytes, revisedPrompt } = image;
     const facts = `${format.toUpperCase()}, ${width} x ${height} pixels, ${bytes.length} bytes`;
@@ -57,20 +57,20 @@ export default defineCommand({
 
   async probe({ file }, context, prepared): Promise<Probe> {
     if ((prepared as { readonly wasThere: boolean }).wasThere) return "unknown";
-    const [path] = await filesThere(file, context);
+    const [path] = await listExistingFiles(file, context);
     if (path === undefined) return "unknown";
     await context.workspace.preserve(path);
     return "done";
   },
 });
 
-/** The ending follows from what comes. */
-const stemOf = (file: string | undefined, { callId }: CommandContext): string =>
+/** Returns the path without its ending, which depends on the format of the picture. */
+const createStem = (file: string | undefined, { callId }: CommandContext): string =>
   (file ?? `images/${callId}`).replace(ENDING, "");
 
-/** Files that the picture may have become, or would take the place of. */
-async function filesThere(file: string | undefined, context: CommandContext): Promise<readonly string[]> {
-  const stem = stemOf(file, context);
+/** Returns existing files at the possible paths of the picture. */
+async function listExistingFiles(file: string | undefined, context: CommandContext): Promise<readonly string[]> {
+  const stem = createStem(file, context);
   const found = await Promise.all(Object.values(ENDINGS).map((ending) => context.workspace.stat(stem + ending)));
   return found.flatMap((stat) => (stat ? [stat.path] : []));
 }

@@ -1,12 +1,12 @@
 /**
- * google -- searches the web: whichever provider is set up and answers first, in the order of the settings.
+ * google -- searches the web with the first configured provider that answers, in the order of the settings.
  *
- * Named as AutoGPT named it. What comes back is a list of title, address and a few sentences; it is text from outside.
+ * The name is AutoGPT's. Results are text from outside: titles, addresses and a few sentences.
  */
 import { defineCommand, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
 
-/** As many as AutoGPT showed. */
+/** AutoGPT's number of results. */
 const COUNT = 8;
 
 export default defineCommand({

@@ -1,7 +1,7 @@
-/** improve_code -- code rewritten by the smart model along a list of suggestions. It writes no file: the result is text. */
+/** improve_code -- has the smart model rewrite code by a list of suggestions; returns text and writes no file. */
 import { defineCommand, succeed } from "#core/command.ts";
 
-interface Improvement {
+interface CodeImprovement {
   readonly code: string;
   readonly changes: readonly string[];
   readonly notFollowed: readonly string[];
@@ -46,11 +46,11 @@ export default defineCommand({
     ];
     const question = { role: "smart", words: "improve-code", material, schema: IMPROVEMENT } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(asText(value as Improvement), { source: "model" });
+    return succeed(formatImprovement(value as CodeImprovement), { source: "model" });
   },
 });
 
-function asText({ code, changes, notFollowed }: Improvement): string {
+function formatImprovement({ code, changes, notFollowed }: CodeImprovement): string {
   const listed = (title: string, items: readonly string[]) =>
     items.length === 0 ? [] : [`${title}:`, ...items.map((item) => `- ${item}`)];
   return [code.trimEnd(), "", ...listed("Changed", changes), ...listed("Not followed", notFollowed)]

@@ -1,4 +1,4 @@
-/** list_agents -- the agents that this one started: their keys, what they do, and where they stand. */
+/** list_agents -- lists the agents that this agent started: keys, tasks and states. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({

@@ -1,5 +1,6 @@
 /**
- * message_agent -- more to do for an agent that this one started: its next turn when it has finished, else heard with its next step.
+ * message_agent -- sends a message to an agent that this agent started. A finished agent gets it as a new turn, a
+ * working one at its next step.
  */
 import { defineCommand, fail, wait } from "#core/command.ts";
 

@@ -1,4 +1,4 @@
-/** read_audio_from_file -- what is said in a recording of the workspace. */
+/** read_audio_from_file -- transcribes a recording of the workspace. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({
@@ -25,7 +25,7 @@ export default defineCommand({
 
   async run({ file, language }, { workspace, signal, use }) {
     const text = await use("speech").transcribe(file, await workspace.read(file), signal, language);
-    // Whoever spoke may be anybody.
+    // The speaker is unknown, so the text counts as text from the web.
     return succeed(text === "" ? "No words could be heard in it." : `The audio says: ${text}`, { source: "web" });
   },
 });

@@ -1,20 +1,18 @@
 /**
- * read_file -- lines of a text file, as many as fit into one result.
+ * read_file -- shows lines of a text file, as many as fit into one result.
  *
- * The file is scanned in pieces, so that its size costs time but no memory. The first line of
- * the answer says which lines of how many follow; the last one says how to read on.
+ * The file is scanned in parts, so its size costs time but no memory. The first line of the result states which of how many
+ * lines follow; the last line states how to continue.
  */
-import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
+import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 
-type Workspace = CommandContext["workspace"];
-
-/** About 4,500 tokens; longer results would be put aside into a file. */
+/** About 4,500 tokens; longer results would be spilled to a file. */
 const MAX_CHARS = 18_000;
-/** A character takes at most four bytes in UTF-8; one more tells that there was more. */
+/** UTF-8 has at most four bytes per character; one more byte shows that text follows. */
 const MAX_BYTES = 4 * MAX_CHARS + 1;
 const PIECE_BYTES = 1024 * 1024;
 const NEWLINE = 10;
-/** A NUL among the first bytes: git's sign of a binary file too. */
+/** A NUL byte in this many first bytes marks a binary file, as in git. */
 const BINARY_BYTES = 8000;
 
 export default defineCommand({
@@ -36,7 +34,7 @@ export default defineCommand({
   async run({ file, first_line = 1, last_line }, { workspace, signal }) {
     const found = await workspace.stat(file);
     if (!found)
-      return fail("file-missing", `There is no file ${JSON.stringify(file)}. ${await advice(workspace, file)}`);
+      return fail("file-missing", `There is no file ${JSON.stringify(file)}. ${await suggestFiles(workspace, file)}`);
     const { path, bytes } = found;
     if (last_line !== undefined && last_line < first_line)
       return fail("bad-range", `last_line ${last_line} is before first_line ${first_line}.`);
@@ -46,14 +44,14 @@ export default defineCommand({
     if (scan.lines === 0) return succeed(`${path} is empty.`, { source: "workspace" });
     if (first_line > scan.lines)
       return fail("line-missing", `${path} has ${scan.lines} lines; first_line ${first_line} is behind the end.`);
-    return succeed(show(path, scan, first_line, last_line), { source: "workspace" });
+    return succeed(formatLines(path, scan, first_line, last_line), { source: "workspace" });
   },
 });
 
-interface Scan {
-  /** How many lines the file has. */
+interface LineScan {
+  /** Number of lines of the file. */
   readonly lines: number;
-  /** The wanted lines, as far as they may fit. */
+  /** The requested lines, up to `MAX_BYTES`. */
   readonly wanted: Uint8Array;
 }
 
@@ -64,7 +62,7 @@ async function scanLines(
   first: number,
   last: number,
   signal: AbortSignal,
-): Promise<Scan | "binary"> {
+): Promise<LineScan | "binary"> {
   const wanted: Uint8Array[] = [];
   let room = MAX_BYTES;
   let line = 1;
@@ -92,33 +90,33 @@ async function scanLines(
   return { lines: previous === NEWLINE ? line - 1 : line, wanted: Buffer.concat(wanted) };
 }
 
-function show(path: string, { lines, wanted }: Scan, first: number, last = lines): string {
+function formatLines(path: string, { lines, wanted }: LineScan, first: number, last = lines): string {
   const decoded = new TextDecoder("utf-8", { ignoreBOM: true }).decode(wanted);
   const text = first === 1 ? decoded.replace(/^\uFEFF/, "") : decoded;
   const end = Math.min(last, lines);
-  if (text.length <= MAX_CHARS) return `${path}, ${range(first, end, lines)}:\n${text}`;
+  if (text.length <= MAX_CHARS) return `${path}, ${formatRange(first, end, lines)}:\n${text}`;
 
   const cut = text.lastIndexOf("\n", MAX_CHARS - 1) + 1;
   if (cut === 0) {
     const more = first < end ? ` Read on with first_line ${first + 1}.` : "";
     const start = text.slice(0, MAX_CHARS).toWellFormed();
-    return `${path}, the beginning of ${range(first, first, lines)}:\n${start}\n[This line goes on; it is too long to be shown whole.${more}]`;
+    return `${path}, the beginning of ${formatRange(first, first, lines)}:\n${start}\n[This line goes on; it is too long to be shown whole.${more}]`;
   }
   const shown = text.slice(0, cut);
   const shownEnd = first + shown.split("\n").length - 2;
-  return `${path}, ${range(first, shownEnd, lines)}:\n${shown}[Read on with first_line ${shownEnd + 1}.]`;
+  return `${path}, ${formatRange(first, shownEnd, lines)}:\n${shown}[Read on with first_line ${shownEnd + 1}.]`;
 }
 
-const range = (first: number, last: number, lines: number): string =>
+const formatRange = (first: number, last: number, lines: number): string =>
   first === last ? `line ${first} of ${lines}` : `lines ${first} to ${last} of ${lines}`;
 
-/** The files whose names are most like the one that was asked for. */
-async function advice(workspace: Workspace, file: string): Promise<string> {
-  const asked = pairs(file);
+/** Suggests the files with the most similar names. */
+async function suggestFiles(workspace: Workspace, file: string): Promise<string> {
+  const asked = listPairs(file);
   const near: { readonly path: string; readonly likeness: number }[] = [];
   let seen = 0;
   for await (const { path } of workspace.list("")) {
-    near.push({ path, likeness: likeness(asked, pairs(path)) });
+    near.push({ path, likeness: measureLikeness(asked, listPairs(path)) });
     near.sort((a, b) => b.likeness - a.likeness).splice(3);
     seen += 1;
     if (seen === 2000) break;
@@ -128,14 +126,14 @@ async function advice(workspace: Workspace, file: string): Promise<string> {
   return seen === 0 ? "The workspace is empty." : "search_files shows what there is.";
 }
 
-/** Sørensen–Dice coefficient over pairs of letters: 1 for the same, 0 for nothing in common. */
-function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** Sørensen–Dice coefficient over pairs of letters: 1 for equal names, 0 for no common pair. */
+function measureLikeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const common = [...a].filter((pair) => b.has(pair)).length;
   return (2 * common) / Math.max(1, a.size + b.size);
 }
 
-/** Of the file's name alone: models get the folder wrong more often than the name. */
-function pairs(path: string): ReadonlySet<string> {
+/** Uses the file name only: models mistake the folder more often than the name. */
+function listPairs(path: string): ReadonlySet<string> {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   return new Set(Array.from(name, (_letter, index) => name.slice(index, index + 2)));
 }

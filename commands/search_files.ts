@@ -1,14 +1,11 @@
 /**
- * search_files -- which files there are, and where a text stands in them.
+ * search_files -- lists files, or the lines that contain a text.
  *
- * Bounded in every direction: files looked at, bytes read, results, and the length of the
- * answer; whichever bound is met is said at the end, and nothing is looked for beyond it. Links are not followed. Hidden folders and
- * goald's own are left out unless the directory asked for lies inside them.
+ * Files, bytes, results and the length of the answer are limited; the answer names the limit that ended the search. Links
+ * are not followed. Hidden folders and goald's own are skipped unless the directory is inside them.
  */
-import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
+import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
-
-type Workspace = CommandContext["workspace"];
 
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -16,7 +13,7 @@ const MAX_ALL_BYTES = 128 * 1024 * 1024;
 const MAX_CHARS = 16_000;
 const DEFAULT_LIMIT = 100;
 const BINARY_BYTES = 8000;
-/** Characters of a line around what was found. */
+/** Characters of a line shown around a match. */
 const EXCERPT_CHARS = 200;
 
 export default defineCommand({
@@ -47,37 +44,40 @@ export default defineCommand({
 
   async run({ directory, text = "", limit = DEFAULT_LIMIT }, { workspace, signal }) {
     const root = directory === "/" ? "" : directory;
-    const search: Search = { results: [], files: 0, bytes: 0, chars: 0, left: new Set(), skipped: 0, stopped: "" };
+    const search: FileSearch = { results: [], files: 0, bytes: 0, chars: 0, left: new Set(), skipped: 0, stopped: "" };
     try {
-      await look(workspace, root, lowerCase(text), limit, search, signal);
+      await searchFolder(workspace, root, lowerCase(text), limit, search, signal);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "GOALD_FILE_MISSING") throw error;
-      return fail("folder-missing", `There is no folder ${JSON.stringify(directory)}. ${await folders(workspace)}`);
+      return fail(
+        "folder-missing",
+        `There is no folder ${JSON.stringify(directory)}. ${await suggestFolders(workspace)}`,
+      );
     }
-    return succeed(answer(search, root, text), { source: "workspace" });
+    return succeed(formatSearch(search, root, text), { source: "workspace" });
   },
 });
 
-/** What a search has found and spent so far. */
-interface Search {
+/** Results and cost of a search so far. */
+interface FileSearch {
   readonly results: string[];
   files: number;
   bytes: number;
   chars: number;
-  /** Folders not entered. */
+  /** Skipped folders. */
   readonly left: Set<string>;
-  /** Files too large or binary, whose text was not searched. */
+  /** Number of large or binary files that were not searched. */
   skipped: number;
-  /** Why it ended early; empty when it did not. */
+  /** Reason of an early end; else empty. */
   stopped: string;
 }
 
-async function look(
+async function searchFolder(
   workspace: Workspace,
   root: string,
   needle: string,
   limit: number,
-  search: Search,
+  search: FileSearch,
   signal: AbortSignal,
 ): Promise<void> {
   let walked = 0;
@@ -87,7 +87,7 @@ async function look(
     if (walked > MAX_FILES) search.stopped = `after ${MAX_FILES} files`;
     else if (search.bytes > MAX_ALL_BYTES) search.stopped = `after ${MAX_ALL_BYTES / 1024 / 1024} MB of text`;
     if (search.stopped) return;
-    const left = leftOut(path, root);
+    const left = findHiddenFolder(path, root);
     if (left) {
       search.left.add(left);
       continue;
@@ -96,7 +96,7 @@ async function look(
     const found =
       needle === ""
         ? [`${path}  ${countNoun(bytes, "byte")}`]
-        : await linesWith(workspace, path, bytes, needle, search);
+        : await searchFile(workspace, path, bytes, needle, search);
     for (const result of found) {
       if (search.results.length === limit) search.stopped = `at ${limit} results`;
       else if (search.chars + result.length > MAX_CHARS)
@@ -108,8 +108,8 @@ async function look(
   }
 }
 
-/** The hidden folder that `path` lies in, unless the search was pointed into it. */
-function leftOut(path: string, root: string): string | undefined {
+/** Returns the hidden folder that contains `path`, unless `root` is inside it. */
+function findHiddenFolder(path: string, root: string): string | undefined {
   const parts = path.split("/").slice(0, -1);
   const from = root.split("/").filter((part) => part !== "" && part !== ".").length;
   const hidden = parts.findIndex(
@@ -118,12 +118,12 @@ function leftOut(path: string, root: string): string | undefined {
   return hidden < 0 ? undefined : `${parts.slice(0, hidden + 1).join("/")}/`;
 }
 
-async function linesWith(
+async function searchFile(
   workspace: Workspace,
   path: string,
   size: number,
   needle: string,
-  search: Search,
+  search: FileSearch,
 ): Promise<Iterable<string>> {
   const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
   if (!bytes || bytes.subarray(0, BINARY_BYTES).includes(0)) {
@@ -131,11 +131,11 @@ async function linesWith(
     return [];
   }
   search.bytes += bytes.length;
-  return matches(path, new TextDecoder().decode(bytes), needle);
+  return matchLines(path, new TextDecoder().decode(bytes), needle);
 }
 
-/** Each line that holds the needle, made when it is asked for: a file of short lines has millions. */
-function* matches(path: string, content: string, needle: string): Generator<string> {
+/** Yields matching lines lazily, since a file may have millions. */
+function* matchLines(path: string, content: string, needle: string): Generator<string> {
   const lower = lowerCase(content);
   let line = 1;
   let start = 0;
@@ -145,21 +145,21 @@ function* matches(path: string, content: string, needle: string): Generator<stri
       line += 1;
     }
     const end = content.indexOf("\n", at);
-    yield `${path}:${line}: ${excerpt(content.slice(start, end < 0 ? undefined : end), at - start)}`;
+    yield `${path}:${line}: ${cutExcerpt(content.slice(start, end < 0 ? undefined : end), at - start)}`;
     if (end < 0) return;
     start = end + 1;
     line += 1;
   }
 }
 
-/** Of the same length, so that places in it are places in the text: İ alone would become two. */
+/** Keeps the length, so that indexes stay valid: `İ` alone would become two characters. */
 const lowerCase = (text: string): string => text.replaceAll("İ", "i").toLowerCase();
 
-/** It may vanish between list and read; then it is one of the files that were not searched. */
+/** Returns undefined for a file that was removed since the listing. */
 const readQuietly = (workspace: Workspace, path: string): Promise<Uint8Array | undefined> =>
   workspace.read(path).catch(() => undefined);
 
-function excerpt(line: string, at: number): string {
+function cutExcerpt(line: string, at: number): string {
   const start = Math.max(0, Math.min(at - EXCERPT_CHARS / 4, line.length - EXCERPT_CHARS));
   const part = line
     .slice(start, start + EXCERPT_CHARS)
@@ -168,7 +168,7 @@ function excerpt(line: string, at: number): string {
   return `${start > 0 ? "…" : ""}${part}${start + EXCERPT_CHARS < line.length ? "…" : ""}`;
 }
 
-function answer(search: Search, root: string, text: string): string {
+function formatSearch(search: FileSearch, root: string, text: string): string {
   const { results, files, left, skipped, stopped } = search;
   const where = root === "" || root === "." ? "the workspace" : root;
   const head =
@@ -183,7 +183,7 @@ function answer(search: Search, root: string, text: string): string {
   return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...notes].join("\n");
 }
 
-async function folders(workspace: Workspace): Promise<string> {
+async function suggestFolders(workspace: Workspace): Promise<string> {
   const names = new Set<string>();
   let walked = 0;
   for await (const { path } of workspace.list("")) {

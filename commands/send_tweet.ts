@@ -1,7 +1,7 @@
 /**
- * send_tweet -- a post on X, sent at most once.
+ * send_tweet -- posts a text on X at most once.
  *
- * What people have read cannot be unsaid: after a crash or a silence nothing is sent again, the model is told to look.
+ * A post cannot be withdrawn: after a crash or a timeout nothing is sent again, and the model gets the status unknown.
  */
 import { defineCommand, succeed } from "#core/command.ts";
 

@@ -1,7 +1,7 @@
 /**
- * start_agent -- a helper of the agent's own, with its own log, memory and folder, and a part of this agent's limits.
+ * start_agent -- starts a sub-agent with its own log, memory and folder, and a part of this agent's limits.
  *
- * Only staged: it comes to life in the commit that makes this call wait, or not at all.
+ * The request is staged: the sub-agent is created in the commit that makes this call wait, or not at all.
  */
 import { defineCommand, wait } from "#core/command.ts";
 

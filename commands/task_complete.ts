@@ -1,4 +1,4 @@
-/** task_complete -- the model says that the goals are reached; the loop decides what follows. */
+/** task_complete -- reports that the goals are reached; the loop decides what follows. */
 import { defineCommand, succeed } from "#core/command.ts";
 
 export default defineCommand({

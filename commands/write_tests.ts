@@ -1,7 +1,7 @@
-/** write_tests -- tests for code, written by the smart model. It writes no file: the result is text. */
+/** write_tests -- has the smart model write tests for code; returns text and writes no file. */
 import { defineCommand, succeed } from "#core/command.ts";
 
-interface Tests {
+interface WrittenTests {
   readonly tests: string;
   readonly runWith: string;
   readonly notCovered: readonly string[];
@@ -46,11 +46,11 @@ export default defineCommand({
     const material = [...areas, { label: "The code", text: code }];
     const question = { role: "smart", words: "write-tests", material, schema: TESTS } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(asText(value as Tests), { source: "model" });
+    return succeed(formatTests(value as WrittenTests), { source: "model" });
   },
 });
 
-function asText({ tests, runWith, notCovered }: Tests): string {
+function formatTests({ tests, runWith, notCovered }: WrittenTests): string {
   const missing = notCovered.length === 0 ? [] : ["Not covered:", ...notCovered.map((item) => `- ${item}`)];
   return [tests.trimEnd(), "", `Run with: ${runWith}`, ...missing].join("\n");
 }

@@ -1,8 +1,8 @@
 /**
- * write_to_file -- one whole file.
+ * write_to_file -- replaces the content of one file.
  *
- * The new content replaces the old one by a rename, so that running it twice equals
- * running it once; what lay there is kept in the file history before it is lost.
+ * The new content is renamed into place, so a second run has the same result. The old content is first kept in the file
+ * history.
  */
 import { hash } from "node:crypto";
 import { defineCommand, succeed } from "#core/command.ts";
@@ -31,12 +31,12 @@ export default defineCommand({
     await workspace.write(file, text);
     const written = await workspace.stat(file);
     const path = written?.path ?? file;
-    const size = `${countNoun(lineCount(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
-    return succeed(`Wrote ${path} (${size}); ${whatWasThere(prepared, text)}.`, { artifacts: [path] });
+    const size = `${countNoun(countLines(text), "line")}, ${countNoun(written?.bytes ?? 0, "byte")}`;
+    return succeed(`Wrote ${path} (${size}); ${describeReplaced(prepared, text)}.`, { artifacts: [path] });
   },
 });
 
-function whatWasThere(prepared: unknown, text: string): string {
+function describeReplaced(prepared: unknown, text: string): string {
   const before = prepared as { readonly bytes: number; readonly sha256: string } | null;
   if (before === null) return "the file is new";
   if (before.bytes === Buffer.byteLength(text) && before.sha256 === hash("sha256", text, "hex"))
@@ -44,5 +44,6 @@ function whatWasThere(prepared: unknown, text: string): string {
   return `it replaced ${countNoun(before.bytes, "byte")}`;
 }
 
-/** A last line without an end counts too. */
-const lineCount = (text: string): number => (text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0));
+/** Counts a last line without a line end too. */
+const countLines = (text: string): number =>
+  text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);

@@ -1,9 +1,9 @@
 /**
  * build.ts -- compiles goald into `dist` for publishing.
  *
- * Node strips no types below node_modules, so the package ships JavaScript. `dist` mirrors the
- * checkout (src, commands, prompts, config), and its own package.json maps `#room/*.ts` to the compiled
- * files. A checkout may be a person's home: their settings file is not shipped.
+ * Node strips no types below node_modules, so the package ships JavaScript. `dist` has the same folders as the
+ * checkout (src, commands, prompts, config), and its own package.json maps `#folder/*.ts` to the compiled
+ * files. A checkout may be a person's home, so its settings file is left out.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** openapi.ts -- writes config/openapi.json from the table of routes; test/api/routes.test.ts checks that it is current. */
+/** openapi.ts -- writes config/openapi.json from the table of routes. A test fails when the file is out of date. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { buildOpenApi } from "#api/openapi.ts";

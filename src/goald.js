@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * goald.js -- the guard in front of the command line, in plain JavaScript that old Nodes read too.
+ * goald.js -- the guard in front of the command line, in plain JavaScript that old versions of Node can read.
  *
- * goald runs TypeScript natively and needs Node 24.15. In a checkout the right Node is a dev
- * dependency, and an older one hands over to it: arguments, standard streams, terminal, signals and
- * exit code pass through, and the two die together. Elsewhere an older Node gets one clear sentence.
+ * goald runs TypeScript natively and needs Node 24.15. In a checkout that Node is a dev dependency, and an
+ * older Node starts it: arguments, standard streams, terminal, signals and exit code are passed on, and both
+ * processes end together. Elsewhere an older Node prints one sentence and exits.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,14 +16,14 @@ import { fileURLToPath } from "node:url";
 import * as v8 from "node:v8";
 
 const REQUIRED = [24, 15];
-/** In the environment of a goald that was started by an older Node. */
+/** Environment variable of a goald that was started by an older Node. */
 const GUARDED = "GOALD_GUARDED";
-/** How long handles that nobody closed (a timer of a person's own command) may hold up the exit. */
+/** How long open handles (such as a timer of a person's own command) may delay the exit. */
 const LINGER_MS = 500;
-/** By then everything that a start needs is loaded. */
+/** By this time everything that a start needs is loaded. */
 const FLUSH_AFTER_MS = 10_000;
 
-// A checkout runs its sources; the published package ships them compiled, since Node strips no types below node_modules.
+// A checkout runs its sources. The published package has compiled files, because Node strips no types below node_modules.
 const source = new URL("./cli.ts", import.meta.url);
 const isCheckout = existsSync(source);
 
@@ -33,24 +33,24 @@ else handOver();
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
   keepQuietAboutExperiments();
-  // Young objects stay in the 2 MB that they begin with, instead of 32: a daemon of days is to be small (peak 200 to 240 MB instead of 320 at 1,500 steps).
+  // Keep the young generation at 2 MB instead of 32: a daemon then peaks at 200 to 240 MB instead of 320 at 1,500 steps.
   v8.setFlagsFromString("--semi-space-growth-factor=1");
-  // So little is collected by one thread: to wake the others takes more than they save (0.15 to 0.2 ms of CPU a step). young-space.ts changes both for many agents.
+  // One thread collects it: waking others costs 0.15 to 0.2 ms of CPU a step. young-space.ts changes both flags for many agents.
   v8.setFlagsFromString("--no-parallel-scavenge");
   module.enableCompileCache(compileCacheFolder());
-  // Node writes it at the exit only, which a daemon that is killed does not have.
+  // Node writes the cache at its exit alone, which a killed daemon does not reach.
   setTimeout(() => module.flushCompileCache?.(), FLUSH_AFTER_MS).unref();
   const main = await loadMain();
   if (main === undefined) return;
   process.exitCode = await main(process.argv.slice(2));
-  // All is durable and closed by now. What was printed goes out, however slowly it is read; then nothing is waited for.
+  // Everything is durable and closed here. Wait until slow readers have all output, then exit.
   for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write("", resolve));
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
 /**
- * Node's own choice lies in the shared temporary folder, under a name that anybody may take first, and what is read from
- * there runs. A checkout keeps it beside its packages; an installed goald lies in a folder that may be somebody else's.
+ * Returns a private folder. Node's default is in the shared temporary folder, where anybody can create it first, and
+ * cached code is executed. An installed goald uses the person's own cache, since its folder may belong to somebody else.
  */
 function compileCacheFolder() {
   if (isCheckout) return fileURLToPath(new URL("../node_modules/.cache/goald", import.meta.url));
@@ -77,7 +77,7 @@ function handOver() {
     env: { ...process.env, [GUARDED]: "1" },
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
-  // A terminal's Ctrl-C reaches both, and twice would mean "at once"; a signal from elsewhere reaches this process only.
+  // A terminal sends Ctrl-C to both processes, and two of them would mean "at once". Other signals reach this process alone.
   const onTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on("SIGINT", () => onTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
@@ -91,7 +91,7 @@ function handOver() {
   });
 }
 
-/** The dev dependency `node`, when it is there and new enough itself. */
+/** Returns the dev dependency `node` when it is installed and new enough. */
 function ownNode() {
   if (!isCheckout) return undefined;
   const folder = new URL("../node_modules/node/", import.meta.url);
@@ -104,7 +104,7 @@ function ownNode() {
   }
 }
 
-/** Which of Node's parts may still change is our business, not that of the person who reads standard error. */
+/** Hides Node's warnings about experimental features, which a person cannot act on. */
 function keepQuietAboutExperiments() {
   const [print] = process.listeners("warning");
   if (print === undefined) return;
@@ -112,7 +112,7 @@ function keepQuietAboutExperiments() {
   process.on("warning", (warning) => warning.name === "ExperimentalWarning" || print(warning));
 }
 
-/** kill -9 of the process that a person knows must not leave another one behind that holds the home. */
+/** Kills this process when the older Node that started it is killed, so that no process is left holding the home. */
 function dieWithGuard() {
   delete process.env[GUARDED];
   process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));

@@ -1,4 +1,4 @@
-/** shipped.ts -- what comes with goald: its version, its folder, its data files. */
+/** shipped.ts -- the version, the folder and the data files that goald ships with. */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** The folder with commands/, prompts/ and config/: the checkout, or `dist` of the published package. */
 export const ROOT_FOLDER = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
 
-/** The checkout that runs, or undefined for a published package. */
+/** The running checkout; undefined for a published package. */
 export const CHECKOUT = existsSync(new URL("../tsconfig.json", import.meta.url)) ? ROOT_FOLDER : undefined;
 
 export function readVersion(): string {
@@ -14,7 +14,7 @@ export function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** `path` relative to the shipped folder. */
+/** Reads a JSON file; `path` is relative to the shipped folder. */
 export async function readShippedJson(path: string): Promise<unknown> {
   return JSON.parse(await readFile(new URL(`../${path}`, import.meta.url), "utf8"));
 }

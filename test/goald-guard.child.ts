@@ -1,7 +1,7 @@
 /**
- * goald-guard.child.ts -- stands in for cli.ts behind the guard: says what reached it, waits for signals, leaves things open.
+ * goald-guard.child.ts -- replaces cli.ts behind the guard: reports its input, waits for signals, leaves handles open.
  *
- * It is copied into a checkout of its own, so it imports nothing of goald's.
+ * It is copied into a checkout of its own, so it imports nothing of goald.
  */
 export async function main(args: readonly string[]): Promise<number> {
   switch (args[0]) {
@@ -29,7 +29,7 @@ async function tell(args: readonly string[]): Promise<number> {
   return 7;
 }
 
-/** Counts what comes within a while after the first signal. */
+/** Reports the signals received within 300 ms after the first. */
 async function wait(): Promise<number> {
   const keepAlive = setInterval(() => undefined, 1_000);
   const came: string[] = [];
@@ -51,7 +51,7 @@ function hang(): Promise<number> {
   return new Promise(() => undefined);
 }
 
-/** More than a pipe holds, and a timer that nobody clears. */
+/** Writes more than a pipe holds, and leaves a timer open. */
 async function flood(): Promise<number> {
   setInterval(() => undefined, 1_000);
   process.stdout.write(`${"x".repeat(2_000_000)}end`);

@@ -9,11 +9,11 @@ import { type Goald, makeGoald, type StartOptions } from "./helpers/goald.ts";
 const GUARD = fileURLToPath(new URL("../src/goald.js", import.meta.url));
 const CHILD = fileURLToPath(new URL("./goald-guard.child.ts", import.meta.url));
 
-/** A Node that says it is older, in the guard's own process only. */
+/** Makes Node report an older version, in the guard's own process only. */
 const SIMULATED =
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.11.1"}})';
 
-/** Nodes on the machine's path that are too old, and not the dev dependency. */
+/** Finds Nodes on the machine's path that are too old and are not the dev dependency. */
 function oldNodes(): readonly string[] {
   const candidates = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "node"));
   const found = candidates.filter((path) => existsSync(path)).map((path) => realpathSync(path));
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 interface Checkout {
-  /** Version of its dev dependency `node`, and the program; null: not installed. */
+  /** Version and program of its dev dependency `node`; null: not installed. */
   readonly node?: { readonly version: string; readonly program: string } | null;
   /** false: a published package without its compiled files. */
   readonly sources?: boolean;
@@ -43,7 +43,7 @@ interface Checkout {
 }
 
 let count = 0;
-/** A checkout with the guard in front of goald-guard.child.ts; resolves to its goald.js. */
+/** Makes a checkout with the guard in front of goald-guard.child.ts, and returns the path of its goald.js. */
 function makeCheckout({
   node = { version: "24.15.0", program: process.execPath },
   sources = true,
@@ -62,8 +62,8 @@ function makeCheckout({
   return join(folder, "src", "goald.js");
 }
 
-describe.each(ANY)("with %s, in a checkout", (_name, how) => {
-  it.concurrent("arguments, input, output and exit code pass through", async () => {
+describe.each(ANY)("goald.js in a checkout with %s", (_name, how) => {
+  it.concurrent("passes on arguments, input, output and exit code", async () => {
     const given = ["tell", "", "two words", "--json", `'"$HOME" é\n\\`, "--", "-x"];
     const ended = await goald.run(given, { ...how, binary: makeCheckout(), input: "lines\nof input" });
     expect(ended).toMatchObject({ code: 7, signal: null, stderr: "trouble\n" });
@@ -76,7 +76,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     });
   });
 
-  it.concurrent("the terminal passes through, and Ctrl-C comes once", async () => {
+  it.concurrent("passes on the terminal, and sends Ctrl-C once", async () => {
     const telling = goald.openTerminal(["tell"], { ...how, binary: makeCheckout() });
     telling.type("typed\r\x04");
     await telling.see('"input":"typed\\n","terminals":[true,true,true]');
@@ -90,7 +90,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
   });
 
   it.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "%s to the one process that is known comes once",
+    "passes on %s to the guard's process once",
     async (signal) => {
       const running = goald.start(["wait"], { ...how, binary: makeCheckout() });
       await running.see("ready");
@@ -99,26 +99,26 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
     },
   );
 
-  it.concurrent("a death by a signal is seen as one", async () => {
+  it.concurrent("ends by the same signal as the program", async () => {
     expect(await goald.run(["die"], { ...how, binary: makeCheckout() })).toMatchObject({
       code: null,
       signal: "SIGKILL",
     });
   });
 
-  it.concurrent("kill -9 leaves nothing behind", async () => {
+  it.concurrent("leaves no process behind after kill -9", async () => {
     const running = goald.start(["hang"], { ...how, binary: makeCheckout() });
     await running.see(".\n");
     const pid = Number(/pid (\d+)/.exec(running.stdout)?.[1]);
     expect(isAlive(pid)).toBe(true);
     running.kill("SIGKILL");
     expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
-    // Standard output ended with the last process that held it, whose own end takes a moment more.
+    // Standard output closed with the last process that held it, which takes a moment to end.
     for (const end = performance.now() + 30_000; isAlive(pid) && performance.now() < end; ) await sleep(20);
     expect(isAlive(pid)).toBe(false);
   });
 
-  it.concurrent("what was printed reaches a slow reader whole, and what was left open does not hold up the exit", async () => {
+  it.concurrent("prints everything to a slow reader, and exits although handles are open", async () => {
     const ended = await goald.run(["flood"], { ...how, binary: makeCheckout(), shell: readSlowly(how) });
     expect({ bytes: ended.stdout.trim(), said: ended.stderr.trim() }).toEqual({ bytes: "2000003", said: "exit 4" });
   });
@@ -126,7 +126,7 @@ describe.each(ANY)("with %s, in a checkout", (_name, how) => {
 
 const SENTENCE = /^goald needs Node 24\.15 or newer; this is Node \d+\.\d+\.\d+\. [^\n]+\.\n$/;
 
-describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
+describe.each(OLD)("goald.js with %s and no newer one", (_name, how) => {
   it.concurrent.each<[where: string, checkout: Checkout, way: string]>([
     ["in a published package", { sources: false, node: null }, "Install a newer Node"],
     ["in a checkout before npm ci", { node: null }, "npm ci"],
@@ -136,21 +136,21 @@ describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
       { node: { version: "24.15.0", program: "gone" } },
       "npm ci",
     ],
-  ])("%s: one sentence and exit code 1", async (_where, checkout, way) => {
+  ])("prints one sentence and exits with 1 %s", async (_where, checkout, way) => {
     const ended = await goald.run(["tell"], { ...how, binary: makeCheckout(checkout) });
     expect(ended).toMatchObject({ stdout: "", code: 1, signal: null });
     expect(ended.stderr).toMatch(SENTENCE);
     expect(ended.stderr).toContain(way);
   });
 
-  it.concurrent("a dev dependency that cannot be run is one sentence too", async () => {
+  it.concurrent("prints one sentence when the dev dependency cannot be run", async () => {
     const binary = makeCheckout({ node: { version: "24.15.0", program: "/dev/null" } });
     const ended = await goald.run(["tell"], { ...how, binary });
     expect(ended).toMatchObject({ stdout: "", code: 1, signal: null });
     expect(ended.stderr).toMatch(/^goald could not start [^\n]*EACCES[^\n]*npm ci[^\n]*\n$/);
   });
 
-  it.concurrent("can fail: a guard that does not watch its own end leaves a process behind", async () => {
+  it.concurrent("leaves a process behind in a control run without the guard's watch", async () => {
     const guard = readFileSync(GUARD, "utf8").replace('process.once("disconnect"', 'process.once("never"');
     const running = goald.start(["hang"], { ...how, binary: makeCheckout({ guard }) });
     await running.see(".\n");
@@ -163,26 +163,26 @@ describe.each(OLD)("with %s and no right one at hand", (_name, how) => {
   });
 });
 
-describe("with the right Node", () => {
-  it.concurrent.each(["24.15.0", "24.16.1", "25.0.0", "100.0.0"])("%s is new enough", async (version) => {
+describe("goald.js with the right Node", () => {
+  it.concurrent.each(["24.15.0", "24.16.1", "25.0.0", "100.0.0"])("accepts version %s", async (version) => {
     const imports = [SIMULATED.replace("20.11.1", version)];
     expect(await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) })).toMatchObject({ code: 7 });
   });
 
-  it.concurrent.each(["24.14.0", "23.99.0", "9.0.0"])("%s is not", async (version) => {
+  it.concurrent.each(["24.14.0", "23.99.0", "9.0.0"])("rejects version %s", async (version) => {
     const imports = [SIMULATED.replace("20.11.1", version)];
     const ended = await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) });
     expect(ended).toMatchObject({ code: 1 });
     expect(ended.stderr).toMatch(SENTENCE);
   });
 
-  it.concurrent("can fail: a guard that leaves at once cuts off what is read slowly", async () => {
+  it.concurrent("cuts off output to a slow reader in a control run that exits at once", async () => {
     const guard = readFileSync(GUARD, "utf8").replace(/ {2}for \(const stream of .*\n/, "  process.exit();\n");
     const ended = await goald.run(["flood"], { binary: makeCheckout({ guard }), shell: readSlowly({}) });
     expect(Number(ended.stdout)).toBeLessThan(2_000_003);
   });
 
-  it.concurrent("a checkout before npm ci is one sentence", async () => {
+  it.concurrent("prints one sentence in a checkout before npm ci", async () => {
     const binary = makeCheckout();
     writeFileSync(join(binary, "..", "cli.ts"), 'import "commander";\nexport const main = () => 0;\n');
     const ended = await goald.run(["tell"], { binary });
@@ -191,11 +191,11 @@ describe("with the right Node", () => {
   });
 });
 
-/** A shell script that counts what the command prints, late, and says its exit code on standard error. */
+/** A shell script that reads the output late, counts its bytes, and prints the exit code on standard error. */
 const readSlowly = ({ shell = 'exec "$@"' }: StartOptions): string =>
   `(${shell.replace("exec ", "")}; echo "exit $?" >&2) | (sleep 1; wc -c)`;
 
-/** A process that has ended but was not waited for counts as ended. */
+/** Returns false for a zombie, too. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -10,7 +10,7 @@ import { startOpenAIServer } from "./helpers/openai-server.ts";
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
 const SECRET = "sk-planted-7d1c94";
-/** What a checkout that is somebody's home holds besides the project. */
+/** Files that a checkout has when it is somebody's home. */
 const PLANTED = {
   ".env": `OPENAI_API_KEY=${SECRET}\n`,
   ".goald/goald.db": SECRET,
@@ -27,7 +27,7 @@ const MAX_PACKED_BYTES = 650_000;
 const MAX_UNPACKED_BYTES = 2_200_000;
 
 let goald: Goald;
-/** The copy of this checkout that is packed, and the folder of somebody who installs it. */
+/** The copy of this checkout that is packed, and the folder where the package is installed. */
 let source: string;
 let customer: string;
 let tarball: string;
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 describe("the package", () => {
-  it("holds what runs, and no tests, no workspace, no settings of the publisher", async () => {
+  it("contains everything that runs, and no tests, no workspace and no settings of the publisher", async () => {
     const packed = await packedFiles();
     expect(packed.filter((file) => !SHIPPED.test(file))).toEqual([]);
     const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT }).filter(
@@ -58,7 +58,7 @@ describe("the package", () => {
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
   });
 
-  it("holds none of the secrets that lie around in the checkout it is made from", () => {
+  it("contains no secret of the checkout that it is made from", () => {
     for (const file of Object.keys(PLANTED).filter((name) => !name.startsWith("dist/")))
       expect(readFileSync(join(source, file), "utf8")).toContain(SECRET);
     const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
@@ -69,7 +69,7 @@ describe("the package", () => {
     expect(withSecret).toEqual([]);
   });
 
-  it("is small", async () => {
+  it("stays below its size limits", async () => {
     const packed = statSync(tarball).size;
     const unpacked = (await packedFiles()).reduce((sum, file) => sum + statSync(join(installed(), file)).size, 0);
     console.log(`packed ${packed} bytes, unpacked ${unpacked} bytes`);
@@ -84,23 +84,23 @@ describe("the package", () => {
     "dist/config/goald.json",
     "dist/src/cli.ts",
     "src/cli.ts",
-  ])("can fail: %s in it would be seen", (file) => expect(file).not.toMatch(SHIPPED));
+  ])("detects %s as a file that must not be shipped", (file) => expect(file).not.toMatch(SHIPPED));
 });
 
-describe("installed somewhere else", () => {
-  it("says its version", async () => {
+describe("goald installed from the package", () => {
+  it("prints its version", async () => {
     const { version } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8"));
     expect(await npx(["--version"])).toMatchObject({ stdout: `${version}\n`, stderr: "", code: 0 });
   });
 
-  it("lives in the person's home, never in its own folder", async () => {
+  it("uses the person's home, never its own folder", async () => {
     const ended = await npx(["ps"], { env: { GOALD_HOME: undefined } });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(join(goald.userHome, "goald"));
     expect(globSync("**/.goald", { cwd: customer })).toEqual([]);
   });
 
-  it("plays the demo, and ps shows it", async () => {
+  it("plays the demo, and ps lists its agent", async () => {
     const home = join(goald.cwd, "demo home");
     const demo = await npx(["demo", "--home", home]);
     expect(demo).toMatchObject({ code: 0, stderr: "" });
@@ -110,7 +110,7 @@ describe("installed somewhere else", () => {
     expect(await npx(["verify", "--home", home])).toMatchObject({ code: 0 });
   });
 
-  it("runs an agent on a server, with a person's own commands and words", async () => {
+  it("runs an agent on a server, with a person's own commands and prompts", async () => {
     for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
     await using server = await startOpenAIServer({ reply: CALLS.map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
@@ -132,7 +132,7 @@ describe("installed somewhere else", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("names a file of a person's that is wrong", async () => {
+  it("names a person's own file that is invalid", async () => {
     await goald.write("commands/broken.ts", "export default { name: ");
     const env = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "any" };
     const ended = await npx(["run", "--name", "U", "--role", "r", "--goal", "g", "--continuous", "--json"], { env });
@@ -185,11 +185,11 @@ const replyWith = (command: (typeof CALLS)[number]): string =>
 
 // ---------------------------------------------------------------- packing, installing, calling
 
-/** Every file that may be in the package. */
+/** Matches every file that may be in the package. */
 const SHIPPED =
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/commands\/\w+\.js|dist\/prompts\/[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/[\w-]+\.ndjson|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
-/** This checkout may be a home, too. */
+/** This checkout may be a home, with settings of its own. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");
 
 const installed = (): string => join(customer, "node_modules", "goald");
@@ -215,11 +215,11 @@ async function packedFiles(): Promise<readonly string[]> {
     .map((line) => line.replace(/^package\//, ""));
 }
 
-/** npm with the person's own settings (its registry), but nothing of an npm that runs this test. */
+/** Runs npm with the person's own settings (its registry), but without the variables of an npm that runs this test. */
 async function npm(cwd: string, ...args: readonly string[]): Promise<void> {
   const outer = /^(?:npm_(?:lifecycle|package|config_local_prefix|command|execpath)|INIT_CWD)/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)));
-  // What the compiler has to say stands in standard output.
+  // The compiler prints its errors on standard output.
   await promisify(execFile)("npm", args, { cwd, env: { ...env, PATH } }).catch(
     (error: { message: string; stdout: string }) => {
       throw new Error(`${error.message}\n${error.stdout}`);

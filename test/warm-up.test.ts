@@ -9,7 +9,7 @@ const EACH = `
 for (const file of process.argv.slice(1)) await import(file).catch(() => undefined);
 `;
 
-it("the modules are all compiled after the installation: none is left for the first start", () => {
+it("warm-up compiles all modules, so that none is left for the first start", () => {
   const cache = mkdtempSync(join(tmpdir(), "goald-warm-"));
   const env = { ...process.env, NODE_COMPILE_CACHE: cache };
   const compiled = (): number =>
@@ -23,7 +23,7 @@ it("the modules are all compiled after the installation: none is left for the fi
       stdio: "pipe",
     });
     expect(before).toBeGreaterThan(files.length);
-    // That program itself.
+    // The one more is the evaluated program itself.
     expect(compiled() - before).toBeLessThanOrEqual(1);
   } finally {
     rmSync(cache, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** jsdom.d.ts -- jsdom brings no types of its own; this is what the bench uses. */
+/** jsdom.d.ts -- types of the part of jsdom that the bench uses; jsdom has none. */
 declare module "jsdom" {
   export class JSDOM {
     constructor(html: string, options: { readonly url: string });

@@ -1,8 +1,8 @@
 /**
- * measure.ts -- one process of the bench: so many agents commit to one kind of store for a while, and tell what that cost.
+ * measure.ts -- one process of the bench: agents commit to one kind of store for a while, and it reports the cost.
  *
- * Each agent makes the two commits of a step, one after the other, as fast as it can; between commits the event
- * loop turns, as it does when an answer comes from a socket.
+ * Each agent makes the two commits of a step in turn, as fast as it can. The event loop turns between commits,
+ * as it does when an answer arrives from a socket.
  */
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import type { Store } from "#core/ports/store.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 
-/** `always`: the price of the thread where it is not used, with one agent. */
+/** `always` uses the writer thread with one agent, to measure its cost where it is not needed. */
 export type Side = "direct" | "group" | "always";
 export interface Job {
   readonly side: Side;
@@ -58,7 +58,7 @@ async function measure(): Promise<Report> {
   const [from, cpu, before] = [performance.now(), process.cpuUsage(), commits];
   delay.enable();
   await sleep(MEASURE_MS);
-  // The delay that this timer had is among those counted.
+  // Includes the delay of this timer itself.
   await sleep(2);
   delay.disable();
   const { user, system } = process.cpuUsage(cpu);
@@ -70,7 +70,7 @@ async function measure(): Promise<Report> {
   };
 }
 
-/** The intent, then what came back, with its memory. */
+/** Commits the intent, then the result with its memory. */
 async function work(store: Store, name: string): Promise<void> {
   const spec = { name, role: "a tester", goals: ["One"], approve: "never", stepLimit: null } as const;
   const { id } = await store.create(spec, name, AT);

@@ -1,6 +1,6 @@
 /**
- * slow-disk.ts -- loaded by `node --import`, in every thread: each COMMIT that writes waits a while longer, as on a disk whose
- * fsync takes that long. A virtual machine's disk often answers before anything is safe, and hides what is measured here.
+ * slow-disk.ts -- loaded by `node --import` in every thread: each COMMIT waits longer, as on a disk with a slow fsync.
+ * The disk of a virtual machine often answers before data is safe, which would hide the cost of commits.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 

@@ -1,8 +1,8 @@
 /**
- * model-server.ts -- the other end of the bench: a model server in a process of its own that answers after 50 ms.
+ * model-server.ts -- a model server in a process of its own that answers after 50 ms.
  *
- * It knows an agent by the number in its name, `Bench17`, and gives each the same number of appends and
- * then task_complete. It counts, and notes how many requests were open at the same time.
+ * It finds the agent's number in its name, `Bench17`, and gives each agent the same number of appends and
+ * then task_complete. It counts requests and the most that were open at the same time.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

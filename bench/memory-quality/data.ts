@@ -1,4 +1,4 @@
-/** data.ts -- texts to find and questions with their evidence, from JSON lines of any origin; and near-duplicates among them. */
+/** data.ts -- reads texts and questions with their evidence from JSON lines, and makes near-duplicates. */
 import { readFileSync } from "node:fs";
 
 export interface Doc {
@@ -6,20 +6,20 @@ export interface Doc {
   readonly text: string;
   readonly ns: string;
   readonly ts?: string | number;
-  /** Of a near-duplicate: what it is a copy of. */
+  /** The id of the original, when this is a near-duplicate. */
   readonly original?: string;
 }
 export interface Query {
   readonly query: string;
   readonly relevant_ids: readonly string[];
-  /** Where it is asked; without it, where its evidence lies. */
+  /** Namespace of the question; by default that of its evidence. */
   readonly ns?: string;
-  /** `dev` or `test`, where settings are chosen on one half. */
+  /** `dev` or `test`: settings are chosen on `dev` alone. */
   readonly half?: string;
-  /** What sort of question it is. */
+  /** Sort of question. */
   readonly kind?: string;
 }
-/** Everything that is asked about one namespace. */
+/** All documents and questions of one namespace. */
 export interface Space {
   readonly docs: readonly Doc[];
   readonly queries: readonly Query[];
@@ -30,7 +30,7 @@ export function readLines<T>(path: string): T[] {
   return lines.filter((line) => line.trim() !== "").map((line) => JSON.parse(line) as T);
 }
 
-/** By namespace, documents in the order given; with `isOne` all is one space. Questions without evidence are left out. */
+/** Groups by namespace, in the given order; with `isOne` into one space. Questions without evidence are left out. */
 export function toSpaces(docs: readonly Doc[], queries: readonly Query[], isOne = false): Map<string, Space> {
   const spaces = new Map<string, { docs: Doc[]; queries: Query[] }>();
   const spaceOf = new Map<string, string>();
@@ -49,7 +49,7 @@ export function toSpaces(docs: readonly Doc[], queries: readonly Query[], isOne 
   return spaces;
 }
 
-/** 15 % of the documents come again six times, further on, with other numbers. */
+/** Copies 15 % of the documents six times each to later positions, with other numbers. */
 export function withNearDuplicates(docs: readonly Doc[], random: () => number): Doc[] {
   const result = [...docs];
   for (const doc of docs) {

@@ -1,12 +1,12 @@
 /**
- * make-traces.ts -- makes the traces that recall is measured on from the topics and chats in test/data/memory.
+ * make-traces.ts -- generates the traces that recall is measured on from the topics and chats in test/data/memory.
  *
  *   node bench/memory-quality/make-traces.ts
  *
- * A project is an agent's run: for each topic it searches, reads and keeps a note, with plans, failures, repeated
- * and idle steps between; later some of what it learnt is told otherwise.
- * A chat has scenes, parted by `--`, with small talk between; a turn with `*` answers the questions below it.
- * The seed is fixed: the same topics give the same files. Half of the projects are `dev`: settings are chosen on those alone.
+ * A project is one agent's run: for each topic it searches, reads and keeps a note. Plans, failures, repeated and idle
+ * steps come in between, and some findings are corrected later.
+ * A chat has scenes, separated by `--`, with small talk between them; a turn with `*` answers the questions below it.
+ * The seed is fixed, so the same topics give the same files. Half of the projects are `dev`: only those may choose settings.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,20 +26,20 @@ const queries: Query[] = [];
 for (const section of readFileSync(join(FOLDER, "topics.txt"), "utf8").split(/^# /m).slice(1)) {
   const [title = "", ...lines] = section.trim().split("\n");
   const [ns = "", half = ""] = title.split(" ");
-  play(ns, half, readTopics(lines));
+  writeProject(ns, half, readTopics(lines));
 }
 save("agent-docs.jsonl", docs.splice(0));
 save("agent-queries.jsonl", queries.splice(0));
 for (const section of readFileSync(join(FOLDER, "chats.txt"), "utf8").split(/^# /m).slice(1)) {
   const [title = "", ...lines] = section.trim().split("\n");
   const [ns = "", half = ""] = title.split(" ");
-  talk(ns, half, lines.join("\n").split("\n--\n"));
+  writeChat(ns, half, lines.join("\n").split("\n--\n"));
 }
 save("chat-docs.jsonl", docs);
 save("chat-queries.jsonl", queries);
 
-/** One project from its first step to its last, and what is asked about it afterwards. */
-function play(ns: string, half: string, topics: readonly Topic[]): void {
+/** Writes one project from its first step to its last, and the questions about it. */
+function writeProject(ns: string, half: string, topics: readonly Topic[]): void {
   let clock = Date.parse("2026-03-02T08:00:00Z") + Math.floor(next() * 4e9);
   let count = 0;
   const write = (text: string): string => {
@@ -49,7 +49,7 @@ function play(ns: string, half: string, topics: readonly Topic[]): void {
     return doc_id;
   };
   const idle = (most: number) => {
-    for (let left = Math.floor(next() * (most + 1)); left > 0; left--) write(noise(topics));
+    for (let left = Math.floor(next() * (most + 1)); left > 0; left--) write(makeNoiseStep(topics));
   };
   const later: (() => void)[] = [];
   const ask = (kind: string, query: string, ids: readonly string[]) =>
@@ -90,8 +90,8 @@ function play(ns: string, half: string, topics: readonly Topic[]): void {
   idle(40);
 }
 
-/** Two people through some weeks. */
-function talk(ns: string, half: string, scenes: readonly string[]): void {
+/** Writes a chat of two people over some weeks. */
+function writeChat(ns: string, half: string, scenes: readonly string[]): void {
   const speakers = ns.split("-").map((name) => name[0]?.toUpperCase() + name.slice(1));
   let clock = Date.parse("2026-02-01T18:00:00Z");
   let count = 0;
@@ -162,8 +162,8 @@ function learn(
   };
 }
 
-/** Steps that answer nothing, in the words of the project. */
-function noise(all: readonly Topic[]): string {
+/** Returns a step that answers no question, in the words of the project. */
+function makeNoiseStep(all: readonly Topic[]): string {
   const topics = all.filter(({ search }) => search.includes(" "));
   const [one, two] = [pick(topics), pick(topics)];
   const kind = next();

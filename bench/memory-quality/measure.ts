@@ -1,4 +1,4 @@
-/** measure.ts -- how well one system finds the evidence, and what it wastes of the ten. */
+/** measure.ts -- measures how well a system finds the evidence, and which share of its ten results is waste. */
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 import { type Doc, type Query, type Space, withNearDuplicates } from "./data.ts";
 import type { Search, System } from "./own.ts";
@@ -8,13 +8,13 @@ const WINDOW = 9;
 const MOMENTS_PER_SPACE = 20;
 
 export interface Quality {
-  /** Share of the evidence that is among the ten, and 1 over the place of its first; means over all questions. */
+  /** `recall`: share of the evidence among the ten. `mrr`: 1 over the place of the first evidence. Both are means over all questions. */
   readonly recall: number;
   readonly mrr: number;
   readonly questions: number;
 }
 
-/** Over all questions that `asks` lets pass. */
+/** Measures all questions that `asks` accepts. */
 export async function measureQuality(
   system: System,
   spaces: Iterable<Space>,
@@ -37,7 +37,7 @@ export async function measureQuality(
   return { recall: sums.recall / questions, mrr: sums.mrr / questions, questions };
 }
 
-/** A near-duplicate says what its original says: it counts as that, once. */
+/** Counts a near-duplicate as its original, once. */
 async function askOne(search: Search, docs: readonly Doc[], { query, relevant_ids }: Query) {
   const places = await search.find([query], TEN, new Set());
   const found = places.map((place) => originalOf(docs[place] as Doc));
@@ -48,7 +48,7 @@ async function askOne(search: Search, docs: readonly Doc[], { query, relevant_id
 
 const originalOf = ({ original, doc_id }: Doc): string => original ?? doc_id;
 
-/** The same with near-duplicates, and how many of the ten then say something that no other of them says. */
+/** Measures with near-duplicates, and counts the distinct texts among the ten. */
 export async function measureNearDuplicates(system: System, spaces: Iterable<Space>) {
   const random = randomNumbers(7);
   const repetitive = [...spaces].map((space) => ({ ...space, docs: withNearDuplicates(space.docs, random) }));
@@ -67,7 +67,7 @@ export async function measureNearDuplicates(system: System, spaces: Iterable<Spa
   return { ...(await measureQuality(system, repetitive)), distinctOfTen: distinct / answers };
 }
 
-/** An agent asks with its last nine messages: the share of what it gets that those nine are themselves. */
+/** Searches for an agent's last nine messages, and returns the share of results that are among those nine. */
 export async function measureWaste(system: System, spaces: Iterable<Space>): Promise<number> {
   const random = randomNumbers(11);
   let wasted = 0;

@@ -1,4 +1,4 @@
-/** own.ts -- goald's memory as the kit asks it: the whole chooser, its words alone, its vectors alone. */
+/** own.ts -- goald's memory as systems of the bench: the complete recall, words alone, vectors alone. */
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
 import { LexicalIndex } from "#memory/lexical/lexical-index.ts";
@@ -9,12 +9,12 @@ import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 import { wordsOf } from "#util/words.ts";
 import type { Doc } from "./data.ts";
 
-/** One way to find texts. */
+/** A way to find texts. */
 export interface System {
   readonly name: string;
   open(docs: readonly Doc[]): Promise<Search>;
 }
-/** Positions of at most `count` documents, best first. `shown` are positions that the prompt shows already. */
+/** Returns positions of at most `count` documents, best first. `shown` holds positions that the prompt contains already. */
 export interface Search {
   find(texts: readonly string[], count: number, shown: ReadonlySet<number>): Promise<readonly number[]>;
   close?(): Promise<void>;
@@ -22,8 +22,8 @@ export interface Search {
 
 const live = new AbortController().signal;
 
-/** What an agent recalls: every document is the row of a step, and the prompt's steps are told. */
-export const chooser = (name = "goald, the ten chosen", embedder: Embedder = openHashEmbedder()): System => ({
+/** An agent's recall: every document is a step's row, and the steps of the prompt are excluded. */
+export const fullRecall = (name = "goald, the ten chosen", embedder: Embedder = openHashEmbedder()): System => ({
   name,
   async open(docs) {
     const rows = docs.map(toRow);
@@ -86,7 +86,7 @@ export const wordsAlone = (name = "goald, words alone", settings: LexicalSetting
   },
 });
 
-/** Its offline vectors, compared with every row. */
+/** Offline vectors alone, compared with every row. */
 export const vectorsAlone: System = {
   name: "goald, offline vectors alone",
   async open(docs) {

@@ -1,8 +1,8 @@
 /**
- * peers.ts -- other ways to find texts, each with the settings that were found to serve it best.
+ * peers.ts -- other ways to find texts, each with its best settings.
  *
- * MiniSearch joins words by OR (its default; prefixes and fuzziness make it worse). FTS5 gets the porter stemmer, OR, and
- * stop words cut, without which it loses a fifth. Vectra and hnswlib compare the same offline vectors as goald's index.
+ * MiniSearch joins words by OR, its default; prefixes and fuzziness make it worse. FTS5 has the porter stemmer, OR and no
+ * stop words; without that it loses a fifth. Vectra and hnswlib compare the same offline vectors as goald's index.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -81,7 +81,7 @@ export const vectra: System = {
   },
 };
 
-/** Undefined where it is not installed. */
+/** Returns undefined when the package is not installed. */
 export async function hnsw(): Promise<System | undefined> {
   const library = await import("hnswlib-node").catch(() => undefined);
   if (!library) return undefined;

@@ -1,7 +1,7 @@
 /**
- * topics.ts -- what the projects of the traces are about, line by line. A line begins with
- *   `@` what for | search (`*`: a person said it) | what was found | note's file | note     `!` what for | command | code | failure
- *   `=` what replaces the last finding     `?` a question; `?u` about the replacement; `?f` about the file
+ * topics.ts -- parses the topics of the traces. A line begins with
+ *   `@` purpose | search (`*`: a person said it) | finding | note's file | note     `!` purpose | command | code | failure
+ *   `=` text that replaces the last finding     `?` a question; `?u` about the replacement; `?f` about the file
  */
 export interface Topic {
   readonly need: string;

@@ -1,6 +1,6 @@
 /**
- * contenders.ts -- goald's exact index and the peers, each behind the same few calls. Every one gets its vectors in the form
- * that it takes, made beforehand, and is left as it comes: no option is set that its documentation does not start with.
+ * contenders.ts -- goald's exact index and its peers behind one interface. Vectors are converted beforehand to the form
+ * that each one takes. Each one has the settings that its documentation starts with.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -12,7 +12,7 @@ export interface Row {
   readonly numbers: number[];
 }
 export interface Contender {
-  /** Many at once, the cheapest way that it has. */
+  /** Adds many rows in the cheapest way that the contender has. */
   add(rows: readonly Row[]): Promise<void>;
   search(query: Row, count: number): Promise<readonly number[]>;
   close?(): Promise<void>;

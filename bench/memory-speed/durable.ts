@@ -1,9 +1,9 @@
 /**
- * durable.ts -- what a step's memory costs when it is to survive the machine, and how long memory takes to come back.
+ * durable.ts -- measures the cost of a step's memory when it must survive a crash, and the time to reopen memory.
  *
- * goald: one commit of the real store with the row, the vectors in lots as recall saves them, the index, a query. vectra:
- * insertItem, which writes its file anew, and a query. hnswlib-node: its file every hundred steps, which loses up to a
- * hundred. LangChain has no file. Coming back: rows with their vectors from the store into an index; the others read theirs.
+ * goald: one commit of the real store with the row, vectors saved in batches as recall does, the index, a query. vectra:
+ * insertItem, which rewrites its file, and a query. hnswlib-node: its file every hundred steps, which can lose up to a
+ * hundred. LangChain has no file. Reopening reads rows with vectors from the store into an index; peers read their own files.
  */
 import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
@@ -11,8 +11,9 @@ import type { AgentSpec, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
+import { median } from "../shared/median.ts";
 import type { Row } from "./contenders.ts";
-import { collectGarbage, cpuOf, median } from "./meter.ts";
+import { collectGarbage, cpuOf } from "./meter.ts";
 
 const STEPS = 500;
 const ROUNDS = 3;
@@ -27,14 +28,14 @@ export async function measureDurable(folder: string, rows: readonly Row[]): Prom
     loops.goald?.push(await cpuOf(() => goaldLoop(join(folder, `loop-${round}.db`), rows)));
     loops["hnswlib-node, a file per 100"]?.push(await cpuOf(() => hnswlibLoop(join(folder, "loop.hnsw"), rows)));
   }
-  // Once: it takes a hundred times as long as all others together.
+  // Measured once, because it takes a hundred times as long as all others together.
   loops.vectra = [await cpuOf(() => vectraLoop(join(folder, "loop-vectra"), rows))];
   const perStep = Object.entries(loops).map(([name, spent]): [string, number] => [name, median(spent) / STEPS]);
-  console.log(`\nOne step of ${STEPS}: a durable add and a query, CPU`);
+  console.log(`\nA durable add and a query, CPU per step over ${STEPS} steps`);
   console.table(Object.fromEntries(perStep.map(([name, ms]) => [name, { "ms per step": Number(ms.toFixed(3)) }])));
   const [own, , vectra] = perStep.map(([, ms]) => ms) as [number, number, number];
   console.log(
-    `Target: 100 times cheaper than vectra's: ${(vectra / own).toFixed(0)} times, ${vectra / own >= 100 ? "met" : "MISSED"}`,
+    `Target: at least 100 times cheaper than vectra. Measured: ${(vectra / own).toFixed(0)} times, ${vectra / own >= 100 ? "met" : "MISSED"}`,
   );
   await measureOpening(folder, rows);
 }
@@ -55,7 +56,7 @@ async function goaldLoop(path: string, rows: readonly Row[]): Promise<void> {
   await store.close();
 }
 
-/** One commit with `count` rows, an event for each. */
+/** Commits `count` rows at once, each with an event. */
 async function remember(store: Store, lease: Lease, first: number, count: number): Promise<void> {
   const seqs = Array.from({ length: count }, (_, at) => first + at);
   const events = seqs.map(
@@ -124,10 +125,10 @@ async function measureOpening(folder: string, rows: readonly Row[]): Promise<voi
   }
   const [own, theirs] = [median(spent.goald), median(spent.vectra)];
   console.log(
-    `\nFrom ${count} rows on disk to the first answer: ${own.toFixed(0)} ms CPU, vectra ${theirs.toFixed(0)} ms`,
+    `\nFrom ${count} rows on disk to the first answer: goald ${own.toFixed(0)} ms CPU, vectra ${theirs.toFixed(0)} ms CPU`,
   );
   console.log(
-    `Target: 5 times cheaper than vectra's: ${(theirs / own).toFixed(1)} times, ${theirs / own >= 5 ? "met" : "MISSED"}`,
+    `Target: at least 5 times cheaper than vectra. Measured: ${(theirs / own).toFixed(1)} times, ${theirs / own >= 5 ? "met" : "MISSED"}`,
   );
 }
 

@@ -1,22 +1,17 @@
-/** meter.ts -- CPU of this process, all its threads included: on a busy machine the only time that means anything. */
+/** meter.ts -- measures CPU of this process with all its threads, because elapsed time varies on a busy machine. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What one contender left behind is not to be collected at the other's cost. Compiled code may go with it. */
+/** Collects garbage, so that one contender does not pay for another's. Compiled code may be discarded too. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
 }
 
-/** Milliseconds. */
+/** Returns CPU time in milliseconds. */
 export async function cpuOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -1,6 +1,6 @@
 /**
- * vectors.ts -- vectors as an embedder makes them: in clusters of very different sizes, near a surface of far fewer
- * dimensions than they have numbers, of unit length. Evenly spread ones would be no test: nothing is near anything there.
+ * vectors.ts -- generates vectors as an embedder makes them: in clusters of very different sizes, near a surface of far
+ * fewer dimensions, of unit length. Evenly spread vectors would be no test, because none of them are near each other.
  */
 import { randomNumbers } from "../../test/helpers/random-vectors.ts";
 
@@ -8,7 +8,7 @@ const LATENT = 64;
 const CLUSTERS = 200;
 const SPREAD = 0.35;
 
-/** `count` rows, then `queries` from the same mixture; the same in every run. */
+/** Returns `count` rows, then `queries` from the same mixture; the same in every run. */
 export function mixture(count: number, queries: number, dimensions: number): readonly Float32Array[] {
   const next = randomNumbers(7);
   const gauss = () => Math.sqrt(-2 * Math.log(next() + 1e-12)) * Math.cos(2 * Math.PI * next());
@@ -16,7 +16,7 @@ export function mixture(count: number, queries: number, dimensions: number): rea
   const centres = Array.from({ length: CLUSTERS }, () => gaussians(LATENT));
   const projection = Array.from({ length: LATENT }, () => gaussians(dimensions));
   return Array.from({ length: count + queries }, () => {
-    // Zipf: the first cluster has a hundred times as many as the hundredth.
+    // Zipf: the first cluster has a hundred times as many vectors as the hundredth.
     const centre = centres[Math.floor(CLUSTERS ** next()) - 1] as Float32Array;
     const vector = new Float32Array(dimensions);
     for (const [latent, row] of projection.entries()) {
@@ -34,7 +34,7 @@ function toUnit(vector: Float32Array): Float32Array {
   return vector.map((component) => component / norm);
 }
 
-/** Positions of the ten nearest, by the plainest loop. */
+/** Returns the positions of the ten nearest rows, computed by a plain loop. */
 export function trueTen(rows: readonly Float32Array[], query: Float32Array): ReadonlySet<number> {
   const scores = rows.map((row, at) => ({ at, score: product(row, query) }));
   return new Set(

@@ -1,20 +1,20 @@
-/** table.ts -- the layouts of a prompt beside each other, the first of them being what the others are compared with. */
+/** table.ts -- prints the layouts of a prompt; the others are compared with the first. */
 
 export interface Row {
   readonly title: string;
-  /** Of all prompts together. */
+  /** All prompts together. */
   readonly tokens: number;
-  /** Of those, in beginnings that are the same as in the request before. */
+  /** Tokens in beginnings that equal the previous request's. */
   readonly same: number;
-  /** Of those, as much as a server keeps. */
+  /** Tokens that a server caches. */
   readonly cached: number;
-  /** Of the run, replies included; one figure per model. */
+  /** Cost of the run with replies; one figure per model. */
   readonly usd: readonly number[];
 }
 
 export function showTable(rows: readonly Row[], steps: number, models: readonly string[]): void {
-  console.log(`A run of ${steps} steps: prompts in tokens, and US dollars for the whole run, replies included.`);
-  console.log("A ratio compares with the first row. On a server that keeps nothing, cost goes by the tokens alone.\n");
+  console.log(`A run of ${steps} steps: tokens of all prompts, and US dollars for the whole run with replies.`);
+  console.log("Ratios compare with the first row. A server without a prompt cache charges for all tokens.\n");
   const [first] = rows;
   const share = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
   console.log(line("", "tokens", "identical", "cached", ...models.flatMap((model) => [model, "ratio"])));

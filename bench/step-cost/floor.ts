@@ -1,11 +1,11 @@
 /**
- * floor.ts -- the child of the bench that goald is compared with: a bare loop with the same input and output.
+ * floor.ts -- the bare loop that goald is compared with, with the same input and output.
  *
- * The same client, a streamed reply, a system message and a last message of the same size, the same schema for
- * the server to hold the reply to, a window of nine messages, the reply as JSON, the same append with its fsync,
- * and the same commits: two durable ones a step, as many rows of the same size, in the tables of goald's own schema. No
- * recall, no embedding, no check of the reply, no policy, no hash chain, no check of paths, no recovery, no limits on
- * time or bytes: what goald costs more is what those cost.
+ * It has the same client, streamed replies, first and last messages of the same size, the same reply schema, a window of
+ * nine messages, the reply as JSON, the same append with fsync, and the same commits: two durable ones a step, with as
+ * many rows of the same size in goald's own tables. It has no recall, embedding, check of replies, policy, hash chain,
+ * check of paths, recovery or limits of time and bytes.
+ * The difference to goald is the cost of those.
  */
 import { hash } from "node:crypto";
 import { appendFile } from "node:fs/promises";
@@ -16,9 +16,9 @@ import type { ResponseFormatJSONSchema } from "openai/resources/shared.js";
 import { createTables } from "#store/schema.ts";
 import { readJob, startMeter } from "./meter.ts";
 
-/** Measured in goald's database after the same run: the data of one event. */
+/** Bytes of each event's data, measured in goald's database after the same run. */
 const EVENT_BYTES = { asked: 421, replied: 880, requested: 322, approved: 124, started: 345, finished: 263 };
-/** In the place of a hash. */
+/** Replaces a hash. */
 const LINK = "0".repeat(64);
 const WINDOW_MESSAGES = 9;
 
@@ -55,7 +55,7 @@ const commit = database.prepare("COMMIT");
 
 const openai = new OpenAI({ baseURL: baseUrl, apiKey: "bench", maxRetries: 0, timeout: 300_000, logLevel: "off" });
 const system: Message = { role: "system", content: "rule ".repeat(systemChars / 5) };
-/** In the place of goald's recalls. */
+/** Replaces goald's recalls. */
 const recalls = "some fact ".repeat(lastMessageChars / 10);
 const window: Message[] = [];
 let unsaved: (() => void)[] = [];
@@ -99,7 +99,7 @@ save();
 database.close();
 meter.report(file);
 
-/** Filled up with blanks, so that SQLite writes as much. */
+/** Pads the data with blanks, so that SQLite writes as much as for goald. */
 function record(type: keyof typeof EVENT_BYTES, event: Readonly<Record<string, unknown>>): void {
   const seq = ++head;
   const data = JSON.stringify({ type, seq, at: new Date().toISOString(), ...event }).padEnd(EVENT_BYTES[type]);

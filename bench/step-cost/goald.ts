@@ -1,13 +1,12 @@
 /**
- * goald.ts -- the child of the bench that is goald: the real loop on a real home, put together as the command line
+ * goald.ts -- the child of the bench that is goald: the real host on a real home, put together as the command line
  * does it, log file and redaction included, with the settings of src/goald.js for V8.
  */
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { composeAgent, openHost } from "#app/main.ts";
+import { openHost } from "#app/host.ts";
 import { findHome } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
-import { runForeground } from "#host/foreground.ts";
 import { openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
 import { readJob, startMeter } from "./meter.ts";
@@ -31,27 +30,27 @@ const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_EMBEDDER: "of
 const { settings } = await loadSettings({ home, env });
 const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
 {
-  await using host = await openHost(home, settings, log);
-  const at = new Date().toISOString();
-  const spec = { name: "Bench", role: "a clerk who keeps a log", goals: ["Add one line at each step."] };
-  const row = await host.store.create({ ...spec, approve: "never", stepLimit: steps }, "bench", at);
-  await using agent = await composeAgent(host, row, {
-    onCommitted: (events) => {
+  const fail = (problem: string): never => {
+    throw new Error(problem);
+  };
+  const redact = createValueRedactor([key]);
+  await using host = await openHost({
+    ...{ home, settings, log, redact, scrub: redact, role: "foreground", onProblem: fail },
+    onFailed: (_agent, error) => fail(error.message),
+    onCommitted: (agent, events) => {
       for (const event of events) {
-        if (event.type === "agent-paused" && event.code !== "step-limit") throw new Error(event.reason);
+        if (event.type === "agent-paused" && event.code !== "step-limit") fail(event.reason);
         if (event.type !== "command-finished") continue;
-        if (event.observation.status !== "ok") throw new Error(JSON.stringify(event.observation));
-        log.info({ agent: row.id, seq: event.seq, step: event.step, status: event.observation.status }, event.type);
+        if (event.observation.status !== "ok") fail(JSON.stringify(event.observation));
+        log.info({ agent, seq: event.seq, step: event.step, status: event.observation.status }, event.type);
         meter.stepDone(event.step);
       }
     },
-    scrub: createValueRedactor([key]),
-    redact: createValueRedactor([key]),
-    report: (problem) => {
-      throw new Error(problem);
-    },
-    signal: new AbortController().signal,
   });
-  await runForeground(agent.lease, { ...agent.parts, interrupt: new AbortController().signal });
+  const spec = { name: "Bench", role: "a clerk who keeps a log", goals: ["Add one line at each step."] };
+  const limits = { approve: "never", stepLimit: steps, background: false } as const;
+  const { id } = await host.control.create({ ...spec, settings: limits });
+  await host.supervisor.runners.get(id)?.settled();
+  await host.supervisor.drain(0);
 }
 meter.report(home.database);

@@ -1,27 +1,27 @@
 /**
- * meter.ts -- what a child of the bench measures of itself, and how it tells its parent.
+ * meter.ts -- measures a child process of the bench, and sends the report to its parent.
  *
- * CPU is user and system time of the whole process, helper threads and garbage collection included. It is read
- * at a few steps only, so that measuring costs nothing worth measuring.
+ * CPU is user and system time of the whole process, with helper threads and garbage collection. It is read
+ * at a few steps only, so that measuring costs almost nothing.
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-/** What the parent wants of one child. */
+/** The parent's instructions for one child. */
 export interface Job {
   readonly steps: number;
   /** Ends in /v1. */
   readonly baseUrl: string;
   /** Empty; removed by the parent. */
   readonly folder: string;
-  /** Sizes of goald's first and last message, for the floor to send as much. */
+  /** Sizes of goald's first and last message; the bare loop sends as much. */
   readonly systemChars: number;
   readonly lastMessageChars: number;
-  /** What goald says of the form of a reply, for the floor to send the same; absent when it says nothing. */
+  /** goald's response_format; the bare loop sends the same, or none. */
   readonly replyFormat?: object | undefined;
 }
 
-/** Since the start of the process. */
+/** CPU since the start of the process. */
 export interface Sample {
   readonly step: number;
   readonly cpuMs: number;
@@ -36,7 +36,7 @@ export interface Report {
   readonly storeBytes: number;
 }
 
-/** Steps after which a sample is taken: where the windows of the bench begin and end. */
+/** Returns the steps after which a sample is taken: the ends of the bench's windows. */
 const marksOf = (steps: number): ReadonlySet<number> => new Set([100, 500, steps - 100, steps]);
 
 export interface Meter {

@@ -1,20 +1,20 @@
 /**
- * model-server.ts -- the other end of the bench: a model server in a process of its own that answers at once.
+ * model-server.ts -- a model server in a process of its own that answers at once.
  *
- * Each run has its own path, `/<run>/v1`, and gets reply after reply: thoughts of some 400 characters and one
- * append of 60. The words differ from step to step, as they do in real life, and are the same in every
- * run. It notes when a run's first request came and how big the requests were.
+ * Each run has its own path, `/<run>/v1`, and gets replies with thoughts of about 400 characters and one
+ * append of 60. The words differ from step to step and are the same in every
+ * run. The server records when a run's first request came, and the sizes of its requests.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the server saw of one run. */
+/** Measured by the server for one run. */
 export interface Seen {
   readonly run: string;
   requests: number;
   /** Milliseconds since 1970. */
   firstAt: number;
-  /** Of the first and the last message of the newest request. */
+  /** Sizes of the first and the last message of the newest request. */
   systemChars: number;
   lastMessageChars: number;
   replyFormat?: object | undefined;
@@ -66,10 +66,10 @@ process.on("disconnect", () => process.exit());
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 
 const USAGE = { prompt_tokens: 3000, completion_tokens: 150, total_tokens: 3150 };
-/** About a token. */
+/** About one token. */
 const PIECE_CHARS = 4;
 
-/** Token by token, as fast as it can: what a step costs is then what the pieces cost. */
+/** Streams token by token without a pause, so that a step's cost includes the cost of its pieces. */
 function sendStream(content: string, step: number, outgoing: ServerResponse): void {
   outgoing.setHeader("content-type", "text/event-stream");
   const head = { id: `reply-${step}`, object: "chat.completion.chunk", created: 0, model: "gpt-4.1" };
@@ -106,7 +106,7 @@ const completion = (content: string, step: number): string =>
     usage: USAGE,
   });
 
-/** The same words for the same seed: a linear congruential generator (Numerical Recipes). */
+/** Returns the same words for the same seed: a linear congruential generator (Numerical Recipes). */
 function wordsFrom(seed: number): (count: number) => string {
   let value = seed;
   return (count) =>

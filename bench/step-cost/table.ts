@@ -1,17 +1,18 @@
-/** table.ts -- the runs of the bench as a table of bare figures, and which targets they meet. */
+/** table.ts -- prints the runs of the bench as a table, and which targets they meet. */
 import { cpus } from "node:os";
+import { median } from "../shared/median.ts";
 import type { Report, Sample } from "./meter.ts";
 
 export interface Run extends Report {
   readonly side: "goald" | "floor";
   readonly steps: number;
-  /** From the start of the process to its first request at the server. */
+  /** Milliseconds from the start of the process to its first request at the server. */
   readonly startMs: number;
-  /** Of the last request. */
+  /** Size of the last request. */
   readonly requestBytes: number;
 }
 
-/** Steps between two samples; the first one holds loading and compiling too. */
+/** Steps between two samples; the first window includes loading and compiling. */
 const WINDOWS = [
   { title: "steps 1–100", from: 0, to: 100 },
   { title: "steps 101–500", from: 100, to: 500 },
@@ -22,7 +23,7 @@ const WINDOWS = [
 
 const MAX_CPU_RATIO = 1.5;
 const MAX_RSS_RATIO = 1.3;
-/** What still counts as flat: our choice. */
+/** The limit for "does not grow", chosen by us. */
 const MAX_GROWTH = 1.1;
 
 type Pick = (run: Run) => number;
@@ -30,16 +31,18 @@ interface Row {
   readonly title: string;
   readonly goald: number;
   readonly floor: number;
-  /** Median of the rounds' own ratios. */
+  /** Median of the rounds' ratios. */
   readonly ratio: number;
   readonly digits: number;
 }
 
 export function showRuns(runs: readonly Run[], rounds: number): void {
   const [processor] = cpus();
-  console.log(`Cost of a step, medians of ${rounds} rounds, both sides at the same time.`);
+  console.log(`Cost of a step, medians of ${rounds} rounds, both sides run at the same time.`);
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
-  console.log("goald keeps V8's young generation small, as its command line does; the floor has Node's defaults.\n");
+  console.log(
+    "goald keeps V8's young generation small, as its command line does; the bare loop has Node's defaults.\n",
+  );
   const row = (title: string, steps: number, pick: Pick, digits: number): Row => {
     const of = (side: Run["side"]) => runs.filter((run) => run.side === side && run.steps === steps).map(pick);
     const [goald, floor] = [of("goald"), of("floor")];
@@ -62,15 +65,15 @@ export function showRuns(runs: readonly Run[], rounds: number): void {
   const [storeEarly, storeLate] = store;
   if (!early || !whole || !last || !storeEarly || !storeLate) return;
   showTargets([
-    ["CPU per step over the floor's, steps 101–2000", whole.ratio, MAX_CPU_RATIO],
+    ["goald's CPU per step over the bare loop's, steps 101–2000", whole.ratio, MAX_CPU_RATIO],
     ["growth of goald's CPU per step, steps 1901–2000 over 101–500", last.goald / early.goald, MAX_GROWTH],
-    ...rss.map(({ title, ratio }) => [`${title} over the floor's`, ratio, MAX_RSS_RATIO] as const),
-    ["growth of goald's store bytes per step, 2000 over 500", storeLate.goald / storeEarly.goald, MAX_GROWTH],
+    ...rss.map(({ title, ratio }) => [`${title}, goald's over the bare loop's`, ratio, MAX_RSS_RATIO] as const),
+    ["growth of goald's store bytes per step, at 2000 over at 500", storeLate.goald / storeEarly.goald, MAX_GROWTH],
   ]);
 }
 
 function showTable(rows: readonly Row[]): void {
-  console.log(line("", "goald", "floor", "ratio"));
+  console.log(line("", "goald", "bare loop", "ratio"));
   for (const { title, goald, floor, ratio, digits } of rows)
     console.log(line(title, goald.toFixed(digits), floor.toFixed(digits), ratio.toFixed(2)));
 }
@@ -93,10 +96,3 @@ const wholeCpu: Pick = ({ samples }) => (samples.at(-1)?.cpuMs ?? Number.NaN) / 
 
 const cpuAt = (samples: readonly Sample[], step: number): number =>
   step === 0 ? 0 : (samples.find((sample) => sample.step === step)?.cpuMs ?? Number.NaN);
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [upper = Number.NaN, lower = upper] = [sorted[middle], sorted[middle - 1]];
-  return sorted.length % 2 === 1 ? upper : (lower + upper) / 2;
-}

@@ -11,9 +11,9 @@ import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Client } from "./client.ts";
 import { type DaemonStatus, PROTOCOL_VERSION } from "./control.ts";
+import { hasDaemonDied } from "./daemon-expected.ts";
 import { type HomePaths, isNobodyThere, type Meeting, meetHost, SERVE_MS } from "./meet-host.ts";
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
-import { hasDied } from "./wanted.ts";
 
 export interface FindOptions {
   /** Called with notices for a person, each a sentence; default: standard error. */
@@ -128,7 +128,7 @@ export async function revive(
 ): Promise<void> {
   const tell = tellOf(options);
   try {
-    if (!hasDied(home) || !(await hasUnfinished())) return;
+    if (!hasDaemonDied(home) || !(await hasUnfinished())) return;
     const { started, status } = await ensureDaemon(home, options);
     if (started) tell(`The daemon had died; started again (pid ${status.pid}).`);
   } catch (thrown) {

@@ -12,10 +12,17 @@ import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import type { Reading } from "./reading.ts";
 import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
-export interface Client extends Omit<Control, "whenLonger" | "live">, Reading {
+/** What a terminal needs of the host that runs its agent, in this process or in another one. */
+export interface HostClient
+  extends Pick<Control, "agents" | "agent" | "create" | "resume" | "pause" | "kill" | "say" | "answer" | "page"> {
+  /** The agent's committed events, and pieces of replies, until the signal is aborted. */
+  follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
+}
+
+/** Everything that a host in another process offers. */
+export interface Client extends HostClient, Omit<Control, "whenLonger" | "live">, Reading {
   /** Where the host listens. */
   readonly socket: string;
-  follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
 }
 
 /** The host replies after it has killed child processes and written the step. */
@@ -45,7 +52,7 @@ function createControlClient(call: CallHost): ControlClient {
     setGoals: (name, goals) => change("PUT", addressOf(name, "goals"), { goals }),
     changeSettings: (name, settings) => change("PATCH", addressOf(name, "settings"), settings),
     pause: (name, reason) => change("POST", addressOf(name, "pause"), { reason }),
-    resume: (name, settings) => change("POST", addressOf(name, "resume"), { settings }),
+    resume: (name, settings, how) => change("POST", addressOf(name, "resume"), { settings, ...how }),
     stop: (name, graceMs) => change("POST", addressOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
     kill: (name) => change("POST", addressOf(name, "kill"), {}, KILL_MS),
     answer: (name, answer) => change("POST", addressOf(name, "approval"), answer),

@@ -102,7 +102,7 @@ const LIFE_ROUTES: readonly Route[] = [
       body: schemas.Resume,
       reply: schemas.ControlResult,
     },
-    ({ control }, { params, body }) => control.resume(params.agent, body.settings ?? {}),
+    ({ control }, { params, body: { settings = {}, ...how } }) => control.resume(params.agent, settings, how),
   ),
   defineRoute(
     {

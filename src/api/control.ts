@@ -35,8 +35,8 @@ export interface Control {
   changeSettings(name: string, settings: Partial<AgentSettings>): Promise<ControlResult>;
   /** The step under way is finished; resolves at once. */
   pause(name: string, reason: string): Promise<ControlResult>;
-  /** After a pause, a stop, a limit or a crash. Changes the settings first. */
-  resume(name: string, settings: Partial<AgentSettings>): Promise<ControlResult>;
+  /** After a pause, a stop, a limit or a crash. Changes the settings first. `record`: path of a recording to continue. */
+  resume(name: string, settings: Partial<AgentSettings>, how?: { readonly record?: string }): Promise<ControlResult>;
   /** Finishes the step and writes the report; cuts the step off after `graceMs`. Resolves when the agent has stopped. */
   stop(name: string, graceMs: number): Promise<ControlResult>;
   /** Aborts model calls and kills child processes. Resolves when the agent has stopped. */

@@ -1,12 +1,10 @@
 /**
  * live-sender.ts -- sends a following client the reply that is arriving, as pieces without an id.
  *
- * Pieces are whole words, sent at most twenty times a second, only while the client is caught up and reading. Secrets are
- * redacted from the text so far; when that changes text that was sent, no more of this reply is sent.
+ * Sends at most twenty times a second, only while the client is caught up and reading.
  */
-import { cutToWholeWords } from "#util/whole-words.ts";
 import type { Response, StreamParts } from "./event-stream.ts";
-import type { LiveReply } from "./live-text.ts";
+import { createLiveReader } from "./live-reader.ts";
 
 export interface LiveSender {
   /** Nothing is sent before. */
@@ -46,33 +44,5 @@ export function openLiveSender(
       clearTimeout(timer);
       isCaughtUp = false;
     },
-  };
-}
-
-export interface LivePiece {
-  /** Number of the event that requested the reply. */
-  readonly seq: number;
-  /** Characters of the reply before this piece. */
-  readonly from: number;
-  readonly text: string;
-}
-
-const NOTHING = { seq: 0, sent: "", isLost: false };
-
-/** Returns the next piece to send, or undefined. */
-export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
-  let shown = NOTHING;
-  return ({ seq, text }) => {
-    if (shown.seq !== seq) shown = { ...NOTHING, seq };
-    if (shown.isLost) return undefined;
-    const whole = redact(cutToWholeWords(text));
-    if (!whole.startsWith(shown.sent)) {
-      shown = { ...shown, isLost: true };
-      return undefined;
-    }
-    const from = shown.sent.length;
-    if (whole.length === from) return undefined;
-    shown = { ...shown, sent: whole };
-    return { seq, from, text: whole.slice(from) };
   };
 }

@@ -45,6 +45,12 @@ const key: Schema<string> = {
   description: "Idempotency: requests with the same key are executed once.",
 };
 const name: Schema<string> = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
+const record: Schema<string> = {
+  type: "string",
+  maxLength: 4_000,
+  pattern: "^/[^\\p{Cc}]+$",
+  description: "Absolute path of a file into which all runs of the agent are recorded.",
+};
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
 const goals = listOf<string>(
   { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` },
@@ -102,7 +108,8 @@ export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", .
 export const GivenSettings = closed({ ...settings }, ...OPTIONAL);
 export const SettingsChange: typeof ChangedSettings = { ...ChangedSettings, minProperties: 1 };
 
-export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key }, "key");
+/** `settings.background` is true unless given: then the agent continues when the host that creates it ends. */
+export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key, record }, "key", "record");
 export type NewAgent = Static<typeof NewAgent>;
 
 export const Words = closed({ from: name, text: sized(1, 200_000), key }, "key");
@@ -110,7 +117,7 @@ export type Words = Static<typeof Words>;
 
 export const Goals = closed({ goals });
 export const Pause = closed({ reason });
-export const Resume = closed({ settings: ChangedSettings }, "settings");
+export const Resume = closed({ settings: ChangedSettings, record }, "settings", "record");
 export const Grace = closed({ graceMs }, "graceMs");
 export const Nothing = closed({});
 

@@ -1,8 +1,8 @@
 /**
- * spawn-daemon.ts -- starts the daemon's process, and waits for its handshake.
+ * spawn-daemon.ts -- starts the daemon's process, and waits for the one thing that it says about its start.
  *
- * The daemon outlives this process and its terminal: own process group, no input, output to daemon.out. It keeps a channel
- * to this process until it is ready, and inherits only the environment.
+ * It outlives this process and its terminal: a group of its own, no input, output to daemon.out. Until it is
+ * ready it holds a channel to this process; of what it inherits, the environment is all that stays.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
@@ -14,28 +14,33 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor } from "#util/redact.ts";
 
-/** Sent once by a daemon that starts. */
+/** What a daemon sends once, when it has started. */
 export type Handshake =
   | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
-  /** Another daemon holds the lock. */
+  /** Another one was first. */
   | { readonly kind: "already" };
 
 export interface SpawnOptions {
-  /** Longest time for the start. */
+  /** How long a start may take, in ms. */
   readonly readyMs?: number;
-  /** Replaces the shipped program in tests. */
+  /** Another program than the shipped one, for tests. */
   readonly program?: string;
+  /** Process id of a host that is about to end, and whose lock the daemon waits for. */
+  readonly predecessor?: number;
 }
 
-/** Measured: ready in less than half a second on an idle machine. */
+/** Environment variable that names the predecessor to the daemon. */
+export const PREDECESSOR = "GOALD_PREDECESSOR";
+
+/** Measured: ready in less than half a second on a machine that is not busy. */
 const READY_MS = 10_000;
-/** Enough for many agents at once, of at most 32 MB (util/young-space.ts). */
+/** Of the 32 MB that young objects could take, as many as many agents at once use well (util/young-space.ts). */
 const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;
 
-/** `goald.js`: in `src` of a checkout, or beside `dist` in the package. */
+/** `goald.js`, the program itself: two steps up from `src/client` of a checkout, or beside `dist` in the package. */
 export const GOALD_PROGRAM: string =
   ["../goald.js", "../../../src/goald.js"]
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -43,9 +48,10 @@ export const GOALD_PROGRAM: string =
 
 export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
 
-/** Throws GOALD_DAEMON with the daemon's own message. */
+/** Throws GOALD_DAEMON, with what the daemon said about it. */
 export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
-  const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
+  const { readyMs = READY_MS, program = GOALD_PROGRAM, predecessor } = options;
+  const more = predecessor === undefined ? {} : { [PREDECESSOR]: `${predecessor}` };
   await openHome(home, process.getuid?.());
   const output = openOutput(outputFileOf(home));
   const sizeBefore = fstatSync(output).size;
@@ -55,7 +61,7 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
       detached: true,
       stdio: ["ignore", output, output, "ipc"],
       cwd: "/",
-      env: process.env,
+      env: { ...process.env, ...more },
     });
   } finally {
     closeSync(output);
@@ -74,7 +80,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
       () =>
         fail(
           `did not become ready within ${readyMs / 1000} s (pid ${child.pid})`,
-          "It may still become ready: goald status\nSee its log: goald doctor",
+          "It may still come: goald status\nWhat it does stands in its log: goald doctor",
         ),
       readyMs,
     );
@@ -94,12 +100,12 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
     // `close` comes after the last message, `exit` may come before it.
     child.once("close", (code, signal) => {
       const end = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-      fail(`${end} before it was ready`, readTail() || "It printed nothing. See: goald doctor");
+      fail(`${end} before it was ready`, readTail() || "It said nothing. See: goald doctor");
     });
   });
 }
 
-/** Throws the error that kept the daemon from starting. */
+/** Throws what kept the daemon from starting. */
 function readHandshake(message: unknown): Handshake {
   const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
   const { ready, failed } = said as {
@@ -112,14 +118,14 @@ function readHandshake(message: unknown): Handshake {
     throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
   throw new GoaldError(
     "GOALD_DAEMON",
-    `The daemon sent an unexpected message: ${clean(JSON.stringify(message) ?? "")}`,
+    `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,
     {
-      hint: "Another version of goald may be installed. See: goald doctor",
+      hint: "Is another version of goald installed? See: goald doctor",
     },
   );
 }
 
-/** Throws for a link, which could redirect the output to any file of this user. */
+/** Throws for a link: it could lead the output into any file of this user. */
 function openOutput(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   const open = (): number => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
@@ -133,7 +139,7 @@ function openOutput(path: string): number {
   return file;
 }
 
-/** The last lines added to the file since byte `from`. */
+/** The last lines that were added to the file. */
 function tailOf(path: string, from: number): string {
   try {
     const file = openSync(path, constants.O_RDONLY);

@@ -1,23 +1,30 @@
 /**
- * main-catalogue.ts -- what a home says about commands, words and prices: the shipped ones, and its own over them.
+ * catalogue.ts -- the commands, words, prices and services of a home: the shipped ones, and its own over them.
  *
- * A person's own may be wrong, so all of it is read and checked before anything is created or reloaded.
+ * A person's own files may be wrong, so all of them are read and checked before anything is created or reloaded.
  */
 import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/private-file.ts";
-import type { Settings } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
+import type { Price } from "#core/limits.ts";
+import type { ServiceState } from "#core/services.ts";
+import type { PaidService } from "#loop/media.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
+import { findGit } from "#services/git/find-git.ts";
+import { searchersOf } from "#services/web/searchers.ts";
+import type { OAuthKeys } from "#services/x/oauth.ts";
+import { sha256 } from "#store/chain.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
-export { createLiveThoughts } from "#reply/live-thoughts.ts";
+export { createLiveThoughts } from "#reply/thoughts.ts";
 
 export interface Catalogue {
   readonly registry: Registry;
@@ -43,7 +50,7 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
-    replySchema: replySchemaOf(registry.all),
+    replySchema: buildReplySchema(registry.all),
   };
 }
 
@@ -100,4 +107,82 @@ function readableBy(registry: Registry, aliases: unknown): Parameters<typeof cre
     hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
     aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
   };
+}
+
+// ---------------------------------------------------------------- services
+
+/** Which services commands find set up. A service that is not ready says what a person can do. */
+export function serviceStates(settings: Settings): ServiceStates {
+  return {
+    // An agent always has a model.
+    advisor: { ready: true },
+    // Each agent has its own (agent.ts).
+    agents: { ready: true },
+    pages: { ready: true },
+    repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
+    search: readyIf(
+      searchersOf(settings.search).length,
+      "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
+    ),
+    downloads: { ready: true },
+    images: readyIf(
+      mediaServerOf(settings, settings.images),
+      "Set OPENAI_API_KEY, or GOALD_IMAGE_BASE_URL for another server.",
+    ),
+    speech: readyIf(
+      mediaServerOf(settings, settings.speech),
+      "Set OPENAI_API_KEY, or GOALD_SPEECH_BASE_URL for another server.",
+    ),
+    posts: readyIf(
+      xKeysOf(settings),
+      "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
+    ),
+  };
+}
+
+const readyIf = (isReady: unknown, toDo: string): ServiceState => (isReady ? { ready: true } : { ready: false, toDo });
+
+/** Price of the model behind a service; null when it is not known. */
+export function servicePriceOf(name: PaidService, settings: Settings, prices: PriceTable): Price | null {
+  const server = mediaServerOf(settings, settings[name]);
+  return (server && priceOf(server.model, server.baseUrl, prices)) ?? null;
+}
+
+/**
+ * The server of a service, with its key; undefined when none is known, since few model servers but OpenAI's have these
+ * services. A key is sent only to the server that it was set for.
+ */
+export function mediaServerOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServer) {
+  const isDefault = openai.baseUrl === DEFAULT_BASE_URL && openai.apiKey !== null;
+  const address = baseUrl ?? (isDefault ? openai.baseUrl : undefined);
+  if (address === undefined) return undefined;
+  const isSame = URL.parse(address)?.origin === URL.parse(openai.baseUrl)?.origin;
+  const own = { apiKey: openai.apiKey, ...(openai.organization ? { organization: openai.organization } : {}) };
+  return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
+}
+
+/** All four keys, or undefined. */
+export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = twitter;
+  return consumerKey && consumerSecret && accessToken && accessTokenSecret
+    ? { consumerKey, consumerSecret, accessToken, accessTokenSecret }
+    : undefined;
+}
+
+// ---------------------------------------------------------------- what a recording depends on
+
+/** Hash of the commands and the words: with others, the same run sends other requests. */
+export function catalogueHash({ commandList, words }: Pick<Catalogue, "commandList" | "words">): string {
+  const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
+  return sha256(JSON.stringify([commandList, texts.sort()]));
+}
+
+/** Settings that change how a run looks, or where it runs, and not what happens in it. */
+const BESIDE =
+  /^(?:openai\.organization|approve|keys\..*|daemon\..*|agentFile|plainOutput|color|logLevel|limits\.unattended\w+)$/;
+
+/** The settings that a recording needs, without secrets. */
+export function recordedSettings(settings: Settings): Record<string, unknown> {
+  const names = SETTINGS.filter(({ name, secret }) => secret !== true && !BESIDE.test(name)).map(({ name }) => name);
+  return Object.fromEntries(names.map((name) => [name, valueAt(settings, name)]));
 }

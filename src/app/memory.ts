@@ -1,4 +1,4 @@
-/** main-memory.ts -- the composition of long-term memory: which embedder makes its vectors and what that may take, which index finds them. */
+/** memory.ts -- puts long-term memory together: the embedder that makes its vectors, and the index that finds them. */
 import { join, resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
@@ -15,6 +15,7 @@ import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
+import { removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
 import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
@@ -44,7 +45,7 @@ export function openMemory(parts: MemoryParts): {
     ...settings.embeddings,
     clock: systemClock,
     file: openJsonCache(home.privateFolder, "embeddings.json"),
-    ...(tape ? { through: tape.value } : {}),
+    ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
   });
   const embedder = chooseEmbedder(parts, embeddings);
   // A replay takes no time: what depends on it is left out of a run that is recorded.
@@ -94,7 +95,16 @@ function withRemote(
 /** What is not sent by then goes with the next start. */
 const SEND_MS = 2_000;
 
-export const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
+
+/** Removes the index files of an agent's memory. */
+export const removeIndexesOf = (home: Home, agent: string): Promise<void> => removeIndexes(indexRoot(home), agent);
+
+/** Removes index files of agents that are gone: a crash may have left some. */
+export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
+  const ids = (await host.store.agents()).map(({ id }) => id);
+  await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
+}
 
 /**
  * A run that is recorded must find the same when it is played, which only looking at every vector sees to. Who only looks

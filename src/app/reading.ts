@@ -22,8 +22,8 @@ import { type AgentView, isOver, stallLimitMs, type ViewFacts, viewAgent, viewDa
 import { stateOf } from "#views/load-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import type { AgentHost } from "./agent.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Host } from "./main.ts";
 
 export interface HomeReading extends Reading, AsyncDisposable {}
 
@@ -57,15 +57,14 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
 }
 
-export interface HostReadingParts {
-  readonly host: Host;
-  /** Views with what only the host knows. Throws for a log that cannot be read. */
-  readonly views: Pick<Reading, "agent">;
-  isRunning(agent: string): boolean;
-  report(problem: string): void;
+/** A host that serves its agents' views, and knows which agents run. */
+export interface ReadableHost extends AgentHost {
+  /** Throws for a log that cannot be read. */
+  readonly control: Pick<Reading, "agent">;
+  readonly supervisor: { readonly runners: { has(agent: string): boolean } };
 }
 
-export function createHostReading({ host, views, isRunning, report }: HostReadingParts): Reading {
+export function createHostReading(host: ReadableHost): Reading {
   const { home, store } = host;
   return createStoreReading({
     reader: store,
@@ -75,7 +74,7 @@ export function createHostReading({ host, views, isRunning, report }: HostReadin
       const turn = createTurns();
       const shown: AgentView[] = [];
       for (const row of rows) {
-        shown.push(await views.agent(row.id).catch((thrown) => viewDamaged(row, toError(thrown).message, home)));
+        shown.push(await host.control.agent(row.id).catch((thrown) => viewDamaged(row, toError(thrown).message, home)));
         await turn();
       }
       return shown;
@@ -86,10 +85,10 @@ export function createHostReading({ host, views, isRunning, report }: HostReadin
       () => host.settings,
     ),
     recall: async (namespace, query, count) => {
-      const { memory } = host.shared(report);
+      const { memory } = host.shared();
       const asked = recallQuery(namespace, query, count ?? host.settings.recall.count);
       const recalls = await memory.recall(asked, new AbortController().signal);
-      if (namespace !== SHARED_MEMORY && !isRunning(namespace)) await memory.release(namespace);
+      if (namespace !== SHARED_MEMORY && !host.supervisor.runners.has(namespace)) await memory.release(namespace);
       return recalls;
     },
   });
@@ -98,7 +97,7 @@ export function createHostReading({ host, views, isRunning, report }: HostReadin
 // ---------------------------------------------------------------- prompts and replies
 
 async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalogue> {
-  const [{ loadCatalogue }, { serviceStates }] = await Promise.all([import("./catalogue.ts"), import("./services.ts")]);
+  const { loadCatalogue, serviceStates } = await import("./catalogue.ts");
   return loadCatalogue(home, serviceStates(settings));
 }
 
@@ -122,7 +121,7 @@ async function recallFrom(
   { report, signal = new AbortController().signal }: HomeReadingOptions,
   query: RecallQuery,
 ) {
-  const { openRecall } = await import("./shared.ts");
+  const { openRecall } = await import("./services.ts");
   const memory = openRecall(home, settings, reader, report);
   try {
     return await memory.recall(query, signal);

@@ -1,58 +1,133 @@
 /**
- * main-services.ts -- what commands may ask of the world beyond their folder: what a home is set up for, and its making.
+ * services.ts -- what all agents of a host use together: HTTP, the model behind its gate, long-term memory, services.
  *
- * One line each in both tables: a service that is not in the first is not part of this goald, one that is not ready says
- * what a person can do.
+ * Nothing is loaded or asked before its first use.
  */
-import type { ServiceStates } from "#commands/registry.ts";
+import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
-import { DEFAULT_BASE_URL, type ServiceServer, type Settings } from "#config/settings.ts";
-import type { Price } from "#core/limits.ts";
+import { type JsonCache, openJsonCache } from "#config/private-file.ts";
+import type { Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Downloads, Posts, Repositories, ServiceState, Services, WebSearch } from "#core/services.ts";
-import type { Http } from "#http/http.ts";
-import type { PaidService } from "#loop/media.ts";
+import type { LanguageModel } from "#core/ports/model.ts";
+import type { Store, StoreReader } from "#core/ports/store.ts";
+import type { Downloads, Repositories, Services, WebPages, WebSearch } from "#core/services.ts";
+import { createHttp, type Http } from "#http/http.ts";
+import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { checkServer, type ServerCheck } from "#model/check-server.ts";
+import type { EmbeddingMeter } from "#model/embedding-meter.ts";
+import { createModelGate, type ModelGate } from "#model/gate.ts";
+import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
-import { type PriceTable, priceOf } from "#model/prices.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { createPageReader } from "#services/page/read-page.ts";
 import { createWebPages } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { Web } from "#services/web/set-up.ts";
-import type { OAuthKeys } from "#services/x/oauth.ts";
+import { openPosts } from "#services/x/lazy-posts.ts";
+import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../shipped.ts";
+import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
+import { openMemory } from "./memory.ts";
 
-export function serviceStates(settings: Settings): ServiceStates {
+export interface Shared {
+  readonly http: Http;
+  readonly model: LanguageModel;
+  readonly gate: ModelGate;
+  readonly memory: RecallingMemory;
+  readonly embeddings: Pick<EmbeddingMeter, "read">;
+  /** Services that need not know which agent uses them. */
+  readonly services: Partial<Services>;
+}
+
+export interface SharedParts {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly catalogue: Catalogue;
+  readonly store: Store;
+  /** Wraps the way out; the demo's web is a recording. */
+  throughHttp(http: Http): Http;
+  report(problem: string): void;
+  /** For one agent alone, which is recorded or replayed. */
+  readonly tape?: Tape;
+  /** The gate of the host, which a recorded agent passes too. */
+  readonly gate?: ModelGate;
+}
+
+export function openShared(parts: SharedParts): Shared {
+  const { home, settings, store, report, tape } = parts;
+  const { replySchema } = parts.catalogue;
+  const open = () => parts.throughHttp(openHttp(settings));
+  const http = tape?.http(open) ?? open();
+  const server = serverOf(settings, http);
+  const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
+  const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
+  const asking = { ...temperatureOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
+  const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
+  const ofMemory = { home, settings, server, store, keeper: store, report };
+  const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });
   return {
-    // Whoever runs an agent has a model for it.
-    advisor: { ready: true },
-    // Each agent has its own (main.ts).
-    agents: { ready: true },
-    pages: { ready: true },
-    repositories: stateOf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
-    search: stateOf(
-      searchersOf(settings.search).length,
-      "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
-    ),
-    downloads: { ready: true },
-    images: stateOf(
-      serverOf(settings, settings.images),
-      "Set OPENAI_API_KEY, or GOALD_IMAGE_BASE_URL for another server.",
-    ),
-    speech: stateOf(
-      serverOf(settings, settings.speech),
-      "Set OPENAI_API_KEY, or GOALD_SPEECH_BASE_URL for another server.",
-    ),
-    posts: stateOf(
-      xKeysOf(settings),
-      "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
-    ),
+    http,
+    gate,
+    model,
+    memory,
+    embeddings,
+    services: openServices({ home, settings, http, clock: tape?.beside ?? systemClock }),
   };
 }
 
-const stateOf = (isReady: unknown, toDo: string): ServiceState => (isReady ? { ready: true } : { ready: false, toDo });
+/** Long-term memory for a person's search: it recalls as agents do, from a store that is only read. */
+export function openRecall(
+  home: Home,
+  settings: Settings,
+  reader: Pick<StoreReader, "memories">,
+  report: (problem: string) => void,
+): RecallingMemory {
+  const store = {
+    memories: (namespace: string, after: number, limit: number) => reader.memories(namespace, after, limit),
+    saveVectors: async () => undefined,
+  };
+  const server = serverOf(settings, openHttp(settings));
+  return openMemory({ home, settings, server, store, report }).memory;
+}
+
+/** Reads pages of the web for a person; undefined when this home is not set up for it. */
+export const openPages = (home: Home, settings: Settings): WebPages | undefined =>
+  openServices({ home, settings, http: openHttp(settings), clock: systemClock }).pages;
+
+const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
+
+/** A recording holds what was known of model servers, since requests depend on it. */
+const taped = (file: JsonCache, tape: Tape | undefined): JsonCache =>
+  tape
+    ? {
+        read: async () => {
+          const content = await file.read();
+          return tape.value("knowledge of model servers", () => content ?? null);
+        },
+        write: (content) => file.write(content),
+      }
+    : file;
+
+/** The model server, which makes embeddings too. */
+function serverOf(settings: Settings, http: Http) {
+  const { apiKey, baseUrl, organization } = settings.openai;
+  const ofOrganization = organization ? { organization } : {};
+  return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
+}
+
+const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });
+
+/** Checks that the model server of these settings answers, without calling a model. */
+export const checkModelServer = (settings: Settings, timeoutMs: number): Promise<ServerCheck> =>
+  checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
+
+/** Finds model servers on the usual local ports. */
+export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
+
+// ---------------------------------------------------------------- services of commands
 
 export interface ServiceParts {
   readonly home: Home;
@@ -61,13 +136,13 @@ export interface ServiceParts {
   readonly clock: Clock;
 }
 
-/** The services that are shared by all agents of a host. Nothing is reached before the first call. */
+/** Opens services that reach nothing before their first call. */
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
   const { fetchPage, search, downloads } = lazyWeb(settings, http, clock);
-  const images = serverOf(settings, settings.images);
-  const speech = serverOf(settings, settings.speech);
+  const images = mediaServerOf(settings, settings.images);
+  const speech = mediaServerOf(settings, settings.speech);
   return {
     pages: createWebPages({ fetchPage, reader: createPageReader(), clock }),
     ...(images ? { images: createOpenAIImages({ ...images, http }) } : {}),
@@ -75,27 +150,8 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
     ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
     ...(searchersOf(settings.search).length > 0 ? { search } : {}),
     downloads,
-    ...(xKeys ? { posts: lazyPosts(settings.twitter.baseUrl, xKeys, http, clock) } : {}),
+    ...(xKeys ? { posts: openPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
-}
-
-/** Of the model behind a service; null where nobody knows. */
-export function servicePriceOf(name: PaidService, settings: Settings, prices: PriceTable): Price | null {
-  const server = serverOf(settings, settings[name]);
-  return (server && priceOf(server.model, server.baseUrl, prices)) ?? null;
-}
-
-/**
- * undefined where nobody is known to do it: of other model servers than OpenAI's few do. A key goes to no other
- * server than the one that it was set for.
- */
-function serverOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServer) {
-  const isDefault = openai.baseUrl === DEFAULT_BASE_URL && openai.apiKey !== null;
-  const address = baseUrl ?? (isDefault ? openai.baseUrl : undefined);
-  if (address === undefined) return undefined;
-  const isSame = URL.parse(address)?.origin === URL.parse(openai.baseUrl)?.origin;
-  const own = { apiKey: openai.apiKey, ...(openai.organization ? { organization: openai.organization } : {}) };
-  return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
 }
 
 /** Loaded with the first page, search or download. */
@@ -131,25 +187,4 @@ function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Setti
       return (await repositories).clone(...given);
     },
   };
-}
-
-/** Loaded with the first post. */
-function lazyPosts(baseUrl: string, keys: OAuthKeys, http: Http, clock: Clock): Posts {
-  let posts: Promise<Posts> | undefined;
-  return {
-    post: async (...given) => {
-      posts ??= import("#services/x/x-posts.ts").then(({ createXPosts }) =>
-        createXPosts({ baseUrl, keys, http, clock }),
-      );
-      return (await posts).post(...given);
-    },
-  };
-}
-
-/** All four, or none. */
-function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
-  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = twitter;
-  return consumerKey && consumerSecret && accessToken && accessTokenSecret
-    ? { consumerKey, consumerSecret, accessToken, accessTokenSecret }
-    : undefined;
 }

@@ -2,10 +2,11 @@
  * format.ts -- the cassette: a run as a file that can be read, and played again.
  *
  * NDJSON, one thing that came from outside a line, in the order in which it came. The first line says what the file is; each
- * process that worked on the agent begins with a `session`. An exchange is found again by agent, session, step, attempt and
+ * run of the agent begins with a `session`. An exchange is found again by agent, session, step, attempt and
  * ordinal, and only counts when its request has the same hash. What lies here was redacted before it was written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
+import type { PauseCode } from "#core/event.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
@@ -27,7 +28,7 @@ export interface Header {
   readonly goald: string;
 }
 
-/** A process that began to work on the agent. */
+/** The start of a run of the agent. */
 export interface SessionLine {
   readonly type: "session";
   readonly agent: { readonly id: string; readonly createdAt: string };
@@ -38,7 +39,7 @@ export interface SessionLine {
   readonly given: GivenSettings;
   /** Of its lease. */
   readonly epoch: number;
-  /** The number of its last event, when the process began. */
+  /** The number of its last event, when the run began. */
   readonly head: number;
   /** Those that have a say in what happens, by name. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -46,6 +47,8 @@ export interface SessionLine {
   readonly services?: readonly string[];
   /** Hash of the commands and words that it worked with. */
   readonly catalogue: string;
+  /** The session only paused the agent, for this reason; the main loop did not run. */
+  readonly pause?: { readonly code: PauseCode; readonly reason: string };
   /** All that lay in the agent's folder. */
   readonly files: readonly FileLine[];
 }
@@ -170,7 +173,7 @@ export interface CommittedLine {
   readonly state: string;
 }
 
-/** The process came to the end of its run. Missing when it was killed. */
+/** The end of a run. Missing when the process was killed or the agent was cut off. */
 export interface EndLine {
   readonly type: "end";
   readonly head: number;

@@ -1,20 +1,24 @@
 /**
  * player.ts -- gives a run what one session of a recording holds, and nothing else: no socket is opened.
  *
- * Whatever the run asks for must be there, and be asked for in the same way; the first thing that is not ends the replay with
- * an error that names the step and what differs. A session whose process was killed is cut off at the event that was its last.
+ * Whatever the run asks for must be in the recording, asked for in the same way. The first difference ends the replay with an
+ * error that names the step. A session whose process was killed is cut off at its last event.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { Clock } from "#core/ports/clock.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
+import type { AgentState } from "#core/state.ts";
+import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run.ts";
+import type { Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { decodeBody } from "./body.ts";
 import { apply, type Folder } from "./folder.ts";
-import { type CommitLine, ofType, type Session, stateHash } from "./format.ts";
+import { ofType, type Session, stateHash } from "./format.ts";
 import { isOutside, placeOf } from "./place.ts";
-import { playHttp } from "./play-http.ts";
+import { PlayClock, patientClock } from "./play-clock.ts";
+import { type PlayingHttp, playHttp } from "./play-http.ts";
 import type { Tape } from "./tape.ts";
 
 export interface PlayerParts {
@@ -22,22 +26,12 @@ export interface PlayerParts {
   /** The event after which the recorded process was killed; undefined for one that came to its end. */
   readonly cutAfter: number | undefined;
   redact(text: string): string;
-  /** The folder of the agent that plays. */
+  /** The folder of the agent that is replayed. */
   folder(): Folder;
-  /** Into the inbox of the agent that plays. */
+  /** Puts a message into the inbox of the agent that is replayed. */
   deliver(key: string, message: InboxMessage, at: string): Promise<unknown>;
-  /** Told with a miss: why it may be. */
+  /** The hint of the error for a difference. */
   hint(): string;
-}
-
-export interface Player extends Tape {
-  /** The first thing that was not as recorded. */
-  readonly miss: GoaldError | undefined;
-  /** How many events were the same to the letter, of how many. */
-  readonly events: { readonly same: number; readonly all: number };
-  readonly exchanges: number;
-  /** Throws for what the recording holds and nobody asked for. */
-  finish(): void;
 }
 
 /** Thrown where the recorded process was killed. */
@@ -45,200 +39,206 @@ export class CutOff extends Error {
   override readonly name = "CutOff";
 }
 
-export function openPlayer({ session, cutAfter, redact, folder, deliver, hint }: PlayerParts): Player {
-  const [inbox, files, waits] = [ofType(session, "inbox"), ofType(session, "files"), ofType(session, "wait")];
-  const outcomes = ofType(session, "outcome");
-  const commits = ofType(session, "commit");
-  const states = new Map(ofType(session, "committed").map(({ head, state }) => [head, state]));
-  let miss: GoaldError | undefined;
-  let isCut = false;
-  /** The state is another one: said when nothing that follows says more. */
-  let otherState: string | undefined;
-  let { head } = session.start;
-  let place = { step: 0, attempt: 1 };
-  let [looks, commands] = [0, 0];
-  const events = { same: 0, all: 0 };
-  const calls = new Map<string, number>();
-  const values = ofType(session, "value");
+export class Player implements Tape {
+  readonly plays = true;
+  readonly clock: PlayClock;
+  readonly beside = patientClock();
+  /** How many events were the same to the letter, of how many. */
+  readonly events = { same: 0, all: 0 };
+  readonly #parts: PlayerParts;
+  readonly #http: PlayingHttp;
+  readonly #inbox;
+  readonly #files;
+  readonly #waits;
+  readonly #outcomes;
+  readonly #commits;
+  readonly #values;
+  /** Hash by the number of the last event. */
+  readonly #states: ReadonlyMap<number, string>;
+  readonly #valueCalls = new Map<string, number>();
+  /** Aborted where no question follows: a host that went down ended the session there, or the agent came to its end. */
+  readonly #draining = new AbortController();
+  #miss: GoaldError | undefined;
+  #isCut = false;
+  /** Says that the state differs. Thrown when nothing that follows says more. */
+  #otherState: string | undefined;
+  #head: number;
+  #place = { step: 0, attempt: 1 };
+  #looks = 0;
+  #commands = 0;
 
-  /** Never comes back. Who swallows it meets it again at the next door. */
-  function fail(what: string): never {
-    isCut ||= cutAfter !== undefined && head >= cutAfter;
-    if (isCut) throw new CutOff();
-    return mismatch(what);
+  constructor(parts: PlayerParts) {
+    const { session, redact } = parts;
+    this.#parts = parts;
+    this.#inbox = ofType(session, "inbox");
+    this.#files = ofType(session, "files");
+    this.#waits = ofType(session, "wait");
+    this.#outcomes = ofType(session, "outcome");
+    this.#commits = ofType(session, "commit");
+    this.#values = ofType(session, "value");
+    this.#states = new Map(ofType(session, "committed").map(({ head, state }) => [head, state]));
+    this.#head = session.start.head;
+    this.#drainAtEnd();
+    this.clock = new PlayClock(() => {
+      this.#requireNoMiss();
+      return this.#commits[0]?.clock ?? session.end?.clock ?? [];
+    });
+    this.#http = playHttp(
+      ofType(session, "exchange"),
+      () => this.#place,
+      redact,
+      (what) => {
+        this.#requireNoMiss();
+        return this.#fail(what);
+      },
+    );
   }
-  function mismatch(what: string): never {
-    const { step, attempt } = place;
+
+  /** The first difference. */
+  get miss(): GoaldError | undefined {
+    return this.#miss;
+  }
+
+  /** How many requests were answered. */
+  get exchanges(): number {
+    return this.#http.played;
+  }
+
+  http(): Http {
+    return this.#http;
+  }
+
+  value<T>(name: string, _compute: () => T): T {
+    const call = (this.#valueCalls.get(name) ?? 0) + 1;
+    this.#valueCalls.set(name, call);
+    const line = this.#values.findLast((value) => value.name === name && value.call <= call);
+    return line ? (line.value as T) : this.#fail(`the ${name} is not in it`);
+  }
+
+  through(parts: RunParts): RunParts {
+    return {
+      ...parts,
+      clock: this.clock,
+      draining: this.#draining.signal,
+      store: this.#playStore(parts.store),
+      prepare: (move, journal) => this.#prepare(parts, move, journal),
+      onCommitted: (events, state) => {
+        parts.onCommitted(events, state);
+        this.#compareState(events, state);
+      },
+      wait: async (move) => {
+        this.#requireNoMiss();
+        const line = this.#waits.shift() ?? this.#fail(`it waits for ${move.waitFor}, and the recording ends before`);
+        if (line.waitFor !== move.waitFor) this.#fail(`it waits for ${move.waitFor}, and waited for ${line.waitFor}`);
+        return line.goesOn;
+      },
+    };
+  }
+
+  /** Throws for what the recording holds and nobody asked for. */
+  finish(): void {
+    this.#requireNoMiss();
+    if (this.#otherState) this.#mismatch(this.#otherState);
+    const left = this.#http.left();
+    if (left) this.#fail(`the recording holds a request that was not made: ${left}`);
+    const [row] = this.#inbox.flatMap(({ rows }) => rows);
+    if (row) this.#fail(`the recording holds a message that was not heard (${row.message.type}, ${row.at})`);
+    if (this.#commits[0]) this.#fail(`the recording goes on with ${this.#commits[0].events.join(", ")}`);
+  }
+
+  /** Whoever catches what this throws meets it again at the next request, message or commit. */
+  #fail(what: string): never {
+    const { cutAfter } = this.#parts;
+    this.#isCut ||= cutAfter !== undefined && this.#head >= cutAfter;
+    if (this.#isCut) throw new CutOff();
+    return this.#mismatch(what);
+  }
+
+  #mismatch(what: string): never {
+    const { step, attempt } = this.#place;
     const where = `Step ${step}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
-    miss ??= new GoaldError("GOALD_REPLAY", `${where} is not as it was recorded: ${what}.`, { hint: hint() });
-    throw miss;
-  }
-  function requireNoMiss(): void {
-    if (miss) throw miss;
-    if (isCut) throw new CutOff();
+    const message = `${where} is not as it was recorded: ${what}.`;
+    this.#miss ??= new GoaldError("GOALD_REPLAY", message, { hint: this.#parts.hint() });
+    throw this.#miss;
   }
 
-  const clock = playClock(() => {
-    requireNoMiss();
-    return commits[0]?.clock ?? session.end?.clock ?? [];
-  });
-  const http = playHttp(
-    ofType(session, "exchange"),
-    () => place,
-    redact,
-    (what) => {
-      requireNoMiss();
-      return fail(what);
-    },
-  );
+  #requireNoMiss(): void {
+    if (this.#miss) throw this.#miss;
+    if (this.#isCut) throw new CutOff();
+  }
 
-  function takeCommit(after: number, types: readonly string[], hash: string): void {
-    requireNoMiss();
-    if (otherState) mismatch(otherState);
-    const line: CommitLine = commits[0] ?? fail(`it writes ${types.join(", ")}, and the recording ends before`);
+  #compareState(events: readonly RecordedEvent[], state: AgentState): void {
+    const { cutAfter } = this.#parts;
+    const recorded = this.#states.get(this.#head);
+    if (recorded !== undefined && recorded !== stateHash(state))
+      this.#otherState ??= `after event ${this.#head} (${events.at(-1)?.type}) the agent's state is another one`;
+    this.#isCut ||= cutAfter !== undefined && this.#head >= cutAfter;
+    if (this.#isCut && this.#otherState) this.#mismatch(this.#otherState);
+    this.#requireNoMiss();
+  }
+
+  #playStore(store: RunParts["store"]): RunParts["store"] {
+    return {
+      load: (...args) => store.load(...args),
+      blob: (sha) => store.blob(sha),
+      inbox: async (agent) => {
+        this.#requireNoMiss();
+        this.#looks++;
+        while (this.#inbox[0]?.call === this.#looks)
+          for (const { key, message, at } of this.#inbox.shift()?.rows ?? [])
+            await this.#parts.deliver(key, message, at);
+        return store.inbox(agent);
+      },
+      commit: async (lease, after, commit) => {
+        const types = commit.events.map(({ type }) => type);
+        this.#takeCommit(after, types, sha256(canonicalJson(commit.events)));
+        await store.commit(lease, after, commit);
+        this.#head = after + commit.events.length;
+      },
+    };
+  }
+
+  #takeCommit(after: number, types: readonly string[], hash: string): void {
+    this.#requireNoMiss();
+    if (this.#otherState) this.#mismatch(this.#otherState);
+    const line = this.#commits[0] ?? this.#fail(`it writes ${types.join(", ")}, and the recording ends before`);
     if (line.after !== after || line.events.join() !== types.join())
-      fail(
+      this.#fail(
         `it writes ${types.join(", ") || "no event"} after event ${after}, and wrote ${line.events.join(", ") || "no event"} after ${line.after}`,
       );
-    events.all += types.length;
-    if (line.sha256 === hash) events.same += types.length;
-    commits.shift();
-    clock.rewind();
+    this.events.all += types.length;
+    if (line.sha256 === hash) this.events.same += types.length;
+    this.#commits.shift();
+    this.clock.rewind();
+    this.#drainAtEnd();
   }
 
-  const store = (parts: RunParts): RunParts["store"] => ({
-    load: (...args) => parts.store.load(...args),
-    blob: (sha) => parts.store.blob(sha),
-    inbox: async (agent) => {
-      requireNoMiss();
-      looks++;
-      while (inbox[0]?.call === looks)
-        for (const { key, message, at } of inbox.shift()?.rows ?? []) await deliver(key, message, at);
-      return parts.store.inbox(agent);
-    },
-    commit: async (lease, after, commit) => {
-      takeCommit(
-        after,
-        commit.events.map(({ type }) => type),
-        sha256(canonicalJson(commit.events)),
-      );
-      await parts.store.commit(lease, after, commit);
-      head = after + commit.events.length;
-    },
-  });
+  #drainAtEnd(): void {
+    const asksMore = this.#commits.some(({ events }) => events.includes("model-asked"));
+    if (this.#parts.session.end && !asksMore) this.#draining.abort();
+  }
 
-  async function playOutcome(callId: string): Promise<Outcome> {
-    const line = outcomes.shift();
-    if (line?.callId !== callId || line.attempt !== place.attempt) return fail(`the result of ${callId} is not in it`);
-    clock.skip(line.readings);
-    await apply(line.files, folder());
+  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<Work> {
+    this.#requireNoMiss();
+    this.#place = placeOf(move, journal.state);
+    if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
+    this.#commands++;
+    while (this.#files[0]?.call === this.#commands) await apply(this.#files.shift()?.files ?? [], this.#parts.folder());
+    const work = await parts.prepare(move, journal);
+    if (!isOutside(work.intent)) return work;
+    return { intent: work.intent, act: () => this.#playOutcome(move.callId) };
+  }
+
+  async #playOutcome(callId: string): Promise<Outcome> {
+    const line = this.#outcomes.shift();
+    if (line?.callId !== callId || line.attempt !== this.#place.attempt)
+      return this.#fail(`the result of ${callId} is not in it`);
+    this.clock.skip(line.readings);
+    await apply(line.files, this.#parts.folder());
     const files = line.changes.map(({ content: body, ...change }) => {
       const content = body && decodeBody(body);
       return { ...change, content, sha256: content && sha256(content) };
     });
     return { events: line.events as Outcome["events"], staged: line.staged as NonNullable<Outcome["staged"]>, files };
   }
-
-  const prepare =
-    (parts: RunParts): RunParts["prepare"] =>
-    async (move, journal) => {
-      requireNoMiss();
-      place = placeOf(move, journal.state);
-      if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
-      commands++;
-      while (files[0]?.call === commands) await apply(files.shift()?.files ?? [], folder());
-      const work = await parts.prepare(move, journal);
-      if (!isOutside(work.intent)) return work;
-      return { intent: work.intent, act: () => playOutcome(move.callId) };
-    };
-
-  return {
-    clock,
-    beside: patientClock(),
-    http: () => http,
-    get miss() {
-      return miss;
-    },
-    events,
-    get exchanges() {
-      return http.played;
-    },
-    value: <T>(name: string, _compute: () => T): T => {
-      const call = (calls.get(name) ?? 0) + 1;
-      calls.set(name, call);
-      const line = values.findLast((value) => value.name === name && value.call <= call);
-      return line ? (line.value as T) : fail(`the ${name} is not in it`);
-    },
-    through: (parts) => ({
-      ...parts,
-      clock,
-      store: store(parts),
-      prepare: prepare(parts),
-      onCommitted: (committed, state) => {
-        parts.onCommitted(committed, state);
-        const recorded = states.get(head);
-        if (recorded !== undefined && recorded !== stateHash(state))
-          otherState ??= `after event ${head} (${committed.at(-1)?.type}) the agent's state is another one`;
-        isCut ||= cutAfter !== undefined && head >= cutAfter;
-        if (isCut && otherState) mismatch(otherState);
-        requireNoMiss();
-      },
-      wait: async (move) => {
-        requireNoMiss();
-        const line = waits.shift() ?? fail(`it waits for ${move.waitFor}, and the recording ends before`);
-        if (line.waitFor !== move.waitFor) fail(`it waits for ${move.waitFor}, and waited for ${line.waitFor}`);
-        return line.goesOn;
-      },
-    }),
-    finish: () => {
-      requireNoMiss();
-      if (otherState) mismatch(otherState);
-      const left = http.left();
-      if (left) fail(`the recording holds a request that was not made: ${left}`);
-      const [message] = inbox.flatMap(({ rows }) => rows);
-      if (message) fail(`the recording holds a message that was not heard (${message.message.type}, ${message.at})`);
-      if (commits[0]) fail(`the recording goes on with ${commits[0].events.join(", ")}`);
-    },
-  };
-}
-
-interface PlayClock extends Clock {
-  /** Leaves out so many readings. */
-  skip(count: number): void;
-  /** The next ones are those of the next commit. */
-  rewind(): void;
-}
-
-/** Reads what was read when it was recorded; when goald reads it more often than then, the last time stands still. */
-function playClock(segment: () => readonly number[]): PlayClock {
-  let [index, at] = [0, 0];
-  function read(): void {
-    const step = segment()[index];
-    if (step !== undefined) at = index === 0 ? step : at + step;
-    index++;
-  }
-  return {
-    now: () => {
-      read();
-      return new Date(at);
-    },
-    skip: (count) => {
-      for (let left = count; left > 0; left--) read();
-    },
-    sleep: async () => undefined,
-    rewind: () => {
-      index = 0;
-    },
-  };
-}
-
-/** Every wait is over at once, and its time has passed. */
-function patientClock(): Clock {
-  let at = 0;
-  return {
-    now: () => new Date(at),
-    sleep: async (ms) => {
-      at += Math.max(0, ms);
-    },
-  };
 }

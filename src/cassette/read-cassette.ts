@@ -1,10 +1,26 @@
 /** read-cassette.ts -- a recording, read from its file. */
 import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
-import { CASSETTE_VERSION, type Cassette, type EndLine, type Header, type Line, type SessionLine } from "./format.ts";
+import {
+  CASSETTE_VERSION,
+  type Cassette,
+  type EndLine,
+  type Header,
+  type Line,
+  type Session,
+  type SessionLine,
+} from "./format.ts";
 
-/** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. A line that was cut off by a crash at the end of the file is left out. */
+/** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. Leaves out a last line that a crash cut off. */
 export function readCassette(path: string): Cassette {
+  const { sessions, ...rest } = readSessions(path);
+  const [first, ...more] = sessions;
+  if (!first) throw noCassette(path, "Nothing was recorded in it.");
+  return { ...rest, sessions: [first, ...more] };
+}
+
+/** As `readCassette`, also for a file that has no session yet. */
+export function readSessions(path: string): Omit<Cassette, "sessions"> & { readonly sessions: readonly Session[] } {
   const text = textOf(path);
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
   const [first, ...rest] = whole
@@ -21,9 +37,7 @@ export function readCassette(path: string): Cassette {
     else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
     else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
   }
-  const [one, ...more] = sessions;
-  if (!one) throw noCassette(path, "Nothing was recorded in it.");
-  return { path, header: header as Header, sessions: [one, ...more], bytes: Buffer.byteLength(whole) };
+  return { path, header: header as Header, sessions, bytes: Buffer.byteLength(whole) };
 }
 
 function textOf(path: string): string {

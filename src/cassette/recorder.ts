@@ -1,232 +1,236 @@
 /**
- * recorder.ts -- writes down all that comes to a run from outside, while it runs.
+ * recorder.ts -- writes down all that comes to one run of an agent from outside, while it runs.
  *
- * A line is written before the log is, so what a killed process has committed can always be played. What was written and
- * never committed belongs to a process that died; the next session says from where it went on, and with which files.
+ * A line is written before the log is, so what a killed process has committed can always be replayed. The next session
+ * names the event and the files that it started from, which leaves out what was written and never committed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
+import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run.ts";
 import type { Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
-import { type EndLine, type ExchangeKey, type Line, type SessionLine, stateHash } from "./format.ts";
+import { type ExchangeKey, type FileLine, type Line, type SessionLine, stateHash } from "./format.ts";
 import { createOrdinals, isOutside, placeOf } from "./place.ts";
 import { type RecordingHttp, recordHttp } from "./record-http.ts";
-import type { RecordingFile } from "./recording-file.ts";
 import type { Tape } from "./tape.ts";
 
 export interface RecorderParts {
-  readonly file: RecordingFile;
+  write(line: Line): void;
   readonly clock: Clock;
-  /** Secrets, and whatever looks like one. The run must keep its texts with the same net. */
+  /** Takes out secrets and whatever looks like one. The run must keep its texts with the same function. */
   redact(text: string): string;
+  /** The folder cannot be recorded. The error is thrown too. */
+  onFailed(error: Error): void;
 }
 
-export interface Begin {
+export interface Begin extends Pick<SessionLine, "epoch" | "settings" | "catalogue" | "pause"> {
   readonly row: AgentRow;
   readonly created: Extract<RecordedEvent, { readonly type: "agent-created" }>;
-  readonly epoch: number;
-  readonly settings: Readonly<Record<string, unknown>>;
   readonly services: readonly string[];
-  readonly catalogue: string;
   readonly folder: Folder;
 }
 
-export interface Recorder extends Tape, Disposable {
-  /** Before the loop begins. */
-  begin(begin: Begin): Promise<void>;
-  /** The loop has come back. Undefined when somebody ended the run from elsewhere, behind the loop's back: it is recorded up to there. */
-  end(state: AgentState): Promise<EndLine | undefined>;
-  readonly path: string;
-  /** How many requests were written down. */
-  readonly exchanges: number;
-}
+export class Recorder implements Tape {
+  readonly plays = false;
+  readonly clock: Clock;
+  readonly beside: Clock;
+  readonly #parts: RecorderParts;
+  #session: { readonly row: AgentRow; readonly folder: Folder } | undefined;
+  #seenFiles: Seen = new Map();
+  #head = 0;
+  #lastState: string | undefined;
+  #place = { step: 0, attempt: 1 };
+  #looks = 0;
+  #commands = 0;
+  readonly #nextOrdinal = createOrdinals();
+  /** The call that is under way and will be replayed as a whole, followed wherever its requests are sent from. */
+  readonly #inside = new AsyncLocalStorage<{ readonly callId: string; requests: number }>();
+  #http: RecordingHttp | undefined;
+  #readings: number[] = [];
+  readonly #delivered = new Set<string>();
+  /** Lines that came before the session had its line. */
+  readonly #early: Line[] = [];
+  readonly #values = new Map<string, { readonly calls: number; readonly last: string }>();
 
-export function openRecorder({ file, clock: real, redact }: RecorderParts): Recorder {
-  let begun: { readonly row: AgentRow; readonly folder: Folder } | undefined;
-  let seen: Seen = new Map();
-  let head = 0;
-  let lastState: string | undefined;
-  let place = { step: 0, attempt: 1 };
-  let [exchanges, looks, commands] = [0, 0, 0];
-  const nextOrdinal = createOrdinals();
-  /** The call that is under way and will be played as a whole; followed wherever its requests are sent from. */
-  const inside = new AsyncLocalStorage<{ readonly callId: string; requests: number }>();
-  let http: RecordingHttp | undefined;
-  let readings: number[] = [];
-  const heard = new Set<string>();
-  /** What came before the session had its line. */
-  const early: Line[] = [];
-  const values = new Map<string, { calls: number; last: string }>();
-
-  function nextKey(): ExchangeKey & { readonly agent: string } {
-    const at = { agent: begun?.row.id ?? "", ...place };
-    const call = inside.getStore();
-    if (!call) return { ...at, ordinal: nextOrdinal(place) };
-    call.requests++;
-    return { ...at, ordinal: call.requests, within: call.callId };
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+    this.beside = parts.clock;
+    this.clock = { now: () => this.#readClock(), sleep: (ms, signal) => parts.clock.sleep(ms, signal) };
   }
 
-  function write(line: Line): void {
-    if (begun) file.write(line);
-    else early.push(line);
+  http(open: () => Http): Http {
+    const { redact } = this.#parts;
+    const write = (line: Line): void => this.#write(line);
+    this.#http = recordHttp(open(), { redact, nextKey: () => this.#nextKey(), write });
+    return this.#http;
   }
 
-  function read(): Date {
-    const now = real.now();
-    readings.push(now.getTime());
-    return now;
+  value<T>(name: string, compute: () => T): T {
+    const value = compute();
+    const text = JSON.stringify(value) ?? "null";
+    const known = this.#values.get(name);
+    const calls = (known?.calls ?? 0) + 1;
+    if (known?.last !== text)
+      this.#write({ type: "value", name, call: calls, value: JSON.parse(this.#parts.redact(text)) });
+    this.#values.set(name, { calls, last: text });
+    return value;
   }
 
-  /** What was read since the last time, as differences. */
-  function takeReadings(): readonly number[] {
-    const taken = readings.map((at, index) => at - (index === 0 ? 0 : (readings[index - 1] as number)));
-    readings = [];
-    return taken;
-  }
-
-  const store = (parts: RunParts): RunParts["store"] => ({
-    load: (...args) => parts.store.load(...args),
-    blob: (sha) => parts.store.blob(sha),
-    inbox: async (agent) => {
-      looks++;
-      const rows = await parts.store.inbox(agent);
-      const fresh = rows.filter(({ key }) => !heard.has(key));
-      for (const { key } of fresh) heard.add(key);
-      if (fresh.length > 0) {
-        const text = redact(JSON.stringify(fresh));
-        write({ type: "inbox", call: looks, rows: JSON.parse(text) });
-      }
-      return rows;
-    },
-    commit: async (lease, after, commit) => {
-      http?.flush();
-      const events = commit.events.map(({ type }) => type);
-      const hash = sha256(canonicalJson(commit.events));
-      write({ type: "commit", after, events, sha256: hash, clock: takeReadings() });
-      await parts.store.commit(lease, after, commit);
-      head = after + events.length;
-    },
-  });
-
-  async function noteChanges(step: number): Promise<void> {
-    if (!begun) return;
-    commands++;
-    const now = await look(begun.folder);
-    const files = await changesSince(seen, now, begun.folder, redact);
-    seen = now;
-    if (files.length > 0) write({ type: "files", call: commands, step, files });
-  }
-
-  async function act(work: Work, callId: string): Promise<Outcome> {
-    const readBefore = readings.length;
-    const outcome = isOutside(work.intent) ? await inside.run({ callId, requests: 0 }, work.act) : await work.act();
-    if (!begun) return outcome;
-    const before = seen;
-    seen = await look(begun.folder);
-    if (isOutside(work.intent)) {
-      const files = await changesSince(before, seen, begun.folder, redact);
-      const { events, staged = [] } = JSON.parse(redact(JSON.stringify({ ...outcome, files: [] }))) as Outcome;
-      const changes = (outcome.files ?? []).map(({ content, ...change }) => ({
-        ...change,
-        content: content && encodeBody(content, redact),
-      }));
-      const read = readings.length - readBefore;
-      write({ type: "outcome", ...place, callId, events, staged, changes, files, readings: read });
-    }
-    return outcome;
-  }
-
-  const prepare =
-    (parts: RunParts): RunParts["prepare"] =>
-    async (move, journal) => {
-      place = placeOf(move, journal.state);
-      const isCommand = move.kind === "execute" || move.kind === "probe";
-      if (!isCommand) return parts.prepare(move, journal);
-      await noteChanges(place.step);
-      const work = await parts.prepare(move, journal);
-      return { intent: work.intent, act: () => act(work, move.callId) };
-    };
-
-  return {
-    clock: { now: read, sleep: real.sleep },
-    beside: real,
-    path: file.path,
-    get exchanges() {
-      return exchanges;
-    },
-    http: (open) => {
-      http = recordHttp(open(), {
-        redact,
-        nextKey,
-        write: (line) => {
-          exchanges++;
-          write(line);
-        },
-      });
-      return http;
-    },
-    value: (name, compute) => {
-      const value = compute();
-      const text = JSON.stringify(value) ?? "null";
-      const known = values.get(name);
-      const calls = (known?.calls ?? 0) + 1;
-      if (known?.last !== text) write({ type: "value", name, call: calls, value: JSON.parse(redact(text)) });
-      values.set(name, { calls, last: text });
-      return value;
-    },
-    through: (parts) => ({
+  through(parts: RunParts): RunParts {
+    return {
       ...parts,
-      clock: { now: read, sleep: real.sleep },
-      store: store(parts),
-      prepare: prepare(parts),
+      clock: this.clock,
+      store: this.#recordStore(parts.store),
+      prepare: (move, journal) => this.#prepare(parts, move, journal),
       onCommitted: (events, state) => {
-        lastState = stateHash(state);
-        write({ type: "committed", head, state: lastState });
+        this.#lastState = stateHash(state);
+        this.#write({ type: "committed", head: this.#head, state: this.#lastState });
         parts.onCommitted(events, state);
       },
       wait: async (move, state) => {
         const goesOn = await parts.wait(move, state);
-        write({ type: "wait", waitFor: move.waitFor, until: move.until, goesOn });
+        this.#write({ type: "wait", waitFor: move.waitFor, until: move.until, goesOn });
         return goesOn;
       },
-    }),
-    begin: async ({ row, created, epoch, settings, services, catalogue, folder }) => {
-      seen = await look(folder);
-      const { type: _type, name, role, goals, v: _v, seq: _seq, at: _at, frame: _frame, ...given } = created;
-      const start: SessionLine = {
-        type: "session",
-        agent: { id: row.id, createdAt: row.createdAt },
-        name,
-        role,
-        goals,
-        given,
-        epoch,
-        head: row.head,
-        settings,
-        ...(services.length > 0 ? { services } : {}),
-        catalogue,
-        files: await changesSince(new Map(), seen, folder, redact),
-      };
-      file.write(start);
-      begun = { row, folder };
-      head = row.head;
-      for (const line of early) write(line);
-    },
-    end: async (state) => {
-      if (lastState !== undefined && stateHash(state) !== lastState) return undefined;
-      http?.flush();
-      const files = begun ? await hashAll(begun.folder, redact) : {};
-      const end: EndLine = { type: "end", head, state: stateHash(state), clock: takeReadings(), files };
-      write(end);
-      return end;
-    },
-    [Symbol.dispose]: () => file.close(),
-  };
+    };
+  }
+
+  /** Called before the loop begins. */
+  async begin({ row, created, services, folder, ...session }: Begin): Promise<void> {
+    const { write } = this.#parts;
+    this.#seenFiles = await look(folder);
+    const { type: _type, name, role, goals, v: _v, seq: _seq, at: _at, frame: _frame, ...given } = created;
+    write({
+      type: "session",
+      agent: { id: row.id, createdAt: row.createdAt },
+      name,
+      role,
+      goals,
+      given,
+      head: row.head,
+      ...session,
+      ...(services.length > 0 ? { services } : {}),
+      files: await this.#changesSince(new Map(), folder),
+    });
+    this.#session = { row, folder };
+    this.#head = row.head;
+    for (const line of this.#early) write(line);
+  }
+
+  /** Called when the loop has returned. Another state than the one recorded last is not written down as the end. */
+  async end(state: AgentState): Promise<void> {
+    const hash = stateHash(state);
+    if (this.#lastState !== undefined && hash !== this.#lastState) return;
+    this.#http?.flush();
+    const files = this.#session ? await hashAll(this.#session.folder, this.#parts.redact) : {};
+    this.#write({ type: "end", head: this.#head, state: hash, clock: this.#takeReadings(), files });
+  }
+
+  #write(line: Line): void {
+    if (this.#session) this.#parts.write(line);
+    else this.#early.push(line);
+  }
+
+  #nextKey(): ExchangeKey & { readonly agent: string } {
+    const at = { agent: this.#session?.row.id ?? "", ...this.#place };
+    const call = this.#inside.getStore();
+    if (!call) return { ...at, ordinal: this.#nextOrdinal(this.#place) };
+    call.requests++;
+    return { ...at, ordinal: call.requests, within: call.callId };
+  }
+
+  #readClock(): Date {
+    const now = this.#parts.clock.now();
+    this.#readings.push(now.getTime());
+    return now;
+  }
+
+  /** The times read since the last call, as differences. */
+  #takeReadings(): readonly number[] {
+    const readings = this.#readings;
+    this.#readings = [];
+    return readings.map((at, index) => at - (index === 0 ? 0 : (readings[index - 1] as number)));
+  }
+
+  #recordStore(store: RunParts["store"]): RunParts["store"] {
+    return {
+      load: (...args) => store.load(...args),
+      blob: (sha) => store.blob(sha),
+      inbox: async (agent) => {
+        this.#looks++;
+        const rows = await store.inbox(agent);
+        const fresh = rows.filter(({ key }) => !this.#delivered.has(key));
+        for (const { key } of fresh) this.#delivered.add(key);
+        const text = this.#parts.redact(JSON.stringify(fresh));
+        if (fresh.length > 0) this.#write({ type: "inbox", call: this.#looks, rows: JSON.parse(text) });
+        return rows;
+      },
+      commit: async (lease, after, commit) => {
+        this.#http?.flush();
+        const events = commit.events.map(({ type }) => type);
+        const hash = sha256(canonicalJson(commit.events));
+        this.#write({ type: "commit", after, events, sha256: hash, clock: this.#takeReadings() });
+        await store.commit(lease, after, commit);
+        this.#head = after + events.length;
+      },
+    };
+  }
+
+  async #prepare(parts: RunParts, ...[move, journal]: Parameters<RunParts["prepare"]>): Promise<Work> {
+    this.#place = placeOf(move, journal.state);
+    if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
+    await this.#noteChanges(this.#place.step);
+    const work = await parts.prepare(move, journal);
+    return { intent: work.intent, act: () => this.#act(work, move.callId) };
+  }
+
+  /** Writes down what somebody else changed in the folder since the last command. */
+  async #noteChanges(step: number): Promise<void> {
+    if (!this.#session) return;
+    this.#commands++;
+    const { folder } = this.#session;
+    const now = await look(folder);
+    const before = this.#seenFiles;
+    this.#seenFiles = now;
+    const files = await this.#changesSince(before, folder);
+    if (files.length > 0) this.#write({ type: "files", call: this.#commands, step, files });
+  }
+
+  async #changesSince(before: Seen, folder: Folder): Promise<FileLine[]> {
+    try {
+      return await changesSince(before, this.#seenFiles, folder, this.#parts.redact);
+    } catch (thrown) {
+      this.#parts.onFailed(toError(thrown));
+      throw thrown;
+    }
+  }
+
+  async #act(work: Work, callId: string): Promise<Outcome> {
+    const readBefore = this.#readings.length;
+    const reachesOut = isOutside(work.intent);
+    const outcome = reachesOut ? await this.#inside.run({ callId, requests: 0 }, work.act) : await work.act();
+    if (!this.#session) return outcome;
+    const { folder } = this.#session;
+    const before = this.#seenFiles;
+    this.#seenFiles = await look(folder);
+    if (!reachesOut) return outcome;
+    const { redact } = this.#parts;
+    const { events, staged = [] } = JSON.parse(redact(JSON.stringify({ ...outcome, files: [] }))) as Outcome;
+    const changes = (outcome.files ?? []).map(({ content, ...change }) => ({
+      ...change,
+      content: content && encodeBody(content, redact),
+    }));
+    const files = await this.#changesSince(before, folder);
+    const readings = this.#readings.length - readBefore;
+    this.#write({ type: "outcome", ...this.#place, callId, events, staged, changes, files, readings });
+    return outcome;
+  }
 }

@@ -1,13 +1,13 @@
 /**
- * recording-file.ts -- the file that is being recorded: made by one process, gone on with by the next, one line a write.
+ * recording-file.ts -- the file of a recording, created by one process and continued by the next, one line a write.
  *
- * A killed process loses at most the line that it was writing. Readable by its owner only.
+ * A killed process loses at most the line that it was writing. The file is readable by its owner only.
  */
 import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { CASSETTE_VERSION, type Cassette, type Header, headOf, type Line, ofType } from "./format.ts";
-import { readCassette } from "./read-cassette.ts";
+import { CASSETTE_VERSION, type Header, headOf, type Line, ofType, type Session } from "./format.ts";
+import { readSessions } from "./read-cassette.ts";
 
 export interface RecordingFile {
   readonly path: string;
@@ -17,7 +17,7 @@ export interface RecordingFile {
 
 const PRIVATE = 0o600;
 
-/** Throws GOALD_USAGE when something lies there already. */
+/** Throws GOALD_USAGE when the path is taken. */
 export function createRecordingFile(path: string, version: string): RecordingFile {
   if (existsSync(path))
     throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
@@ -31,35 +31,37 @@ export function createRecordingFile(path: string, version: string): RecordingFil
 
 /** Throws GOALD_USAGE when the recording is of another agent, or of less than the whole of this one. */
 export function continueRecordingFile(path: string, row: AgentRow): RecordingFile {
-  const cassette = readCassette(path);
-  requireSameAgent(cassette, row);
+  const { sessions, bytes } = readSessions(path);
+  requireSameAgent(path, sessions, row);
   const { O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
-  return opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, cassette.bytes);
+  return opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, bytes);
 }
 
-function requireSameAgent({ path, sessions }: Cassette, { id, createdAt, head }: AgentRow): void {
-  const { agent } = sessions[0].start;
+function requireSameAgent(path: string, sessions: readonly Session[], { id, createdAt, head }: AgentRow): void {
   const usage = (message: string): GoaldError =>
     new GoaldError("GOALD_USAGE", message, {
       hint: "Go on without --record, or record an agent from its beginning: goald run --record FILE",
     });
-  if (agent.id !== id || agent.createdAt !== createdAt)
+  const agent = sessions[0]?.start.agent;
+  if (agent && (agent.id !== id || agent.createdAt !== createdAt))
     throw usage(`${path} is a recording of ${agent.id}, made at ${agent.createdAt}, and not of this ${id}.`);
-  const last = sessions.at(-1) ?? sessions[0];
-  const commit = ofType(last, "commit").at(-1);
-  const heads = [headOf(last), commit ? commit.after + commit.events.length : headOf(last)];
-  if (!heads.includes(head))
-    throw usage(
-      `${path} ends at event ${headOf(last)} of ${id}, and its log at ${head}: it went on without being recorded.`,
-    );
+  const last = sessions.at(-1);
+  const recorded = last ? headOf(last) : CREATED;
+  const commit = last && ofType(last, "commit").at(-1);
+  // The last commit may have become durable without a line that says so.
+  if (head === recorded || (commit && head === commit.after + commit.events.length)) return;
+  throw usage(`${path} ends at event ${recorded} of ${id}, and its log at ${head}: it went on without being recorded.`);
 }
+
+/** The number of the event that creates an agent. */
+const CREATED = 1;
 
 function opened(path: string, flags: number, bytes?: number): RecordingFile {
   const file = guarded(path, () => openSync(path, flags, PRIVATE));
   let isOpen = true;
   guarded(path, () => {
     fchmodSync(file, PRIVATE);
-    // What a crash cut off is no line.
+    // Drops a line that a crash cut off.
     if (bytes !== undefined) ftruncateSync(file, bytes);
   });
   return {

@@ -1,5 +1,5 @@
 /**
- * call-result.ts -- what a command returned or staged, checked: a person's own command is not bound by our types.
+ * call-result.ts -- checks the results and staged writes of commands, since commands of a person may break our types.
  */
 
 import type { Observation } from "#core/call.ts";
@@ -11,22 +11,19 @@ const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cance
 const SOURCES: ReadonlySet<unknown> = new Set(["goald", "workspace", "person", "web", "agent", "model"]);
 const WAITS: ReadonlySet<unknown> = new Set(["time", "approval", "person", "agent"]);
 
-/**
- * An observation or a wait as the loop can use it; a text alone is a success. Whatever else came is a failure
- * that says what was expected.
- */
-export function readResult(name: string, returned: unknown): Observation | Waiting {
+/** Accepts an observation, a wait, or a text as success. Any other value becomes a failed observation. */
+export function parseResult(name: string, returned: unknown): Observation | Waiting {
   if (typeof returned === "string") return succeed(returned);
   const value = (typeof returned === "object" && returned !== null ? returned : {}) as Record<string, unknown>;
-  if (value.status === "waiting") return readWaiting(name, value);
+  if (value.status === "waiting") return parseWaiting(name, value);
   const { status, text, code, source = "goald", artifacts = [] } = value;
-  // Nothing else of it: what a command adds may be of any size, and more than a log can hold.
+  // Other fields are dropped: they may be too large for the log.
   const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
   if (isObservation(observation)) return observation;
-  const got = clipped(returned);
+  const got = formatClipped(returned);
   return fail(
     "command-error",
-    `${name} returned no observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
+    `${name} did not return an observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
   );
 }
 
@@ -42,13 +39,13 @@ function isObservation(value: unknown): value is Observation {
   );
 }
 
-/** `until` in the one form that the log has: ISO 8601, UTC, milliseconds. */
-function readWaiting(name: string, { waitFor, until }: Record<string, unknown>): Observation | Waiting {
+/** Converts `until` to the format of the log: ISO 8601, UTC, milliseconds. */
+function parseWaiting(name: string, { waitFor, until }: Record<string, unknown>): Observation | Waiting {
   const time = until === null ? null : Date.parse(String(until));
   if (!WAITS.has(waitFor) || Number.isNaN(time))
     return fail(
       "command-error",
-      `${name} wants to wait for ${clipped(waitFor)} until ${clipped(until)}: expected time, approval, person or agent, and an ISO time or null.`,
+      `${name} asked to wait for ${formatClipped(waitFor)} until ${formatClipped(until)}: expected time, approval, person or agent, and an ISO time or null.`,
     );
   return {
     status: "waiting",
@@ -57,10 +54,10 @@ function readWaiting(name: string, { waitFor, until }: Record<string, unknown>):
   };
 }
 
-/** Throws GOALD_COMMAND_INVALID for a write that the store could not keep. */
+/** Throws GOALD_COMMAND_INVALID for a write that the store cannot hold. */
 export function checkWrite(name: string, write: CommandWrite): void {
   const refuse = (problem: string): never => {
-    throw new GoaldError("GOALD_COMMAND_INVALID", `${name} staged what cannot be kept: ${problem}.`);
+    throw new GoaldError("GOALD_COMMAND_INVALID", `${name} staged an invalid write: ${problem}.`);
   };
   switch (write.kind) {
     case "memory":
@@ -70,12 +67,13 @@ export function checkWrite(name: string, write: CommandWrite): void {
       return;
     case "send":
     case "timer":
-      // An agent's command must not speak as a person, approve, or change settings.
-      if (write.message?.type !== "answer") refuse(`a message of type ${clipped(write.message?.type)}, not an answer`);
+      // A command must not send words of a person, approvals or settings.
+      if (write.message?.type !== "answer")
+        refuse(`a message of type ${formatClipped(write.message?.type)}, not an answer`);
       if (!isObservation(write.message.observation) || !isJson(write.message))
-        refuse("an answer that is no observation");
+        refuse("an answer that is not an observation");
       if (write.kind === "timer" && write.at !== null && Number.isNaN(Date.parse(write.at)))
-        refuse(`a timer at ${clipped(write.at)}`);
+        refuse(`a timer at ${formatClipped(write.at)}`);
       return;
     case "start":
       if (![write.name, write.task, write.prompt].every(isText))
@@ -88,11 +86,11 @@ export function checkWrite(name: string, write: CommandWrite): void {
       if (!isText(write.agent)) refuse("the end of an agent without its key");
       return;
     default:
-      refuse(`a write of kind ${clipped((write as { kind?: unknown } | undefined)?.kind)}`);
+      refuse(`a write of kind ${formatClipped((write as { kind?: unknown } | undefined)?.kind)}`);
   }
 }
 
-/** Whether an event can hold it. */
+/** True for values that JSON.stringify accepts, as events require. */
 export function isJson(value: unknown): boolean {
   try {
     JSON.stringify(value);
@@ -102,8 +100,8 @@ export function isJson(value: unknown): boolean {
   }
 }
 
-/** Words for another agent: short enough to lie in one event. */
+/** Limits text for another agent to the size of one event. */
 const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_WORDS_CHARS;
 const MAX_WORDS_CHARS = 10_000;
 
-const clipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);
+const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);

@@ -8,14 +8,14 @@ import type { PropertySchema } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
 import type { RegisteredCommand } from "./registry.ts";
 
-/** Beyond this, a line of the prompt goes without its summary. */
+/** Longer lines omit the summary. */
 const MAX_LINE_CHARS = 240;
 
-/** `8. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"`, one line per command. */
+/** Renders one line per command: `8. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"`. */
 export const describeForPrompt = (all: readonly RegisteredCommand[]): string =>
-  all.map((command, index) => promptLine(command, index + 1)).join("\n");
+  all.map((command, index) => describePromptLine(command, index + 1)).join("\n");
 
-function promptLine(command: RegisteredCommand, number: number): string {
+function describePromptLine(command: RegisteredCommand, number: number): string {
   const needed = describeArguments(command, true);
   const others = describeArguments(command, false);
   const optional = others.length > 0 ? [`optional ${others.join(", ")}`] : [];
@@ -28,10 +28,10 @@ function promptLine(command: RegisteredCommand, number: number): string {
 function describeArguments({ args }: RegisteredCommand, needed: boolean): string[] {
   return Object.entries(args.properties)
     .filter(([name]) => (args.required ?? []).includes(name) === needed)
-    .map(([name, schema]) => `"${name}": "<${hintOf(name, schema)}>"`);
+    .map(([name, schema]) => `"${name}": "<${findHint(name, schema)}>"`);
 }
 
-function hintOf(name: string, schema: PropertySchema): string {
+function findHint(name: string, schema: PropertySchema): string {
   if (schema.hint !== undefined) return schema.hint;
   return schema.type === "string" && schema.enum ? schema.enum.join("|") : name;
 }
@@ -50,23 +50,23 @@ export function renderCommandTable(all: readonly RegisteredCommand[]): string {
   const rows = all.map((command) => [
     `\`${command.name}\``,
     command.summary,
-    argumentList(command),
+    listArguments(command),
     AFTER_CRASH[command.effect],
-    riskOf(command),
+    describeRisk(command),
     command.needs.join(", "),
   ]);
   const head = ["command", "what it does", "arguments", "after a crash", "risk", "needs"];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n");
 }
 
-/** Arguments that may be left out carry a question mark. */
-const argumentList = ({ args }: RegisteredCommand): string =>
+/** Marks optional arguments with a question mark. */
+const listArguments = ({ args }: RegisteredCommand): string =>
   Object.keys(args.properties)
     .map((name) => `\`${name}${(args.required ?? []).includes(name) ? "" : "?"}\``)
     .join(", ");
 
-/** In the words of the policy's `risky` mode. */
-export function riskOf({ annotations }: RegisteredCommand): string {
+/** Describes the risk in the terms of the policy mode `risky`. */
+export function describeRisk({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";
   return annotations.destructive ? "restorable" : "only adds";

@@ -1,8 +1,8 @@
 /**
- * execute.ts -- runs one command: looks first, then acts, within its time, its output bounded.
+ * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output.
  *
- * A failure is an observation. Nothing that a command does wrong, throws or floods
- * can stop the loop; only a full disk or a bug in goald itself passes through.
+ * Any failure of a command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or a bug
+ * in goald passes through.
  */
 
 import type { Observation } from "#core/call.ts";
@@ -12,11 +12,11 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
-import { checkWrite, isJson, readResult } from "./call-result.ts";
+import { checkWrite, isJson, parseResult } from "./call-result.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
-/** About 5,000 tokens: what one result may take of a prompt. More is put into a file and named. */
+/** About 5,000 tokens of a prompt. Longer output goes to a file. */
 export const MAX_OBSERVATION_CHARS = 20_000;
 
 export interface CallFrame {
@@ -28,57 +28,57 @@ export interface CallFrame {
   /** Absolute path of the agent's folder. */
   readonly folder: string;
   readonly openWorkspace: OpenWorkspace;
-  /** Writes below `_goald/`, which commands themselves may not. */
+  /** May write below `_goald/`, unlike commands. */
   readonly openOwnWorkspace: OpenWorkspace;
-  /** Those that are set up. */
+  /** Services that are set up. */
   readonly services: Partial<Services>;
   readonly signal: AbortSignal;
 }
 
 export interface Execution<T> {
   readonly result: T;
-  /** Files changed, in order, with the content to keep. */
+  /** Changed files in order, with the content for the history. */
   readonly files: readonly FileChange[];
   readonly staged: readonly CommandWrite[];
 }
 
-/** What the command records before it begins. Resolves to an observation when it already knows that it cannot run. */
+/** Calls the command's `prepare`. Resolves to an observation when the command cannot run. */
 export async function prepareCall(
   call: CallFrame,
 ): Promise<Execution<{ prepared: unknown } | { refused: Observation }>> {
   const { command, args } = call;
-  return within(call, async (context, limit) => {
+  return runWithin(call, async (context, limit) => {
     if (!command.prepare) return { prepared: null };
     try {
       const late = Symbol("late");
       const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
-      if (prepared === late) return { refused: notStarted(command) };
+      if (prepared === late) return { refused: createNotStarted(command) };
       if (!isJson(prepared))
-        throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} prepared what cannot be kept: no JSON.`);
+        throw new GoaldError("GOALD_COMMAND_INVALID", `The value prepared by ${command.name} is not JSON.`);
       return { prepared: prepared ?? null };
     } catch (error) {
       call.signal.throwIfAborted();
-      return { refused: failure(error, command.name) };
+      return { refused: toFailure(error, command.name) };
     }
   });
 }
 
-/** Never rejects for what a command does; GOALD_STORE_FULL and aborts of the host pass through. */
+/** Never rejects for failures of a command; rejects with GOALD_STORE_FULL and aborts of the host. */
 export async function runCall(call: CallFrame, prepared: unknown): Promise<Execution<Observation | Waiting>> {
   const { command, args } = call;
-  const execution = await within(call, async (context, limit) => {
+  const execution = await runWithin(call, async (context, limit) => {
     try {
-      const returned = await limit.race(command.run(args as never, context, prepared), () => timedOut(command));
-      return readResult(command.name, returned);
+      const returned = await limit.race(command.run(args as never, context, prepared), () => createTimeout(command));
+      return parseResult(command.name, returned);
     } catch (error) {
       call.signal.throwIfAborted();
-      return failure(error, command.name);
+      return toFailure(error, command.name);
     }
   });
   const { result } = execution;
   if (result.status === "waiting" || typeof result.text !== "string" || result.text.length <= MAX_OBSERVATION_CHARS)
     return execution;
-  return spill(call, result, result.text, execution);
+  return spillOutput(call, result, result.text, execution);
 }
 
 export async function probeCall(
@@ -86,7 +86,7 @@ export async function probeCall(
   prepared: unknown,
 ): Promise<Execution<"done" | "not-done" | "unknown">> {
   const { command, args } = call;
-  return within(call, async (context, limit) => {
+  return runWithin(call, async (context, limit) => {
     if (!command.probe) return "unknown";
     try {
       const found = await limit.race(command.probe(args as never, context, prepared), () => "unknown" as const);
@@ -98,7 +98,7 @@ export async function probeCall(
   });
 }
 
-async function within<T>(
+async function runWithin<T>(
   call: CallFrame,
   act: (context: CommandContext, limit: TimeLimit) => Promise<T>,
 ): Promise<Execution<T>> {
@@ -108,10 +108,10 @@ async function within<T>(
   using limit = startTimeLimit(call.signal, command.timeoutMs);
   const inTime = (): void => {
     if (limit.isOver)
-      throw new GoaldError("GOALD_FILE", `The time of ${command.name} is over; it may change nothing more.`);
+      throw new GoaldError("GOALD_FILE", `${command.name} exceeded its time limit and can change nothing more.`);
   };
   const context: CommandContext = {
-    workspace: whileAllowed(
+    workspace: guardWorkspace(
       call.openWorkspace(call.folder, (change) => files.push(change)),
       inTime,
     ),
@@ -124,23 +124,23 @@ async function within<T>(
       checkWrite(command.name, write);
       staged.push(write);
     },
-    use: (name) => serviceOf(call, name),
+    use: (name) => findService(call, name),
   };
-  // Copies: what a command that was left behind still adds must not reach a commit.
+  // Copies keep later changes by a timed-out command out of the commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
 }
 
-function serviceOf<N extends ServiceName>({ command, services }: CallFrame, name: N): Services[N] {
+function findService<N extends ServiceName>({ command, services }: CallFrame, name: N): Services[N] {
   const service = command.needs.includes(name) ? services[name] : undefined;
   if (service !== undefined) return service as Services[N];
-  const problem = command.needs.includes(name) ? "is not set up here" : "is not among what it says it needs";
-  throw new GoaldError("GOALD_NOT_CONFIGURED", `${command.name} asked for the service ${name}, which ${problem}.`, {
-    hint: "See what to set: goald commands",
+  const problem = command.needs.includes(name) ? "is not set up" : "it does not declare in `needs`";
+  throw new GoaldError("GOALD_NOT_CONFIGURED", `${command.name} used the service ${name}, which ${problem}.`, {
+    hint: "See the missing settings: goald commands",
   });
 }
 
-/** The workspace, as long as `check` does not throw: a command whose time is over has left it. */
-function whileAllowed(workspace: Workspace, check: () => void): Workspace {
+/** Calls `check` before each change, so that a timed-out command can change nothing. */
+function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
   const checked =
     <A extends readonly unknown[], R>(act: (...given: A) => Promise<R>) =>
     async (...given: A): Promise<R> => {
@@ -168,10 +168,10 @@ function whileAllowed(workspace: Workspace, check: () => void): Workspace {
   };
 }
 
-const notStarted = ({ name, timeoutMs }: RegisteredCommand): Observation =>
-  fail("timeout", `${name} was not run: looking first took more than ${Math.round(timeoutMs / 1000)} s.`);
+const createNotStarted = ({ name, timeoutMs }: RegisteredCommand): Observation =>
+  fail("timeout", `${name} was not run: its preparation took more than ${Math.round(timeoutMs / 1000)} s.`);
 
-function timedOut({ name, timeoutMs, annotations }: RegisteredCommand): Observation {
+function createTimeout({ name, timeoutMs, annotations }: RegisteredCommand): Observation {
   const late = `${name} did not finish within ${Math.round(timeoutMs / 1000)} s.`;
   if (annotations.readOnly) return fail("timeout", late);
   return {
@@ -180,20 +180,21 @@ function timedOut({ name, timeoutMs, annotations }: RegisteredCommand): Observat
   };
 }
 
-function failure(error: unknown, name: string): Observation {
+function toFailure(error: unknown, name: string): Observation {
   if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
-  if (isGoaldError(error)) return fail(kebab(error), error.hint ? `${error.message} ${error.hint}` : error.message);
+  if (isGoaldError(error))
+    return fail(formatErrorCode(error), error.hint ? `${error.message} ${error.hint}` : error.message);
   return fail("command-error", `${name} failed: ${toError(error).message}`);
 }
 
 /** GOALD_FILE_MISSING -> file-missing */
-const kebab = (error: GoaldError): string =>
+const formatErrorCode = (error: GoaldError): string =>
   error.code
     .replace(/^GOALD_/, "")
     .toLowerCase()
     .replaceAll("_", "-");
 
-async function spill(
+async function spillOutput(
   call: CallFrame,
   observation: Observation,
   text: string,
@@ -201,7 +202,7 @@ async function spill(
 ): Promise<Execution<Observation>> {
   const path = `_goald/outputs/${call.callId}.txt`;
   const files = [...execution.files];
-  const kept = await keep();
+  const kept = await keepOutput();
   const pointer = kept
     ? `\n[${text.length} characters in all; the whole is in ${path}: read_file shows it in parts.]`
     : `\n[${text.length} characters in all; the rest could not be kept.]`;
@@ -209,7 +210,7 @@ async function spill(
   const artifacts = kept ? [...observation.artifacts, path] : observation.artifacts;
   return { result: { ...observation, text: shown, artifacts }, files, staged: execution.staged };
 
-  async function keep(): Promise<boolean> {
+  async function keepOutput(): Promise<boolean> {
     try {
       await call.openOwnWorkspace(call.folder, (change) => files.push(change)).write(path, text);
       return true;

@@ -1,18 +1,18 @@
-/** list.ts -- the whole catalogue for people and programs: state, arguments, effect, risk, origin of each command. */
+/** list.ts -- lists the commands of a home for people and programs: state, arguments, effect, risk, origin. */
 import { dirname } from "node:path";
 import type { Effect } from "#core/call.ts";
 import type { PropertySchema } from "#core/command.ts";
 import type { ServiceName } from "#core/services.ts";
-import { riskOf } from "./describe.ts";
+import { describeRisk } from "./describe.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
 
-/** Plain JSON: what `goald commands --json` prints. */
+/** JSON element of `goald commands --json`. */
 export interface CommandLine {
   readonly name: string;
   readonly label: string;
   readonly summary: string;
   readonly state: "ready" | "not-set-up";
-  /** What makes it ready, a sentence each; empty when it is. */
+  /** One sentence per missing step; empty when the command is ready. */
   readonly toDo: readonly string[];
   readonly args: readonly {
     readonly name: string;
@@ -20,9 +20,9 @@ export interface CommandLine {
     readonly required: boolean;
     readonly description: string | null;
   }[];
-  /** What follows when a crash cut it off. */
+  /** Decides what follows after a crash. */
   readonly effect: Effect;
-  /** In the words of the policy's `risky` mode. */
+  /** In the terms of the policy mode `risky`. */
   readonly risk: string;
   readonly needs: readonly ServiceName[];
   readonly timeoutMs: number;
@@ -30,16 +30,16 @@ export interface CommandLine {
   readonly file: string;
 }
 
-/** `shippedFolder`: a checkout may be a person's home, and its commands are goald's all the same. */
+/** Commands in `shippedFolder` have the origin "shipped", even when a checkout is the home. */
 export function listCommands(registry: Registry, shippedFolder: string): readonly CommandLine[] {
   const ready = registry.all.map((command) => ({ command, toDo: [] }));
   return [...ready, ...registry.unavailable].map(({ command, toDo }) => {
     const file = registry.fileOf(command.name) ?? "";
-    return lineOf(command, toDo, file, dirname(file) === shippedFolder ? "shipped" : "home");
+    return buildCommandLine(command, toDo, file, dirname(file) === shippedFolder ? "shipped" : "home");
   });
 }
 
-function lineOf(
+function buildCommandLine(
   command: RegisteredCommand,
   toDo: readonly string[],
   file: string,
@@ -59,7 +59,7 @@ function lineOf(
       description: description ?? null,
     })),
     effect,
-    risk: riskOf(command),
+    risk: describeRisk(command),
     needs,
     timeoutMs,
     origin,
@@ -67,7 +67,7 @@ function lineOf(
   };
 }
 
-/** Everything about one, in words. */
+/** Renders one command as text for people. */
 export function describeCommand(line: CommandLine): string {
   const args = line.args.map(
     ({ name, type, required, description }) =>
@@ -78,15 +78,15 @@ export function describeCommand(line: CommandLine): string {
     ...(line.toDo.length > 0 ? [`Not set up, so hidden from models. ${line.toDo.join(" ")}`] : []),
     args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
     `After a crash: ${CRASH_SENTENCES[line.effect]}`,
-    `Risk: ${line.risk}. It may take ${Math.round(line.timeoutMs / 1000)} s.`,
+    `Risk: ${line.risk}. Timeout: ${Math.round(line.timeoutMs / 1000)} s.`,
     `From: ${line.file}`,
   ].join("\n");
 }
 
 const CRASH_SENTENCES: Readonly<Record<Effect, string>> = {
-  pure: "it is run again, because it changes nothing.",
-  idempotent: "it is run again, because twice has the same effect as once.",
-  transactional: "it is run again, because it acts only when its result is committed.",
-  reconcilable: "goald checks whether it took effect, and runs it again only if it did not.",
-  "at-most-once": "it is never run again; the agent reads that the outcome is unknown.",
+  pure: "runs again, since it changes nothing.",
+  idempotent: "runs again, since a second run has the same result.",
+  transactional: "runs again, since its effect is committed together with its result.",
+  reconcilable: "checks whether its effect happened, and runs again only if it did not.",
+  "at-most-once": "never runs again; the agent sees that the outcome is unknown.",
 };

@@ -1,19 +1,19 @@
 /**
- * load-file.ts -- one command file, from the disk to its default export; what is wrong with it is said with its line.
+ * load-file.ts -- imports one command file, and finds the line of a fault in it.
  *
- * A file that has changed since it was loaded is loaded again: a module is kept by its address, so the time of the
- * change becomes part of it. What the file itself imports stays as it was loaded first.
+ * A changed file is imported again: modules are cached by address, so the address gets the time of the change. The modules
+ * that the file imports stay as first loaded.
  */
 import { readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 import { GoaldError, toError } from "#core/errors.ts";
 
-/** As it was when this process loaded it first, by path. */
+/** Modification time at the first load in this process, by path. */
 const firstLoaded = new Map<string, number>();
 
-/** Its default export. Throws GOALD_COMMAND_INVALID. */
-export async function loadFile(file: string): Promise<unknown> {
+/** Returns the default export. Throws GOALD_COMMAND_INVALID. */
+export async function loadCommandFile(file: string): Promise<unknown> {
   try {
     const { mtimeMs } = await stat(file);
     const first = firstLoaded.get(file) ?? mtimeMs;
@@ -22,50 +22,48 @@ export async function loadFile(file: string): Promise<unknown> {
     const module: { readonly default?: unknown } = await import(mtimeMs === first ? url : `${url}?changed=${mtimeMs}`);
     return module.default;
   } catch (thrown) {
-    throw await notLoaded(file, toError(thrown));
+    throw await createLoadError(file, toError(thrown));
   }
 }
 
-async function notLoaded(file: string, error: Error): Promise<GoaldError> {
-  const line = lineInStack(file, error) ?? (error.name === "SyntaxError" ? await lineOfSyntaxError(file) : undefined);
+async function createLoadError(file: string, error: Error): Promise<GoaldError> {
+  const line =
+    findLineInStack(file, error) ?? (error.name === "SyntaxError" ? await findSyntaxErrorLine(file) : undefined);
   const where = line === undefined ? file : `${file}:${line}`;
   return new GoaldError("GOALD_COMMAND_INVALID", `${where} could not be loaded: ${error.message}`, {
-    hint: "A command of your own is a plain object, exported as default; types need `import type`.",
+    hint: "A command file exports a plain object as default; types need `import type`.",
     cause: error,
   });
 }
 
-function lineInStack(file: string, { stack = "" }: Error): number | undefined {
+function findLineInStack(file: string, { stack = "" }: Error): number | undefined {
   const at = stack.indexOf(file);
   const [, line] = /^(?:\?[^:\s]*)?:(\d+)/.exec(stack.slice(at + file.length)) ?? [];
   return at < 0 || line === undefined ? undefined : Number(line);
 }
 
-/** The engine says of a module of JavaScript only that it is wrong; the TypeScript reader says where. */
-async function lineOfSyntaxError(file: string): Promise<number | undefined> {
+/** The syntax error of an import has no line in its stack; the error of the TypeScript parser has one. */
+async function findSyntaxErrorLine(file: string): Promise<number | undefined> {
   try {
     stripTypeScriptTypes(await readFile(file, "utf8"), { sourceUrl: file });
     return undefined;
   } catch (thrown) {
-    return lineInStack(file, toError(thrown));
+    return findLineInStack(file, toError(thrown));
   }
 }
 
-/**
- * Where in the file the field stands that a problem begins with, such as `expected effect: …`; undefined where that cannot
- * be told, as of a field that is not there.
- */
-export function lineOfProblem(problem: string, source: string): number | undefined {
+/** Returns the line of the field that a problem starts with (`expected effect: …`); undefined when the file lacks it. */
+export function findProblemLine(problem: string, source: string): number | undefined {
   const [, path = ""] = /^(?:expected |there is no (?:field|annotation) )?"?([\w.]+)/.exec(problem) ?? [];
   const parts = path.split(".");
-  // Of an argument's schema its keywords stand in many places, its name in one.
+  // Keywords of an argument's schema occur many times, the name of the argument once.
   const name = parts[1] === "properties" ? parts[2] : parts.at(-1);
   if (name === undefined || name === "") return undefined;
-  const at = source.search(fieldPattern(name));
+  const at = source.search(createFieldPattern(name));
   if (at < 0) return undefined;
   return source.slice(0, at).split("\n").length + (source[at] === "\n" ? 1 : 0);
 }
 
-/** As a key of an object, or a method. */
-const fieldPattern = (name: string): RegExp =>
+/** Matches the field as a key or a method. */
+const createFieldPattern = (name: string): RegExp =>
   new RegExp(`(?:^|[\\n{,])[ \\t]*(?:async\\s+)?["']?${name}["']?\\s*[:(]`);

@@ -1,44 +1,43 @@
 /**
- * registry.ts -- the catalogue: every command file of the shipped folder and of the home.
+ * registry.ts -- loads the command files of the shipped folder and of the home.
  *
- * The file's name is the command's name, so that a later folder overrides an earlier one by
- * name alone. Each default export is checked here, once and completely, and frozen with its
- * defaults filled in; nothing behind this door asks again whether a command is sound.
+ * The file name is the command name, so a later folder overrides an earlier one by name. Each default export is checked
+ * once and frozen with its defaults, so later code need not check it again.
  */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
-import { loadFile } from "./load-file.ts";
-import { type RegisteredCommand, readCommand } from "./validate.ts";
+import { loadCommandFile } from "./load-file.ts";
+import { checkCommand, type RegisteredCommand } from "./validate.ts";
 
 export type { RegisteredCommand };
 
 export interface Registry {
   readonly names: readonly string[];
   get(name: string): RegisteredCommand | undefined;
-  /** In the order of the prompt's list: `names` has the same. */
+  /** In the order of the prompt's list, like `names`. */
   readonly all: readonly RegisteredCommand[];
-  /** Those whose needs are not met: known to people, not to models, and nobody can call them. */
+  /** Commands whose services are not set up: shown to people, hidden from models, not callable. */
   readonly unavailable: readonly UnavailableCommand[];
-  /** Absolute path of the file that defines it, available or not. */
+  /** Absolute path of the defining file, also for unavailable commands. */
   fileOf(name: string): string | undefined;
 }
 
 export interface UnavailableCommand {
   readonly command: RegisteredCommand;
-  /** What makes it available, a sentence each. */
+  /** One sentence per missing step. */
   readonly toDo: readonly string[];
 }
 
-/** What is set up; a service that is not named is not part of this host. */
+/** State per service; an absent service is not part of this host. */
 export type ServiceStates = Readonly<Partial<Record<ServiceName, ServiceState>>>;
 
-/** For reading what was said earlier, and for documents: as if everything were set up. */
+/** Treats all services as set up, to read old replies and to write documents. */
 export const ALL_READY: ServiceStates = Object.fromEntries(SERVICES.map((name) => [name, { ready: true }]));
 
-/** AutoGPT's order. What it does not name comes behind it, and the last two come last. */
+/** AutoGPT's order; other commands follow, then `LAST`. */
 const ORDER = [
   "google",
   "browse_website",
@@ -64,26 +63,28 @@ const ORDER = [
 const LAST = ["do_nothing", "task_complete"];
 
 /**
- * Reads the folders in order; a later one overrides by name, a missing one is empty.
- * Files whose names begin with "_" or "." and tests are not commands. Throws GOALD_COMMAND_INVALID.
+ * Reads the folders in order: later ones override by name, missing ones are empty. Skips tests and files that start with
+ * "_" or ".". Throws GOALD_COMMAND_INVALID.
  */
 export async function loadRegistry(folders: readonly string[], services: ServiceStates = {}): Promise<Registry> {
   const commands = new Map<string, RegisteredCommand>();
   const files = new Map<string, string>();
   for (const folder of folders)
-    for (const [name, file] of await commandFiles(folder)) {
+    for (const [name, file] of await findCommandFiles(folder)) {
       commands.set(
         name,
-        readCommand(name, file, await loadFile(file), () => readFileSync(file, "utf8")),
+        checkCommand(name, file, await loadCommandFile(file), () => readFileSync(file, "utf8")),
       );
       files.set(name, file);
     }
   if (commands.size === 0)
-    throw new GoaldError("GOALD_COMMAND_INVALID", `Expected commands, found none in ${folders.join(", ")}.`, {
+    throw new GoaldError("GOALD_COMMAND_INVALID", `No commands found in ${folders.join(", ")}.`, {
       hint: "Each command is one file, such as write_to_file.ts.",
     });
-  const sorted = [...commands.values()].sort((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1));
-  const judged = sorted.map((command) => ({ command, toDo: unmet(command, services) }));
+  const sorted = [...commands.values()].sort(
+    (a, b) => rankCommand(a.name) - rankCommand(b.name) || (a.name < b.name ? -1 : 1),
+  );
+  const judged = sorted.map((command) => ({ command, toDo: listUnmetNeeds(command, services) }));
   const all = judged.flatMap(({ command, toDo }) => (toDo.length === 0 ? [command] : []));
   const byName = new Map(all.map((command) => [command.name, command]));
   return Object.freeze({
@@ -95,23 +96,26 @@ export async function loadRegistry(folders: readonly string[], services: Service
   });
 }
 
-const unmet = ({ needs }: RegisteredCommand, services: ServiceStates): readonly string[] =>
+const listUnmetNeeds = ({ needs }: RegisteredCommand, services: ServiceStates): readonly string[] =>
   needs.flatMap((name) => {
-    const state = services[name] ?? { ready: false, toDo: `There is no ${name} in this goald yet.` };
+    const state = services[name] ?? {
+      ready: false,
+      toDo: `This version of goald does not provide the service ${name} yet.`,
+    };
     return state.ready ? [] : [state.toDo];
   });
 
-function rank(name: string): number {
+function rankCommand(name: string): number {
   const last = LAST.indexOf(name);
   if (last >= 0) return ORDER.length + 1 + last;
   const known = ORDER.indexOf(name);
   return known < 0 ? ORDER.length : known;
 }
 
-/** Name and absolute path of each command file, sorted by name. */
-async function commandFiles(folder: string): Promise<ReadonlyMap<string, string>> {
+/** Returns name and absolute path of each command file, sorted by name. */
+async function findCommandFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
-  for (const entry of (await entriesOf(folder)).sort()) {
+  for (const entry of (await listEntries(folder)).sort()) {
     const { name, ext } = parse(entry);
     if (/^[._]/.test(entry) || !/^\.m?[jt]s$/.test(ext) || /\.(?:d|test)$/.test(name)) continue;
     const file = join(folder, entry);
@@ -123,14 +127,14 @@ async function commandFiles(folder: string): Promise<ReadonlyMap<string, string>
   return files;
 }
 
-async function entriesOf(folder: string): Promise<string[]> {
+async function listEntries(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
     if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
     throw new GoaldError(
       "GOALD_COMMAND_INVALID",
-      `Expected a folder of commands at ${folder}: ${toError(error).message}.`,
+      `The commands folder ${folder} cannot be read: ${toError(error).message}.`,
       {
         cause: error,
       },

@@ -1,17 +1,15 @@
-/**
- * time-limit.ts -- a command's time: a signal that ends it, and an end even for what does not heed the signal.
- */
+/** time-limit.ts -- limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal. */
 
 export interface TimeLimit extends Disposable {
-  /** Aborted with the host, or when the time is up. */
+  /** Aborts with the host or at the time limit. */
   readonly signal: AbortSignal;
-  /** True once the time is up or the call is over: what is left behind may change nothing any more. */
+  /** True after the time limit or the end of the call: the command must change nothing more. */
   readonly isOver: boolean;
-  /** Settles with `running`, or resolves to `late()` when the time is up; rejects with the host's reason when it goes down. */
+  /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
   race<T, L>(running: Promise<T>, late: () => L): Promise<T | L>;
 }
 
-/** Unlike AbortSignal's own time-outs, nothing of it outlives the call. */
+/** Unlike AbortSignal.timeout, the timer ends with the call. */
 export function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
   const controller = new AbortController();
   const { signal } = controller;
@@ -26,13 +24,13 @@ export function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit 
     const onEnd = (): void => (host.aborted ? end.reject(host.reason) : end.resolve(late()));
     signal.addEventListener("abort", onEnd, { once: true });
     if (signal.aborted) onEnd();
-    // What is left behind may still reject, and nobody listens.
+    // Prevents an unhandled rejection after the time limit.
     running.catch(() => undefined);
     try {
       return await Promise.race([running, end.promise]);
     } catch (error) {
       host.throwIfAborted();
-      // Who heeds the signal rejects with it: the same end as of one that does not.
+      // A command that obeys the signal rejects: same outcome as for one that ignores it.
       if (signal.aborted) return late();
       throw error;
     } finally {

@@ -13,6 +13,8 @@ import type { Workspace } from "./ports/workspace.ts";
 import type { ServiceName, Services } from "./services.ts";
 import type { SubagentRequest } from "./subagents/requests.ts";
 
+export type { Workspace };
+
 /** JSON Schema of one argument. The prompt's command list shows `hint` as `"name": "<hint>"`. */
 export type PropertySchema =
   | {

@@ -1,244 +1,242 @@
 /**
- * life.ts -- one agent in a host: set going, woken, cut off, parked; one thing at a time.
+ * agent-runner.ts -- runs one agent in a host: starts, wakes, cuts off and pauses it; one run at a time.
  *
- * Between two lives it holds nothing but a timer. Each life claims the agent anew, so that whatever an
- * earlier one left under way is found as cut off. A failure is told and tried again; at last the agent is parked.
+ * Between two runs it holds at most a timer. Each run claims the agent anew, so that the log shows what an earlier run left
+ * unfinished. A failed run is retried; an agent that keeps failing is paused.
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
-import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
 import { type RunParts, run } from "#loop/run.ts";
+import type { OpenedAgent, PauseReason } from "./opened-agent.ts";
 
-/** One agent's parts for the main loop, claimed for one life. */
-export interface OpenedAgent extends AsyncDisposable {
-  readonly lease: Lease;
-  readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
-}
-
-export interface LifeParts {
+export interface RunnerParts {
   readonly clock: Clock;
-  /** Aborted when the host goes down: no life begins any more, and no step in one. */
+  /** Aborted when the host goes down: no run and no step begins any more. */
   readonly draining: AbortSignal;
-  /** `signal`: aborted when the agent is cut off. */
-  open(agent: string, signal: AbortSignal): Promise<OpenedAgent>;
+  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is only opened to be paused. */
+  open(agent: string, signal: AbortSignal, pause?: PauseReason): Promise<OpenedAgent>;
   onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
-  /** Agents that this one has started, or sent something to. */
+  /** The agent has started these agents, or sent them something. */
   onSent?(agents: readonly string[]): void;
-  /** Told after each life, when nothing of the agent is under way. Its failure is told and changes nothing. */
+  /** Called after each run, when nothing of the agent is under way. A rejection is reported and changes nothing. */
   onStopped(agent: string, state: AgentState): Promise<void>;
-  /** What went wrong with an agent, in words. */
+  /** A run has failed. The runner retries it, or pauses the agent. */
+  onFailed?(agent: string, error: Error): void;
+  /** Reports a problem with an agent, as a sentence. */
   report(agent: string, problem: string): void;
-  /** Told when it holds nothing any more, not even a timer: it may be forgotten. */
+  /** The runner holds nothing any more, not even a timer: it may be discarded. */
   onIdle(agent: string): void;
 }
 
-/** The readable part is what a host knows of the agent since it began; the log knows more. */
-export interface Life {
-  readonly running: boolean;
-  /** As of the last commit seen; undefined before the first life has opened the log. */
-  readonly state: AgentState | undefined;
-  readonly head: number;
-  readonly lastEventAt: string;
-  /** What the last life failed of, until something is committed again. */
-  readonly problem: string | null;
-  /** Sets it going, or tells it that something has come. */
-  wake(): void;
-  /** True while it waits to be tried again after a failure. */
-  readonly recovering: boolean;
-  /** Resolves when nothing of it is under way. */
-  settled(): Promise<void>;
-  /** Ends what is under way at once; the log keeps it as begun. */
-  abort(reason: string): void;
-  /** Pauses it wherever it stands, when nothing of it is under way. */
-  park(code: PauseCode, reason: string): Promise<void>;
-  /** No more waking by itself. */
-  release(): void;
-}
-
-/** A shorter wait is slept through; for a longer one the agent lets go of everything. */
-const SHORT_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 10_000;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
-export function createLife(id: string, parts: LifeParts): Life {
-  const { clock, draining } = parts;
-  /** A life or parkings, under way or in line. */
-  let busy = 0;
-  let state: AgentState | undefined;
-  let head = 0;
-  let lastEventAt = clock.now().toISOString();
-  let problem: string | null = null;
-  let failures = 0;
-  let failedAtStep = 0;
-  /** Something came while it ran. */
-  let again = false;
-  let wakeAt: string | null = null;
-  /** Of the sleep until it wants to be looked at again. */
-  let timer: AbortController | undefined;
-  let ending: Promise<unknown> = Promise.resolve();
-  let hard = new AbortController();
-  let nudge = new AbortController();
+export class AgentRunner {
+  readonly #id: string;
+  readonly #parts: RunnerParts;
+  /** Runs and pauses, under way or queued. */
+  #pending = 0;
+  #queue: Promise<unknown> = Promise.resolve();
+  #state: AgentState | undefined;
+  #head = 0;
+  #problem: string | null = null;
+  #failures = 0;
+  #failedAtStep = 0;
+  /** Something arrived during the run. */
+  #isWoken = false;
+  #wakeAt: string | null = null;
+  #timer: AbortController | undefined;
+  #cutOff = new AbortController();
+  #waiting = new AbortController();
 
-  function wake(): void {
-    if (draining.aborted) return;
-    again = true;
-    nudge.abort();
-    if (busy === 0) void alone(live);
+  constructor(id: string, parts: RunnerParts) {
+    this.#id = id;
+    this.#parts = parts;
   }
 
-  /** One thing at a time: a life, or a parking. */
-  function alone(work: () => Promise<void>): Promise<void> {
-    stopTimer();
-    busy += 1;
-    const done = ending.then(work).finally(() => {
-      busy -= 1;
-      if (busy > 0) return;
-      if (again && !draining.aborted) wake();
-      else if (timer === undefined) parts.onIdle(id);
+  get running(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** As of the last commit in this host; undefined before the first run has read the log. */
+  get state(): AgentState | undefined {
+    return this.#state;
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Why the last run failed, until something is committed again. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** True while a failed run waits to be retried. */
+  get recovering(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Starts a run, or tells the run under way that something has arrived. */
+  wake(): void {
+    if (this.#parts.draining.aborted) return;
+    this.#isWoken = true;
+    this.#waiting.abort();
+    if (!this.running) void this.#enqueue(() => this.#runUntilDone());
+  }
+
+  /** Resolves when nothing of the agent is under way. */
+  async settled(): Promise<void> {
+    while (this.running) await this.#queue;
+  }
+
+  /** Ends what is under way at once; the log keeps it as begun. */
+  abort(reason: string): void {
+    this.release();
+    this.#isWoken = false;
+    this.#cutOff.abort(new Error(reason));
+    this.#waiting.abort();
+  }
+
+  /** Pauses the agent, whatever it was doing, as soon as nothing of it is under way. */
+  pause(code: PauseCode, reason: string): Promise<void> {
+    return this.#enqueue(() => this.#pauseNow({ code, reason }));
+  }
+
+  /** Cancels the timer: the agent no longer wakes by itself. */
+  release(): void {
+    this.#timer?.abort();
+    this.#timer = undefined;
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.release();
+    this.#pending += 1;
+    const done = this.#queue.then(work).finally(() => {
+      this.#pending -= 1;
+      if (this.running) return;
+      if (this.#isWoken && !this.#parts.draining.aborted) this.wake();
+      else if (this.#timer === undefined) this.#parts.onIdle(this.#id);
     });
-    ending = done.catch(() => undefined);
+    this.#queue = done.catch(() => undefined);
     return done;
   }
 
-  /** Runs until there is nothing more to do now; never rejects. */
-  async function live(): Promise<void> {
-    hard = new AbortController();
+  /** Never rejects. */
+  async #runUntilDone(): Promise<void> {
+    const { draining, clock, onStopped } = this.#parts;
+    this.#cutOff = new AbortController();
+    const { signal } = this.#cutOff;
     try {
-      while (again && !draining.aborted && !hard.signal.aborted) {
-        again = false;
-        const ended = await runOnce();
-        failures = 0;
-        problem = null;
-        await parts.onStopped(id, ended).catch(tell);
+      while (this.#isWoken && !draining.aborted && !signal.aborted) {
+        this.#isWoken = false;
+        const ended = await this.#runOnce(signal);
+        this.#failures = 0;
+        this.#problem = null;
+        await onStopped(this.#id, ended).catch((thrown) => this.#report(thrown));
       }
-      if (wakeAt !== null && !hard.signal.aborted) wakeIn(Date.parse(wakeAt) - clock.now().getTime());
+      if (this.#wakeAt !== null && !signal.aborted) this.#wakeIn(Date.parse(this.#wakeAt) - clock.now().getTime());
     } catch (thrown) {
-      if (!hard.signal.aborted) await fail(toError(thrown));
+      if (!signal.aborted) await this.#fail(toError(thrown));
     }
   }
 
-  async function runOnce(): Promise<AgentState> {
-    await using opened = await parts.open(id, hard.signal);
-    wakeAt = null;
-    // Awaited here: what is opened stays open as long.
-    return await run(opened.lease, {
-      ...opened.parts,
-      draining,
-      onOpened: (found) => {
-        state = found;
-        opened.parts.onOpened?.(found);
-      },
-      ...seen,
-      wait: ({ until }) => waitFor(until),
-    });
+  async #runOnce(signal: AbortSignal): Promise<AgentState> {
+    await using opened = await this.#parts.open(this.#id, signal);
+    this.#wakeAt = null;
+    const state = await run(opened.lease, this.#loopParts(opened));
+    await opened.ended?.(state);
+    return state;
   }
 
-  async function waitFor(until: string | null): Promise<boolean> {
-    wakeAt = until;
-    nudge = new AbortController();
+  #loopParts(opened: OpenedAgent): RunParts {
+    const { draining, onSent, onCommitted } = this.#parts;
+    const parts: RunParts = {
+      ...opened.parts,
+      draining,
+      onOpened: (state) => {
+        this.#state = state;
+        opened.parts.onOpened?.(state);
+      },
+      onCommitted: (events, state) => {
+        this.#state = state;
+        this.#head = events.at(-1)?.seq ?? this.#head;
+        this.#problem = null;
+        onCommitted(this.#id, events, state);
+      },
+      onSent: (agents) => onSent?.(agents),
+      wait: ({ until }) => this.#wait(until, opened.longestWaitMs ?? LONGEST_WAIT_MS),
+    };
+    return opened.through?.(parts) ?? parts;
+  }
+
+  async #wait(until: string | null, longestMs: number): Promise<boolean> {
+    const { clock, draining } = this.#parts;
+    this.#wakeAt = until;
+    this.#waiting = new AbortController();
     const leftMs = until === null ? Number.POSITIVE_INFINITY : Date.parse(until) - clock.now().getTime();
-    if (!again && (leftMs > SHORT_WAIT_MS || draining.aborted)) return false;
-    if (!again) await clock.sleep(leftMs, AbortSignal.any([nudge.signal, draining, hard.signal]));
-    again = false;
-    hard.signal.throwIfAborted();
+    if (!this.#isWoken) {
+      if (draining.aborted || leftMs > longestMs) return false;
+      await clock.sleep(leftMs, AbortSignal.any([this.#waiting.signal, draining, this.#cutOff.signal]));
+    }
+    this.#isWoken = false;
+    this.#cutOff.signal.throwIfAborted();
     return true;
   }
 
-  function onCommitted(events: readonly RecordedEvent[], folded: AgentState): void {
-    const last = events.at(-1);
-    state = folded;
-    head = last?.seq ?? head;
-    lastEventAt = last?.at ?? lastEventAt;
-    problem = null;
-    parts.onCommitted(id, events, folded);
-  }
-
-  const seen = { onCommitted, onSent: (agents: readonly string[]): void => parts.onSent?.(agents) };
-
-  /** A full disk is waited out; what fails again and again for another reason stops the agent. */
-  async function fail(error: Error): Promise<void> {
-    const step = state?.step ?? 0;
-    // Days of work between two of them are no row.
-    failures = step > failedAtStep + MAX_FAILURES ? 1 : failures + 1;
-    failedAtStep = step;
-    again = false;
-    problem = error.message;
-    tell(error);
+  /** A full disk is retried without end; an agent that keeps failing for another reason is paused. */
+  async #fail(error: Error): Promise<void> {
+    const step = this.#state?.step ?? 0;
+    // Failures with steps between them are not consecutive.
+    this.#failures = step > this.#failedAtStep + MAX_FAILURES ? 1 : this.#failures + 1;
+    this.#failedAtStep = step;
+    this.#isWoken = false;
+    this.#problem = error.message;
+    this.#report(error);
+    this.#parts.onFailed?.(this.#id, error);
     if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
-    const isTried = failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
-    if (isTried || !(await isParked(`It failed ${failures} times in a row, at last with: ${error.message}`)))
-      wakeIn(Math.min(MAX_BACKOFF_MS, 1000 * 2 ** failures));
+    const isRetried = this.#failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
+    const reason = `It failed ${this.#failures} times in a row, at last with: ${error.message}`;
+    if (isRetried || !(await this.#tryPause({ code: "crash-loop", reason })))
+      this.#wakeIn(Math.min(MAX_BACKOFF_MS, 1000 * 2 ** this.#failures));
   }
 
-  /** False when what is wrong keeps it from being written down, too. */
-  async function isParked(reason: string): Promise<boolean> {
-    try {
-      await pauseAt("crash-loop", reason);
-      return true;
-    } catch (thrown) {
-      tell(thrown);
-      return false;
-    }
+  /** Resolves to false when the pause cannot be written either. */
+  #tryPause(why: PauseReason): Promise<boolean> {
+    return this.#pauseNow(why).then(
+      () => true,
+      (thrown) => {
+        this.#report(thrown);
+        return false;
+      },
+    );
   }
 
-  const tell = (thrown: unknown): void => parts.report(id, toError(thrown).message);
-
-  function stopTimer(): void {
-    timer?.abort();
-    timer = undefined;
+  async #pauseNow(why: PauseReason): Promise<void> {
+    await using opened = await this.#parts.open(this.#id, new AbortController().signal, why);
+    const state = await pauseAgent(opened.lease, this.#loopParts(opened), why);
+    this.#state = state;
+    await opened.ended?.(state);
+    this.#wakeAt = null;
+    this.release();
+    await this.#parts.onStopped(this.#id, state).catch((thrown) => this.#report(thrown));
   }
 
-  function wakeIn(ms: number): void {
-    stopTimer();
-    if (draining.aborted) return;
-    timer = new AbortController();
-    const { signal } = timer;
-    void clock.sleep(Math.max(0, ms), signal).then(() => {
-      if (!signal.aborted) wake();
+  #wakeIn(ms: number): void {
+    this.release();
+    if (this.#parts.draining.aborted) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    void this.#parts.clock.sleep(Math.max(0, ms), timer.signal).then(() => {
+      if (!timer.signal.aborted) this.wake();
     });
   }
 
-  async function pauseAt(code: PauseCode, reason: string): Promise<void> {
-    await using opened = await parts.open(id, new AbortController().signal);
-    state = await pauseAgent(opened.lease, { ...opened.parts, ...seen }, { code, reason });
-    wakeAt = null;
-    stopTimer();
-    await parts.onStopped(id, state).catch(tell);
+  #report(thrown: unknown): void {
+    this.#parts.report(this.#id, toError(thrown).message);
   }
-
-  return {
-    get running() {
-      return busy > 0;
-    },
-    get state() {
-      return state;
-    },
-    get head() {
-      return head;
-    },
-    get lastEventAt() {
-      return lastEventAt;
-    },
-    get problem() {
-      return problem;
-    },
-    get recovering() {
-      return failures > 0;
-    },
-    wake,
-    settled: async () => {
-      while (busy > 0) await ending;
-    },
-    abort: (reason) => {
-      stopTimer();
-      again = false;
-      hard.abort(new Error(reason));
-      nudge.abort();
-    },
-    park: (code, reason) => alone(() => pauseAt(code, reason)),
-    release: stopTimer,
-  };
 }

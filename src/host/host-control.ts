@@ -1,8 +1,8 @@
 /**
- * host-control.ts -- the `Control` of a real host: its store, its supervisor, and nothing of its own.
+ * host-control.ts -- the `Control` of a real host, on its store and its supervisor.
  *
- * Whatever is asked of an agent is a row in its inbox before it is anything else, so that a crash
- * between the asking and the doing loses nothing.
+ * A request for an agent is a row in its inbox before anything else happens, so that a crash between the request and its
+ * effect loses nothing.
  */
 import { randomUUID } from "node:crypto";
 import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";
@@ -11,190 +11,240 @@ import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
-import { type AgentState, activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
+import { activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
 import { heardNote } from "#loop/heard-note.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import { type ForkParts, forkAgent } from "./fork-agent.ts";
+import { HaltControl } from "./halt-agent.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./host-family.ts";
-import { createHostViews, type Found, type HostViewParts } from "./host-views.ts";
+import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
+
+/** Files into which runs of agents are recorded. */
+export interface RecordingControl {
+  /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
+  create(path: string): { assign(row: AgentRow, background: boolean): void; discard(): void };
+  /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
+  resume(path: string, row: AgentRow, background: boolean): void;
+  pathOf(row: AgentRow): string | undefined;
+  forget(agent: string): void;
+}
 
 export interface HostControlParts extends HostViewParts {
   readonly live: LiveText;
+  readonly recordings: RecordingControl;
+  /** Takes secrets, and whatever looks like one, out of a text. */
+  redact(text: string): string;
   /** Checks and trims name, role and goals; throws GOALD_USAGE. */
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
-  /** Of an agent that is made here. */
+  /** Makes the folder of a new agent, and opens it for goald's own files too. */
   openWorkspace: ForkParts["openWorkspace"];
-  /** Removes an agent's folder from the disk, or the files that its memory is searched by. */
+  /** Removes an agent's folder from the disk. */
   removeFolder(row: AgentRow): Promise<void>;
+  /** Removes the index files of an agent's memory. */
   removeIndexes(agent: string): Promise<void>;
 }
 
-export function createHostControl(parts: HostControlParts): Control {
-  const { store, supervisor, clock } = parts;
-  const { find, view, agents, forget } = createHostViews(parts);
+export class HostControl implements Control {
+  readonly changeMemory: Control["changeMemory"];
+  readonly #parts: HostControlParts;
+  readonly #views: HostViews;
+  readonly #halt: HaltControl;
 
-  async function deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
-    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+  constructor(parts: HostControlParts) {
+    this.#parts = parts;
+    this.#views = createHostViews(parts);
+    this.changeMemory = changesOf(parts.store, parts.clock);
+    this.#halt = new HaltControl({
+      ...parts,
+      find: (name) => this.#views.find(name),
+      deliver: (id, message) => this.#deliver(id, message),
+      done: (row, note) => this.#done(row, note),
+    });
   }
 
-  async function done({ id }: AgentRow, note: string): Promise<ControlResult> {
-    return { agent: await view(await findAgent(store, id)), note };
+  get live(): LiveText {
+    return this.#parts.live;
   }
 
-  /** What the agent hears at once when it stands, and after the step when it is in one. */
-  async function tell(found: Found, message: InboxMessage, key?: string): Promise<void> {
-    const { row, state } = found;
-    // More to do for one that had finished on a terminal: whoever says it here wants it done here.
-    const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
-    if (isHandedOver) await deliver(row.id, { type: "settings", background: true });
-    await deliver(row.id, message, key);
-    if (isHandedOver || runsHere(found)) supervisor.wake(row.id);
+  async status(): Promise<DaemonStatus> {
+    return this.#parts.status(countStandings(await this.agents()));
   }
 
-  /** An agent of a terminal does not begin to run in a daemon because somebody speaks to it. */
-  const runsHere = ({ row, state }: Found): boolean => supervisor.lives.has(row.id) || state.settings.background;
-
-  async function create(agent: NewAgent): Promise<AgentView> {
-    const spec = { ...parts.checkAgent(agent), ...agent.settings, background: true };
-    const row = await store.create(spec, `create/${agent.key ?? randomUUID()}`, clock.now().toISOString());
-    supervisor.wake(row.id);
-    return view(row);
+  agents(): Promise<readonly AgentView[]> {
+    return this.#views.agents();
   }
 
-  async function say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
-    const found = await find(name);
-    await tell(found, { type: "say", from: words.from, text: words.text }, words.key);
-    return done(found.row, heardNote(found.row, found.state, runsHere(found)));
+  async agent(name: string): Promise<AgentView> {
+    return this.#views.view(await findAgent(this.#parts.store, name));
   }
 
-  async function setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
-    const found = await find(name);
-    const checked = parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
-    await tell(found, { type: "goals", goals: checked.goals });
-    return done(found.row, heardNote(found.row, found.state, runsHere(found)));
+  async create({ settings, record, key, ...agent }: NewAgent): Promise<AgentView> {
+    const { store, supervisor, clock, recordings, redact } = this.#parts;
+    const background = settings.background ?? true;
+    const { name, role, goals } = this.#parts.checkAgent(agent);
+    // The texts of a recorded agent are kept as the recording has them.
+    const texts = record === undefined ? { role, goals } : { role: redact(role), goals: goals.map(redact) };
+    const recording = record === undefined ? undefined : recordings.create(record);
+    const spec = { name, ...texts, ...settings, background };
+    const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
+    const row = await created.catch((thrown) => {
+      recording?.discard();
+      throw thrown;
+    });
+    recording?.assign(row, background);
+    supervisor.wake(row.id, background);
+    return this.#views.view(row);
   }
 
-  /** One that is about to go on, or still writes its report, stands as soon as that is over. */
-  const stands = ({ id }: AgentRow, state: AgentState): boolean => isOver(state) && !supervisor.lives.get(id)?.running;
-
-  async function pause(name: string, reason: string): Promise<ControlResult> {
-    const { row, state } = await find(name);
-    if (stands(row, state)) return done(row, "It stands already.");
-    const isRunning = supervisor.lives.get(row.id)?.running;
-    if (isRunning) await deliver(row.id, { type: "pause", reason });
-    if (isRunning) supervisor.wake(row.id);
-    else await supervisor.park(row.id, "person", reason);
-    return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
+  async say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
+    const found = await this.#views.find(name);
+    await this.#send(found, { type: "say", from: words.from, text: words.text }, words.key);
+    return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
   }
 
-  async function stop(name: string, graceMs: number): Promise<ControlResult> {
-    const { row, state } = await find(name);
-    if (stands(row, state)) return done(row, "It stands already.");
-    const life = supervisor.lives.get(row.id);
-    if (!life?.running) await supervisor.park(row.id, "stopped", STOPPED);
-    else {
-      await deliver(row.id, { type: "pause", code: "stopped", reason: STOPPED });
-      supervisor.wake(row.id);
-      const grace = new AbortController();
-      await Promise.race([life.settled(), clock.sleep(graceMs, grace.signal)]);
-      grace.abort();
-      const after = await find(row.id);
-      if (!isOver(after.state)) {
-        await supervisor.cutOff(row.id, "stopped", STOPPED);
-        return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
-      }
-    }
-    return done(row, await withOthers(row, "stop", store));
+  async setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
+    const found = await this.#views.find(name);
+    const checked = this.#parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
+    await this.#send(found, { type: "goals", goals: checked.goals });
+    return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
   }
 
-  async function kill(name: string): Promise<ControlResult> {
-    const { row, state } = await find(name);
-    if (stands(row, state)) return done(row, "It stands already.");
-    await supervisor.cutOff(row.id, "killed", "Killed by a person.");
-    return done(row, await withOthers(row, "stop", store));
+  async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
+    const found = await this.#views.find(name);
+    await this.#send(found, { type: "settings", ...settings });
+    return this.#done(found.row, "");
   }
 
-  async function resume(name: string, settings: Parameters<Control["resume"]>[1]): Promise<ControlResult> {
-    const { row, state } = await find(name);
+  pause(name: string, reason: string): Promise<ControlResult> {
+    return this.#halt.pause(name, reason);
+  }
+
+  stop(name: string, graceMs: number): Promise<ControlResult> {
+    return this.#halt.stop(name, graceMs);
+  }
+
+  kill(name: string): Promise<ControlResult> {
+    return this.#halt.kill(name);
+  }
+
+  async resume(
+    name: string,
+    changes: Parameters<Control["resume"]>[1],
+    { record }: { readonly record?: string } = {},
+  ): Promise<ControlResult> {
+    const { supervisor, store } = this.#parts;
+    const { row, state } = await this.#views.find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
+    const { background, ...settings } = { background: true, ...changes };
+    if (record !== undefined) this.#resumeRecording(record, row, background);
     const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
     const key = randomUUID();
-    await deliver(row.id, { type: "settings", ...settings, background: true }, `${key}/settings`);
-    await deliver(row.id, { type: "resume" }, key);
-    supervisor.wake(row.id);
-    return done(row, note);
+    const isMoved = background !== state.settings.background;
+    if (isMoved || Object.keys(settings).length > 0)
+      await this.#deliver(row.id, { type: "settings", ...settings, background }, `${key}/settings`);
+    await this.#deliver(row.id, { type: "resume" }, key);
+    supervisor.wake(row.id, background);
+    await supervisor.startSubAgents(row.id);
+    return this.#done(row, note);
   }
 
-  async function answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
-    const found = await find(name);
+  async answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
+    const found = await this.#views.find(name);
     const { row, state } = found;
     const { phase } = activeFrame(state);
     const waiting = phase.kind === "awaiting-approval" ? phase.callId : undefined;
     if (waiting === undefined || (given.callId !== undefined && given.callId !== waiting))
       throw conflict(`${row.id} has no command that waits for this answer.`, `Where it stands: goald show ${row.id}`);
-    await tell(found, { type: "approval", ...given, callId: waiting });
+    await this.#send(found, { type: "approval", ...given, callId: waiting });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
-    return done(row, `${told}: ${openCommand(state, waiting)?.call.name ?? ""}`);
+    return this.#done(row, `${told}: ${openCommand(state, waiting)?.call.name ?? ""}`);
   }
 
-  async function remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
-    const { row, state } = await find(name);
-    await requireNoChildren(row, parts);
+  async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
+    const { supervisor, store, recordings } = this.#parts;
+    const { row, state } = await this.#views.find(name);
+    await requireNoChildren(row, this.#parts);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
-    if (!stands(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
-    const { workspace } = await view(row);
-    await tellRemoval(row, (await find(row.id)).state, parts);
+    if (!this.#halt.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    const { workspace } = await this.#views.view(row);
+    await tellRemoval(row, (await this.#views.find(row.id)).state, this.#parts);
     await store.remove(row.id);
-    const life = supervisor.lives.get(row.id);
+    const runner = supervisor.runners.get(row.id);
     supervisor.forget(row.id);
-    await life?.settled();
-    forget(row.id);
-    await parts.removeIndexes(row.id);
-    if (how.files) await parts.removeFolder(row);
+    await runner?.settled();
+    this.#views.forget(row.id);
+    recordings.forget(row.id);
+    await this.#parts.removeIndexes(row.id);
+    if (how.files) await this.#parts.removeFolder(row);
     return { id: row.id, workspace };
   }
 
-  return {
-    status: async () => parts.status(countStandings(await agents())),
-    agents,
-    agent: async (name) => view(await findAgent(store, name)),
-    create,
-    say,
-    setGoals,
-    changeSettings: async (name, settings) => {
-      const found = await find(name);
-      await tell(found, { type: "settings", ...settings });
-      return done(found.row, "");
-    },
-    pause,
-    resume,
-    stop,
-    kill,
-    answer,
-    remove,
-    fork: async (name, how) => {
-      const { row, files } = await forkAgent(await findAgent(store, name), how, parts);
-      return { ...(await view(row)), events: row.head, files };
-    },
-    changeMemory: changesOf(store, clock),
-    page: async (name, after, limit) => {
-      const { id, head } = await findAgent(store, name);
-      return { events: await store.read(id, after, limit), head };
-    },
-    whenLonger: async (name, after, signal) => supervisor.whenLonger((await findAgent(store, name)).id, after, signal),
-    live: parts.live,
-    reload: parts.reload,
-    shutdown: async (graceMs) => parts.shutdown(graceMs),
-  };
-}
+  async fork(name: string, how: Parameters<Control["fork"]>[1]) {
+    const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
+    return { ...(await this.#views.view(row)), events: row.head, files };
+  }
 
-const STOPPED = "Stopped by a person.";
+  async page(name: string, after: number, limit: number) {
+    const { store } = this.#parts;
+    const { id, head } = await findAgent(store, name);
+    return { events: await store.read(id, after, limit), head };
+  }
+
+  async whenLonger(name: string, after: number, signal: AbortSignal): Promise<void> {
+    const { store, supervisor } = this.#parts;
+    await supervisor.whenLonger((await findAgent(store, name)).id, after, signal);
+  }
+
+  reload(): Promise<readonly string[]> {
+    return this.#parts.reload();
+  }
+
+  async shutdown(graceMs: number): Promise<void> {
+    this.#parts.shutdown(graceMs);
+  }
+
+  #resumeRecording(path: string, row: AgentRow, background: boolean): void {
+    const { recordings, supervisor } = this.#parts;
+    if (recordings.pathOf(row) === path) return;
+    if (supervisor.runners.get(row.id)?.running)
+      throw conflict(
+        `${row.id} is running, and is not recorded into ${path}.`,
+        `Pause it first: goald pause ${row.id}`,
+      );
+    recordings.resume(path, row, background);
+  }
+
+  async #deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
+    const { store, clock } = this.#parts;
+    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+  }
+
+  async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
+    return { agent: await this.#views.view(await findAgent(this.#parts.store, id)), note };
+  }
+
+  /** The agent reads it at once when it waits, and after the step when it is in one. */
+  async #send(found: Found, message: InboxMessage, key?: string): Promise<void> {
+    const { row, state } = found;
+    const { supervisor } = this.#parts;
+    // An agent that finished on a terminal belongs to whoever gives it more to do.
+    const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
+    if (isHandedOver) await this.#deliver(row.id, { type: "settings", background: true });
+    await this.#deliver(row.id, message, key);
+    if (isHandedOver || this.#runsHere(found)) supervisor.wake(row.id, isHandedOver || state.settings.background);
+  }
+
+  /** An agent of a terminal does not start to run in a daemon because somebody writes to it. */
+  #runsHere({ row, state }: Found): boolean {
+    return this.#parts.supervisor.runners.has(row.id) || state.settings.background;
+  }
+}
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });

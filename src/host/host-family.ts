@@ -11,7 +11,7 @@ import type { Supervisor } from "./supervisor.ts";
 interface HostParts {
   readonly store: Pick<Store, "agents" | "load" | "deliver">;
   readonly clock: Clock;
-  readonly supervisor: Pick<Supervisor, "tell">;
+  readonly supervisor: Pick<Supervisor, "notify">;
 }
 
 /** Throws GOALD_CONFLICT while agents that it started are there. */
@@ -43,7 +43,7 @@ export async function tellRemoval(
     { type: "report", ...told },
     clock.now().toISOString(),
   );
-  supervisor.tell(row.parent);
+  supervisor.notify(row.parent);
 }
 
 /** Those that stop with it, or go on with it, in a sentence behind `note`; nothing when there are none. */

@@ -1,5 +1,5 @@
 /**
- * host-views.ts -- agents as their host shows them: what the log says, and what only the process that runs them knows.
+ * host-views.ts -- agents as their host shows them: from their logs, and from the runners that only this process has.
  */
 
 import { toError } from "#core/errors.ts";
@@ -37,7 +37,7 @@ export interface HostViews {
 
 export function createHostViews(parts: HostViewParts): HostViews {
   const { store, supervisor, clock } = parts;
-  /** Views of agents that nothing is under way of; valid as long as the log ends there. */
+  /** Views of agents without a runner; each is valid as long as the log ends at its head. */
   const views = new Map<string, { readonly head: number; readonly view: AgentView }>();
 
   async function find(name: string): Promise<Found> {
@@ -46,24 +46,24 @@ export function createHostViews(parts: HostViewParts): HostViews {
   }
 
   async function stateHere(row: AgentRow): Promise<AgentState> {
-    const life = supervisor.lives.get(row.id);
-    return life?.state && life.head === row.head ? life.state : stateOf(store, row);
+    const runner = supervisor.runners.get(row.id);
+    return runner?.state && runner.head === row.head ? runner.state : stateOf(store, row);
   }
 
   const factsOf = (row: AgentRow): ViewFacts => ({
     workspaceFolder: parts.workspaceFolder,
-    hosted: supervisor.lives.has(row.id),
+    hosted: supervisor.runners.has(row.id),
     lastCommand: null,
     stallAfterMs: parts.stallAfterMs(),
     now: clock.now(),
-    problem: supervisor.lives.get(row.id)?.problem ?? null,
+    problem: supervisor.runners.get(row.id)?.problem ?? null,
   });
 
   async function view(row: AgentRow): Promise<AgentView> {
     const kept = views.get(row.id);
-    if (kept?.head === row.head && !supervisor.lives.has(row.id)) return kept.view;
+    if (kept?.head === row.head && !supervisor.runners.has(row.id)) return kept.view;
     const made = viewAgent(row, await stateHere(row), factsOf(row));
-    if (supervisor.lives.has(row.id)) views.delete(row.id);
+    if (supervisor.runners.has(row.id)) views.delete(row.id);
     else views.set(row.id, { head: row.head, view: made });
     return made;
   }
@@ -79,7 +79,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
 
   async function agents(): Promise<readonly AgentView[]> {
     const all: AgentView[] = [];
-    // Reading many logs must not hold up the agents; nor they this, by a turn of theirs for each of it.
+    // Yields between logs, so that reading many of them does not hold up the agents.
     const turn = createTurns();
     for (const row of await store.agents()) {
       all.push(await viewOrDamage(row));

@@ -1,4 +1,4 @@
-/** loop-meter.ts -- how late the event loop is, over the last minute; it measures only while there is work. */
+/** loop-meter.ts -- measures how late the event loop was in the last minute, while there is work and somebody may ask. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { DaemonStatus } from "#api/control.ts";
 
@@ -6,18 +6,22 @@ type Delay = DaemonStatus["eventLoopDelayMs"];
 
 export interface LoopMeter {
   read(): Delay;
-  /** Idle, it would be the only thing that wakes the processor. */
+  /** It measures only from here on. */
+  start(): void;
+  /** An idle host measures nothing: its timer would be the only thing that wakes the processor. */
   setBusy(busy: boolean): void;
 }
 
 const WINDOW_MS = 60_000;
-/** Between two looks at the clock; what is measured beyond it is delay. */
+/** Between two looks at the clock; the delay is what is measured beyond it. */
 const RESOLUTION_MS = 10;
 
 export function createLoopMeter(now: () => number): LoopMeter {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let last: Delay = { p50: 0, p99: 0, max: 0 };
   let begunAtMs = now();
+  let isStarted = false;
+  let isBusy = false;
 
   const current = (): Delay => {
     if (histogram.count === 0) return { p50: 0, p99: 0, max: 0 };
@@ -30,7 +34,7 @@ export function createLoopMeter(now: () => number): LoopMeter {
     };
   };
 
-  /** A minute that is over is kept until the next one has something to say. */
+  /** The last full minute is kept until the next one has readings. */
   function turn(): void {
     if (now() - begunAtMs < WINDOW_MS) return;
     last = current();
@@ -48,7 +52,13 @@ export function createLoopMeter(now: () => number): LoopMeter {
         max: Math.max(fresh.max, last.max),
       };
     },
+    start: () => {
+      isStarted = true;
+      if (isBusy) histogram.enable();
+    },
     setBusy: (busy) => {
+      isBusy = busy;
+      if (!isStarted) return;
       turn();
       if (busy) histogram.enable();
       else histogram.disable();

@@ -1,191 +1,210 @@
 /**
- * supervise.ts -- many agents in one process: who goes on by itself, who is woken, who is stopped.
+ * supervisor.ts -- many agents in one process: starts, wakes and stops their runners.
  *
  * A host goes on by itself with the agents of the background; those of a terminal wait for a person. One agent's
- * failure is its own: the others go on.
+ * failure does not touch the others.
  */
 import { toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
-import { stateOf } from "#views/load-agent.ts";
-import { createLife, type Life, type LifeParts } from "./agent-runner.ts";
-import { createLogWatch } from "./log-watch.ts";
+import { descendantsOf, stateOf } from "#views/load-agent.ts";
+import { AgentRunner, type RunnerParts } from "./agent-runner.ts";
+import { createLogWatch, type LogWatch } from "./log-watch.ts";
 
-export interface SupervisorParts extends Omit<LifeParts, "draining"> {
+export interface SupervisorParts extends Omit<RunnerParts, "draining"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
-}
-
-export interface Supervisor {
-  /** Sets everything going that a host runs by itself, and looks after it until `drain`. */
-  start(): Promise<void>;
-  /** Something has come for this agent; it runs even when it belonged to a terminal. */
-  wake(agent: string): void;
-  /** Something has come for this agent from another one; it runs if a host runs it by itself. */
-  tell(agent: string): void;
-  /** Those that are under way, or wait for a time. */
-  readonly lives: ReadonlyMap<string, Life>;
-  /** Ends what is under way at once, and pauses the agent for that reason. */
-  cutOff(agent: string, code: PauseCode, reason: string): Promise<void>;
-  /** Pauses an agent wherever it stands, as soon as nothing of it is under way. */
-  park(agent: string, code: PauseCode, reason: string): Promise<void>;
-  /** Forgets an agent that was removed, and ends what has begun of it meanwhile. */
-  forget(agent: string): void;
-  /** Resolves when its log is longer than `after`, when it was forgotten, or when the signal is aborted. */
-  whenLonger(agent: string, after: number, signal: AbortSignal): Promise<void>;
-  /** No step begins any more; what is under way after `graceMs` is cut off, and goes on in the next process. */
-  drain(graceMs: number): Promise<void>;
-  /** Cuts off all that is under way, and pauses nothing: it goes on in the next process. */
-  abortAll(reason: string): void;
+  /** Called before an agent of the background is started here. */
+  onBackground?(agent: string): void;
 }
 
 /** Timers of the machine stand still while it sleeps; looking at the time does not. */
 const LOOK_EVERY_MS = 15_000;
 
-export function createSupervisor(parts: SupervisorParts): Supervisor {
-  const { store, clock } = parts;
-  const lives = new Map<string, Life>();
-  const watch = createLogWatch(store);
-  /** Agents that are a terminal's, or whose log cannot be read, with its end: looked at again when that has moved. */
-  const passedOver = new Map<string, number>();
-  const draining = new AbortController();
-  const lifeParts: LifeParts = {
-    ...parts,
-    draining: draining.signal,
-    onCommitted: (id, events, state) => {
-      parts.onCommitted(id, events, state);
-      watch.tell(id);
-    },
-  };
-  let looking: NodeJS.Timeout | undefined;
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #runnerParts: RunnerParts;
+  readonly #runners = new Map<string, AgentRunner>();
+  readonly #watch: LogWatch;
+  /** Agents that are a terminal's, or whose log cannot be read, by the last event seen; asked again when it has changed. */
+  readonly #skipped = new Map<string, number>();
+  readonly #draining = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
 
-  async function start(): Promise<void> {
-    looking = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.#watch = createLogWatch(parts.store);
+    this.#runnerParts = {
+      ...parts,
+      draining: this.#draining.signal,
+      onCommitted: (id, events, state) => {
+        parts.onCommitted(id, events, state);
+        this.#watch.tell(id);
+      },
+      onSent: (agents) => {
+        for (const id of agents) this.notify(id);
+      },
+    };
+  }
+
+  /** Agents that are under way, or wait for a time. */
+  get runners(): ReadonlyMap<string, AgentRunner> {
+    return this.#runners;
+  }
+
+  /** Starts all agents of the background that have something to do, and looks for due ones until `drain`. */
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.#wakeDue(), LOOK_EVERY_MS).unref();
+    await this.#startAmong(() => this.#parts.store.agents());
+  }
+
+  /** Starts those of the agents below this one that have something to do. */
+  startSubAgents(agent: string): Promise<void> {
+    return this.#startAmong(() => descendantsOf(agent, this.#parts.store));
+  }
+
+  async #startAmong(list: () => Promise<readonly { readonly id: string; readonly wakeAt: string | null }[]>) {
+    const { store, clock } = this.#parts;
     try {
+      const rows = await list();
+      if (rows.length === 0) return;
       const due = new Set(await store.due(clock.now().toISOString()));
-      await wakeAll((await store.agents()).filter(({ id, wakeAt }) => wakeAt !== null || due.has(id)));
+      await this.#wakeAll(rows.filter(({ id, wakeAt }) => wakeAt !== null || due.has(id)));
     } catch (thrown) {
-      reportStore(thrown);
+      this.#reportStore(thrown);
     }
   }
 
-  async function look(): Promise<void> {
+  async #wakeDue(): Promise<void> {
+    const { store, clock } = this.#parts;
     try {
-      await wakeAll((await store.due(clock.now().toISOString())).map((id) => ({ id })));
+      await this.#wakeAll((await store.due(clock.now().toISOString())).map((id) => ({ id })));
     } catch (thrown) {
-      reportStore(thrown);
+      this.#reportStore(thrown);
     }
   }
 
-  const reportStore = (thrown: unknown): void =>
-    parts.report("", `The store could not be asked who is due: ${toError(thrown).message}`);
-
-  async function wakeAll(agents: readonly { readonly id: string }[]): Promise<void> {
-    // However many begin at once, the local API answers.
+  async #wakeAll(agents: readonly { readonly id: string }[]): Promise<void> {
+    // However many start at once, the local API answers.
     const turn = createTurns();
     for (const { id } of agents) {
-      if (draining.signal.aborted) return;
-      await wakeIfOurs(id);
+      if (this.#draining.signal.aborted) return;
+      await this.#wakeIfBackground(id);
       await turn();
     }
   }
 
-  async function wakeIfOurs(id: string): Promise<void> {
-    const life = lives.get(id);
-    if (life?.running || life?.recovering) return;
-    if (life?.state?.settings.background || (await isOurs(id))) wake(id);
+  async #wakeIfBackground(id: string): Promise<void> {
+    const runner = this.#runners.get(id);
+    if (runner?.running || runner?.recovering) return;
+    if (runner?.state?.settings.background || (await this.#isBackground(id))) this.wake(id);
   }
 
-  /** Of the background as its log has it, or as soon as it has heard what lies in its inbox. */
-  async function isOurs(id: string): Promise<boolean> {
+  /** True for an agent of the background, and for one that a message in its inbox makes one. */
+  async #isBackground(id: string): Promise<boolean> {
+    const { store, report } = this.#parts;
     const head = (await store.agent(id))?.head ?? 0;
     try {
       const isHandedOver = (await store.inbox(id)).some(({ message }) => "background" in message && message.background);
       if (isHandedOver) return true;
-      if (passedOver.get(id) === head) return false;
+      if (this.#skipped.get(id) === head) return false;
       const { settings } = await stateOf(store, { id });
       if (settings.background) return true;
     } catch (thrown) {
-      if (passedOver.get(id) !== head) parts.report(id, `Its log cannot be read: ${toError(thrown).message}`);
+      if (this.#skipped.get(id) !== head) report(id, `Its log cannot be read: ${toError(thrown).message}`);
     }
-    passedOver.set(id, head);
+    this.#skipped.set(id, head);
     return false;
   }
 
-  function lifeOf(id: string): Life {
-    const known = lives.get(id);
+  /** Starts the agent, or tells its run that something has arrived. `isBackground`: it goes on when this host ends. */
+  wake(id: string, isBackground = true): void {
+    if (isBackground && !this.#runners.has(id)) this.#parts.onBackground?.(id);
+    this.#runnerOf(id).wake();
+  }
+
+  /** Another agent has sent this one something: it is started if a host runs it by itself. */
+  notify(id: string): void {
+    if (this.#draining.signal.aborted) return;
+    const runner = this.#runners.get(id);
+    if (runner) runner.wake();
+    else this.#wakeIfBackground(id).catch((thrown) => this.#reportStore(thrown));
+  }
+
+  #runnerOf(id: string): AgentRunner {
+    const known = this.#runners.get(id);
     if (known) return known;
-    const life: Life = createLife(id, {
-      ...lifeParts,
-      // Another agent may have its name by now.
+    const runner = new AgentRunner(id, {
+      ...this.#runnerParts,
+      // Another agent may have this id by now.
       onIdle: () => {
-        if (lives.get(id) === life) letGo(id);
+        if (this.#runners.get(id) === runner) this.#discard(id);
       },
     });
-    lives.set(id, life);
-    makeRoomFor(lives.size);
-    return life;
+    this.#runners.set(id, runner);
+    makeRoomFor(this.#runners.size);
+    return runner;
   }
 
-  function letGo(id: string): void {
-    lives.delete(id);
-    makeRoomFor(lives.size);
-    parts.onIdle(id);
+  #discard(id: string): void {
+    this.#runners.delete(id);
+    makeRoomFor(this.#runners.size);
+    this.#parts.onIdle(id);
   }
 
-  const wake = (id: string): void => lifeOf(id).wake();
-
-  function tell(id: string): void {
-    if (draining.signal.aborted) return;
-    if (lives.has(id)) wake(id);
-    else wakeIfOurs(id).catch(reportStore);
+  /** Ends what is under way at once, and pauses the agent. */
+  async cutOff(id: string, code: PauseCode, reason: string): Promise<void> {
+    const runner = this.#runnerOf(id);
+    runner.abort(reason);
+    await runner.pause(code, reason);
   }
 
-  async function cutOff(id: string, code: PauseCode, reason: string): Promise<void> {
-    const life = lifeOf(id);
-    life.abort(reason);
-    await life.park(code, reason);
+  /** Pauses an agent as soon as nothing of it is under way. */
+  pause(id: string, code: PauseCode, reason: string): Promise<void> {
+    return this.#runnerOf(id).pause(code, reason);
   }
 
-  async function drain(graceMs: number): Promise<void> {
-    draining.abort();
-    clearInterval(looking);
-    for (const life of lives.values()) life.release();
+  /** Discards an agent that was removed, and ends what has begun of it meanwhile. */
+  forget(id: string): void {
+    this.#skipped.delete(id);
+    this.#runners.get(id)?.abort("The agent was removed.");
+    if (this.#runners.has(id)) this.#discard(id);
+    this.#watch.tell(id);
+  }
+
+  /** Resolves when the agent's log is longer than `after`, when the agent was forgotten, or when the signal is aborted. */
+  whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
+    return this.#watch.whenLonger(id, after, signal);
+  }
+
+  /** Starts no step any more; what is under way after `graceMs` is cut off, and goes on in the next process. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining.abort();
+    clearInterval(this.#timer);
+    for (const runner of this.#runners.values()) runner.release();
     const grace = new AbortController();
-    await Promise.race([allSettled(), clock.sleep(graceMs, grace.signal)]);
+    await Promise.race([this.#allSettled(), this.#parts.clock.sleep(graceMs, grace.signal)]);
     grace.abort();
-    abortAll("The host goes down.");
-    await allSettled();
+    this.abortAll("The host goes down.");
+    await this.#allSettled();
   }
 
-  /** Those too that are parked meanwhile. */
-  async function allSettled(): Promise<void> {
-    const running = [...lives.values()].filter((life) => life.running);
-    if (running.length === 0) return;
-    await Promise.all(running.map((life) => life.settled()));
-    await allSettled();
+  /** Waits for runs and pauses, also for those that begin meanwhile. */
+  async #allSettled(): Promise<void> {
+    for (;;) {
+      const running = [...this.#runners.values()].filter((runner) => runner.running);
+      if (running.length === 0) return;
+      await Promise.all(running.map((runner) => runner.settled()));
+    }
   }
 
-  function abortAll(reason: string): void {
-    for (const life of lives.values()) life.abort(reason);
+  /** Cuts off all that is under way and pauses nothing: the next process goes on. */
+  abortAll(reason: string): void {
+    for (const runner of this.#runners.values()) runner.abort(reason);
   }
 
-  return {
-    start,
-    wake,
-    tell,
-    lives,
-    cutOff,
-    park: (id, code, reason) => lifeOf(id).park(code, reason),
-    forget: (id) => {
-      passedOver.delete(id);
-      lives.get(id)?.abort("The agent was removed.");
-      if (lives.has(id)) letGo(id);
-      watch.tell(id);
-    },
-    whenLonger: watch.whenLonger,
-    drain,
-    abortAll,
-  };
+  #reportStore(thrown: unknown): void {
+    this.#parts.report("", `The store could not be asked which agents are due: ${toError(thrown).message}`);
+  }
 }

@@ -12,9 +12,9 @@ import type { ModelAnswer, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
-import { delimit } from "#prompt/delimit.ts";
-import { nameLine } from "#prompt/messages.ts";
-import { fill, type PromptFile, type Words } from "#prompt/template.ts";
+import { delimitText } from "#prompt/delimit.ts";
+import { formatName } from "#prompt/messages.ts";
+import { fillTemplate, type PromptFile, type Words } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
@@ -63,7 +63,7 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
       if (reading.kind === "value") return { value: reading.value, usage: tally.usage };
       if (asks === ASKS)
         throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);
-      const again = `${reading.problems.join("\n")}\n${fill(parts.words["advice-again"], {})}`;
+      const again = `${reading.problems.join("\n")}\n${fillTemplate(parts.words["advice-again"], {})}`;
       messages = [...messages, { role: "assistant", content: answer.text }, { role: "user", content: again }];
     }
   }
@@ -115,10 +115,10 @@ function modelOf(role: Question["role"], { settings }: AgentState, { modelName, 
 function messagesOf({ words: name, material, schema }: Question, words: Words): readonly PromptMessage[] {
   const task = words[name as PromptFile];
   if (!task) throw new GoaldError("GOALD_TEMPLATE", `There is no prompt ${name}.md for this question.`);
-  const content = fill(words.advice, { task: fill(task, {}), schema: JSON.stringify(schema) });
+  const content = fillTemplate(words.advice, { task: fillTemplate(task, {}), schema: JSON.stringify(schema) });
   const given = material.map(({ label, text }): PromptMessage => {
-    const data = delimit("data", clean(text).toWellFormed());
-    return { role: "user", content: fill(words["advice-material"], { label: nameLine(label), data }) };
+    const data = delimitText("data", clean(text).toWellFormed());
+    return { role: "user", content: fillTemplate(words["advice-material"], { label: formatName(label), data }) };
   });
   return [{ role: "system", content }, ...given];
 }

@@ -1,23 +1,21 @@
 /**
- * template.ts -- the words that the model reads, from `prompts/*.md`, and `{{name}}` in them.
+ * template.ts -- loads the words that the model reads from `prompts/*.md`, and fills their `{{name}}` placeholders.
  *
- * The shipped folder has every file; a home's folder overrides single files by name. All is checked
- * when it is read, once, so that a slip of the pen is an error with a file name before any
- * money is spent. Filling is one pass over the template: what a value contains is never
- * looked at, so `{{goals}}` in a web page stays what it is.
+ * The shipped folder has every file; a folder of the home overrides single files by name. Files are checked once at
+ * load, before any money is spent. Filling is one pass: a `{{goals}}` inside a value stays as it is.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 
-interface Template {
-  /** Where it was read from, for messages. */
+interface PromptTemplate {
+  /** Path, for error messages. */
   readonly file: string;
   readonly text: string;
 }
 
-/** What each file may hold; it must hold the `required` ones, or the model would miss something. */
+/** Placeholders of each file. */
 const PROMPT_FILES = {
   system: {
     required: ["role", "goals", "constraints", "commands", "resources", "evaluation", "response-format"],
@@ -49,50 +47,48 @@ const PROMPT_FILES = {
 } as const satisfies Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>;
 
 export type PromptFile = keyof typeof PROMPT_FILES;
-/** One object per set of folders: renderings are remembered by it. */
-export type Words = Readonly<Record<PromptFile, Template>>;
+/** One object per set of folders; it is a cache key of renderings. */
+export type Words = Readonly<Record<PromptFile, PromptTemplate>>;
 
 const MAX_FILE_CHARS = 100_000;
 
 /**
- * Reads the folders in order, the shipped one first; later ones override by file name and need not
- * exist. Throws GOALD_TEMPLATE for a file that is missing, not known, not readable, or has a
- * placeholder too many or too few.
+ * Reads the folders in order, the shipped one first. Later folders override files by name and may be missing. Throws
+ * GOALD_TEMPLATE for a missing, unknown or unreadable file, and for missing or unknown placeholders.
  */
 export async function loadWords(folders: readonly string[]): Promise<Words> {
-  const found: Partial<Record<PromptFile, Template>> = {};
+  const found: Partial<Record<PromptFile, PromptTemplate>> = {};
   for (const folder of folders)
-    for (const entry of await namesIn(folder)) {
-      const name = promptFile(entry, folder);
+    for (const entry of await listFileNames(folder)) {
+      const name = findPromptFile(entry, folder);
       found[name] = await readTemplate(name, join(folder, entry));
     }
-  const missing = promptFiles().filter((name) => !found[name]);
+  const missing = listPromptFiles().filter((name) => !found[name]);
   if (missing.length > 0)
     throw new GoaldError(
       "GOALD_TEMPLATE",
-      `Expected ${fileNames(missing)} in ${folders[0] ?? "a prompts folder"}, found no such file.`,
-      { hint: "Install goald again, or put the file back." },
+      `${formatFileNames(missing)} not found in ${folders[0] ?? "the prompts folder"}.`,
+      { hint: "Install goald again, or restore the file." },
     );
   return found as Words;
 }
 
 /**
- * The template with each `{{name}}` replaced by its value. One that stands alone on its line and has
- * an empty value takes the line and the blank ones below with it. Throws GOALD_TEMPLATE for a
- * name without a value.
+ * Replaces each `{{name}}` by its value. An empty value alone on its line removes the line and the blank lines below.
+ * Throws GOALD_TEMPLATE for a name without a value.
  */
-export function fill(template: Template, values: Readonly<Record<string, string>>): string {
+export function fillTemplate(template: PromptTemplate, values: Readonly<Record<string, string>>): string {
   return template.text.replace(PLACEHOLDER, (_match, alone?: string, blank = "", inline?: string) => {
     const name = (alone ?? inline ?? "").trim();
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) throw unknownPlaceholder(template.file, name, Object.keys(values));
+    if (value === undefined) throw createPlaceholderError(template.file, name, Object.keys(values));
     return alone !== undefined && value === "" ? "" : value + blank;
   });
 }
 
 const PLACEHOLDER = /^\{\{([^{}\n]*)\}\}(\n+)|\{\{([^{}\n]*)\}\}/gm;
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function listFileNames(folder: string): Promise<readonly string[]> {
   try {
     const names = await readdir(folder);
     return names.filter((name) => !name.startsWith(".") && !name.endsWith("~")).sort();
@@ -102,17 +98,17 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-function promptFile(entry: string, folder: string): PromptFile {
-  const known = promptFiles().find((name) => `${name}.md` === entry);
+function findPromptFile(entry: string, folder: string): PromptFile {
+  const known = listPromptFiles().find((name) => `${name}.md` === entry);
   if (known) return known;
   throw new GoaldError(
     "GOALD_TEMPLATE",
-    `${join(folder, entry)} is no prompt that goald knows. Known are ${fileNames(promptFiles())}.`,
+    `${join(folder, entry)} is not a prompt file. Known files: ${formatFileNames(listPromptFiles())}.`,
     { hint: "Rename the file, or move it out of the prompts folder." },
   );
 }
 
-async function readTemplate(name: PromptFile, file: string): Promise<Template> {
+async function readTemplate(name: PromptFile, file: string): Promise<PromptTemplate> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
@@ -125,45 +121,49 @@ async function readTemplate(name: PromptFile, file: string): Promise<Template> {
       `The prompt ${file} has ${bytes.length} bytes; expected at most ${MAX_FILE_CHARS}.`,
     );
   const text = clean(new TextDecoder().decode(bytes));
-  const template: Template = { file, text: withoutComments(text, file) };
+  const template: PromptTemplate = { file, text: removeComments(text, file) };
   checkTemplate(name, template);
   return template;
 }
 
-/** Comments at the top tell people what the file is for; the model never sees them. */
-function withoutComments(text: string, file: string): string {
+/** Removes the comments at the top, which are for people. */
+function removeComments(text: string, file: string): string {
   let rest = text.trim();
   while (rest.startsWith("<!--")) {
     const end = rest.indexOf("-->");
-    if (end < 0) throw new GoaldError("GOALD_TEMPLATE", `The comment at the top of ${file} has no \`-->\` at its end.`);
+    if (end < 0) throw new GoaldError("GOALD_TEMPLATE", `The comment at the top of ${file} does not end with \`-->\`.`);
     rest = rest.slice(end + 3).trim();
   }
   return rest;
 }
 
-function checkTemplate(name: PromptFile, { file, text }: Template): void {
+function checkTemplate(name: PromptFile, { file, text }: PromptTemplate): void {
   const { required, optional } = PROMPT_FILES[name];
   const known: readonly string[] = [...required, ...optional];
   const used = new Set(Array.from(text.matchAll(PLACEHOLDER), (match) => (match[1] ?? match[3] ?? "").trim()));
-  for (const placeholder of used) if (!known.includes(placeholder)) throw unknownPlaceholder(file, placeholder, known);
+  for (const placeholder of used)
+    if (!known.includes(placeholder)) throw createPlaceholderError(file, placeholder, known);
   for (const placeholder of required)
     if (!used.has(placeholder))
       throw new GoaldError("GOALD_TEMPLATE", `${file} lacks {{${placeholder}}}.`, {
-        hint: "Add it where its text belongs, or delete the file to get the shipped words.",
+        hint: "Add it, or delete the file to use the shipped one.",
       });
   // Servers refuse JSON mode unless the request mentions it.
   if ((name === "response-format" || name === "advice") && !text.includes("JSON"))
-    throw new GoaldError("GOALD_TEMPLATE", `${file} must contain the word JSON: model servers ask for it.`);
+    throw new GoaldError(
+      "GOALD_TEMPLATE",
+      `${file} must contain the word JSON: model servers require it in JSON mode.`,
+    );
 }
 
-const unknownPlaceholder = (file: string, name: string, known: readonly string[]): GoaldError =>
+const createPlaceholderError = (file: string, name: string, known: readonly string[]): GoaldError =>
   new GoaldError(
     "GOALD_TEMPLATE",
-    `${file} has {{${name}}}, which means nothing there. ` +
+    `${file} has {{${name}}}, which is not a known placeholder. ` +
       (known.length > 0
-        ? `It may have ${known.map((each) => `{{${each}}}`).join(", ")}.`
-        : "It may have no placeholder."),
+        ? `Known are ${known.map((each) => `{{${each}}}`).join(", ")}.`
+        : "The file must have no placeholder."),
   );
 
-const promptFiles = (): readonly PromptFile[] => Object.keys(PROMPT_FILES) as PromptFile[];
-const fileNames = (names: readonly string[]): string => names.map((name) => `${name}.md`).join(", ");
+const listPromptFiles = (): readonly PromptFile[] => Object.keys(PROMPT_FILES) as PromptFile[];
+const formatFileNames = (names: readonly string[]): string => names.map((name) => `${name}.md`).join(", ");

@@ -1,21 +1,19 @@
 /**
- * tokens.ts -- how many tokens a text will cost, near enough, without a tokenizer.
+ * tokens.ts -- estimates the tokens of a text without a tokenizer.
  *
- * A tokenizer's tables take 65 MB of memory, and its exact answer would hold for one family of
- * models. This scan follows the rules by which byte-pair tokenizers cut a text before they merge:
- * a word with the space before it, up to three digits, a run of signs, a run of white space. Each
- * piece is charged by its kind and length; other scripts by the character.
+ * The tables of a tokenizer take 65 MB of memory, and its exact count is valid for one model family only. This scan
+ * follows the rules by which byte-pair tokenizers split a text before they merge: a word with the space before it, up to
+ * three digits, a run of signs, a run of blanks. Each part is charged by kind and length; other scripts by character.
  *
- * The charges were fitted by measurement to the larger of the counts of cl100k_base and o200k_base:
- * README files +12 %, TypeScript and JavaScript +12 to +19 %, JSON +3 to +20 %, base64 and hex −4 to −1 %,
- * Chinese +17 to +30 % (traditional −7 to −10 %), white space +1 to +12 %. Of 700 other files
- * (source, headers, source maps, Markdown, JSON, XML) the median was +17 %, the lowest of a hundred
- * −7 %, and one, in Slovak, more than 10 % low; charges for capitals and source maps were adjusted by them. It is low for letters drawn at random (−40 %) and
- * for rare ideographs (−45 %), and several times too high where o200k has learnt a script (Hindi, Georgian) that cl100k
- * spells out by bytes. test/prompt/samples.ts keeps a text of each kind with its counts.
+ * The charges were fitted to the larger of the counts of cl100k_base and o200k_base. Deviations: README files +12 %,
+ * TypeScript and JavaScript +12 to +19 %, JSON +3 to +20 %, base64 and hex −4 to −1 %, Chinese +17 to +30 % (traditional
+ * −7 to −10 %), blanks +1 to +12 %. Over 700 other files (source, headers, source maps, Markdown, JSON, XML) the
+ * median was +17 % and the lowest of a hundred −7 %; one Slovak file was more than 10 % low. The estimate is low for random
+ * letters (−40 %) and rare ideographs (−45 %), and several times too high for scripts that o200k merges but cl100k
+ * encodes by bytes (Hindi, Georgian). test/prompt/samples.ts has a text of each kind with its counts.
  */
 
-/** What the chat format adds around each message, and once for the reply that it opens. */
+/** Overhead of the chat format per message, and once per request for the reply. */
 const TOKENS_PER_MESSAGE = 4;
 export const TOKENS_PER_REQUEST = 3;
 
@@ -42,23 +40,23 @@ const KIND_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 const IS_VOWEL = Uint8Array.from({ length: 128 }, (_, code) => Number(/[aeiouy]/i.test(String.fromCharCode(code))));
 
-/** Up to here a letter belongs to the word around it. */
+/** Last letter code that is counted as part of a Latin word. */
 const LATIN_END = 0x24f;
 const UNDERSCORE = 95;
 const NEWLINE_CODE = 10;
-/** Extra for each character of a word that has changed between small and capital more than twice, as base64 does. */
+/** Extra charge per character of a word with more than two changes of case, such as base64. */
 const MIXED = 0.18;
 
 /**
- * Whole tokens, at least 1 for any text that is not empty. What a line costs does not depend on the lines
- * above it, and most lines of a prompt stood in the one before: those are not counted again.
+ * Returns whole tokens, at least 1 for a non-empty text. The cost of a line does not depend on earlier lines, so long
+ * lines are cached: most lines of a prompt were in the previous one too.
  */
 export function estimateTokens(text: string): number {
   let cost = 0;
   for (let from = 0; from < text.length; ) {
     const newline = text.indexOf("\n", from);
     const end = newline < 0 ? text.length : newline + 1;
-    cost += from === 0 ? costOf(text.slice(0, end), true) : costOfLine(text.slice(from, end));
+    cost += from === 0 ? measureText(text.slice(0, end), true) : measureLine(text.slice(from, end));
     from = end;
   }
   return Math.max(Math.ceil(cost), Math.min(text.length, 1));
@@ -69,30 +67,30 @@ const MAX_KEPT_CHARS = 2_000;
 const MAX_KEPT_LINES = 512;
 const costsOfLines = new Map<string, number>();
 
-function costOfLine(line: string): number {
-  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return costOf(line, false);
+function measureLine(line: string): number {
+  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return measureText(line, false);
   const known = costsOfLines.get(line);
   if (known !== undefined) return known;
-  const cost = costOf(line, false);
+  const cost = measureText(line, false);
   if (costsOfLines.size >= MAX_KEPT_LINES) costsOfLines.clear();
   costsOfLines.set(line, cost);
   return cost;
 }
 
-/** One pass, as if a line end stood before the text unless it is the beginning. */
-function costOf(text: string, isBeginning: boolean): number {
+/** Charges a text as if a line end preceded it, unless `isBeginning`. */
+function measureText(text: string, isBeginning: boolean): number {
   let cost = 0;
   let previous = isBeginning ? -1 : NEWLINE_CODE;
   let kind = isBeginning ? OTHER : NEWLINE;
-  /** Characters of one kind so far; a capital and the small letters behind it are one run. */
+  /** Length of the current run of one kind; a capital and the small letters after it are one run. */
   let run = isBeginning ? 0 : 1;
   let consonants = 0;
-  /** Between small and capital, since the last space or sign. */
+  /** Changes of case since the last space or sign. */
   let changes = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code > 127) {
-      cost += code === previous && isSymbol(code) ? 0.35 : costOfForeign(code);
+      cost += code === previous && isSymbol(code) ? 0.35 : chargeForeign(code);
       previous = code;
       if (code > LATIN_END) kind = OTHER;
       continue;
@@ -106,20 +104,20 @@ function costOf(text: string, isBeginning: boolean): number {
     run = goesOn ? run + 1 : 1;
     if (next === LOWER || next === UPPER) {
       consonants = IS_VOWEL[code] ? 0 : run === 1 ? 1 : consonants + 1;
-      cost += costOfLetter(next, run, consonants, code === previous);
-      // A single sign and the word behind it are often one token: `_file`, `.json`.
+      cost += chargeLetter(next, run, consonants, code === previous);
+      // A single sign and the word after it are often one token: `_file`, `.json`.
       if (isBehindOne && kind === PUNCTUATION && (next === LOWER || previous === UNDERSCORE)) cost -= 0.4;
     } else if (next === DIGIT) {
-      // The space before a word belongs to the word; the one before a number stands alone.
+      // The space before a word is part of its token; the space before a number is its own token.
       cost += (run % 3 === 1 ? 1 : 0) + (isBehindOne && kind === SPACE ? 1 : 0);
-    } else cost += costOfSeparator(next, run, kind, code === previous);
+    } else cost += chargeSeparator(next, run, kind, code === previous);
     kind = next;
     previous = code;
   }
   return cost;
 }
 
-function costOfLetter(kind: number, run: number, consonants: number, isRepeated: boolean): number {
+function chargeLetter(kind: number, run: number, consonants: number, isRepeated: boolean): number {
   if (run === 1) return 1;
   if (run > 4 && isRepeated) return 0.13;
   if (kind === UPPER) return run === 2 ? 0.1 : run <= 12 ? 0.35 : 0.55;
@@ -127,7 +125,7 @@ function costOfLetter(kind: number, run: number, consonants: number, isRepeated:
   return (run <= 4 ? 0.01 : run <= 12 ? 0.09 : 0.45) + unlikely;
 }
 
-function costOfSeparator(kind: number, run: number, before: number, isRepeated: boolean): number {
+function chargeSeparator(kind: number, run: number, before: number, isRepeated: boolean): number {
   switch (kind) {
     case PUNCTUATION:
       if (run === 1) return 0.95;
@@ -145,8 +143,8 @@ function costOfSeparator(kind: number, run: number, before: number, isRepeated: 
   }
 }
 
-/** Per UTF-16 unit, so that a character outside the basic plane is charged twice. */
-function costOfForeign(code: number): number {
+/** Charges one UTF-16 unit: a character outside the basic plane is charged twice. */
+function chargeForeign(code: number): number {
   if (code < 0x100) return 0.85;
   if (code < 0x250) return 1.6;
   if (code < 0x370) return 2;
@@ -171,10 +169,10 @@ function costOfForeign(code: number): number {
 const isSymbol = (code: number): boolean => code >= 0x2000 && code < 0x2e80;
 
 /**
- * The text cut so far that it costs at most `maxTokens`: `render(limit)` gives it with `limit` characters,
- * and costs less for fewer. A few proportional tries, then `render(0)`, fitting or not.
+ * Finds a limit in characters at which `render(limit)` costs at most `maxTokens`. After `MAX_TRIES` proportional tries
+ * it returns `render(0)`, even if that is too large.
  */
-export function shrink<T extends { readonly tokens: number }>(
+export function shrinkText<T extends { readonly tokens: number }>(
   length: number,
   tokens: number,
   maxTokens: number,

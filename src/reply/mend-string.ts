@@ -1,12 +1,12 @@
 /**
- * mend-string.ts -- one damaged string rewritten as a JSON string.
+ * mend-string.ts -- rewrites one damaged string as a JSON string.
  *
- * Double, single, typographic and backtick quotes, and Python's long strings, become JSON's.
- * Content is kept to the character: an illegal escape is text with a backslash in it.
+ * Accepts double, single, typographic and backtick quotes, and Python's triple quotes. Content stays exact: the backslash
+ * of an illegal escape is content.
  */
-import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./quotes.ts";
+import { judgeContentQuotes, judgeQuote, type QuoteVerdict } from "./mend-quotes.ts";
 
-/** The quotes that can end a string, by the one that began it. */
+/** Possible closing quotes by opening quote. */
 export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -18,21 +18,21 @@ export const CLOSING_QUOTE: Readonly<Record<string, string>> = {
   "’": "’",
 };
 
-export interface StringPlace {
-  /** The quotes that can end it. */
+export interface StringContext {
+  /** Possible closing quotes. */
   readonly ends: string;
-  /** Brackets open around it, outermost first. */
+  /** Open brackets, outermost first. */
   readonly stack: readonly string[];
   readonly isKey: boolean;
   readonly isThought: boolean;
-  /** Ends are told from content by what follows; otherwise the first quote that is not escaped ends it. */
+  /** True for the mode "resolve" of `QuoteMode`. */
   readonly resolves: boolean;
 }
 
 export interface MendedString {
-  /** With its quotes. */
+  /** Includes the quotes. */
   readonly text: string;
-  /** First index of the source after it. */
+  /** Exclusive index in the source. */
   readonly end: number;
   readonly isClear: boolean;
   readonly isCut: boolean;
@@ -41,14 +41,14 @@ export interface MendedString {
   readonly isDoubtful: boolean;
 }
 
-export function mendString(source: string, start: number, place: StringPlace): MendedString {
-  const long = place.isKey ? null : longString(source, start);
+export function mendString(source: string, start: number, place: StringContext): MendedString {
+  const long = place.isKey ? null : mendLongString(source, start);
   if (long) return long;
   const content: string[] = [];
   const quotes: number[] = [];
   let isGuess = false;
   let hasConflict = false;
-  /** `"a" "b"` is as likely two strings as one. */
+  /** `"a" "b"` may be one string or two. */
   let isPair = false;
   let afterQuote = -1;
   let at = start + 1;
@@ -56,17 +56,17 @@ export function mendString(source: string, start: number, place: StringPlace): M
     const char = source[at] as string;
     if (char === "\\") {
       const isPath = isInWindowsPath(source, at);
-      const escaped = isPath ? BACKSLASH : escapeAt(source, at, place.ends);
+      const escaped = isPath ? BACKSLASH : mendEscape(source, at, place.ends);
       if (isPath && /[bfnrtu]/.test(source[at + 1] ?? "")) isGuess = true;
       content.push(escaped.text);
       at += escaped.length - 1;
       continue;
     }
-    const verdict = place.ends.includes(char) ? judge(source, at, place, quotes.length > 0) : "content";
+    const verdict = place.ends.includes(char) ? judgeClosingQuote(source, at, place, quotes.length > 0) : "content";
     if (verdict === "end") break;
     if (verdict === "joined") {
       isGuess = true;
-      at = startOfNextQuote(source, at + 1);
+      at = findNextQuote(source, at + 1);
       continue;
     }
     if (verdict === "conflict") hasConflict = true;
@@ -89,26 +89,26 @@ export function mendString(source: string, start: number, place: StringPlace): M
   };
 }
 
-function judge(source: string, at: number, place: StringPlace, hasContentQuote: boolean): QuoteVerdict {
+function judgeClosingQuote(source: string, at: number, place: StringContext, hasContentQuote: boolean): QuoteVerdict {
   return place.resolves && !place.isKey ? judgeQuote(source, at, { stack: place.stack, hasContentQuote }) : "end";
 }
 
-/** Of the string after a `+`, which `judgeQuote` has seen. */
-function startOfNextQuote(source: string, from: number): number {
+/** Finds the opening quote after a `+` that `judgeQuote` has found. */
+function findNextQuote(source: string, from: number): number {
   let at = source.indexOf("+", from);
   while (CLOSING_QUOTE[source[at] as string] === undefined) at++;
   return at;
 }
 
-/** Python's `"""…"""`, or null. */
-function longString(source: string, start: number): MendedString | null {
+/** Mends Python's `"""…"""`; null for other strings. */
+function mendLongString(source: string, start: number): MendedString | null {
   if (!source.startsWith('"""', start)) return null;
   const end = source.indexOf('"""', start + 3);
   if (end <= start + 3 || !/^\s{0,50}[,}\]]/.test(source.slice(end + 3, end + 54))) return null;
   const content: string[] = [];
   for (let at = start + 3; at < end; at++) {
     const isEscape = source[at] === "\\";
-    const piece = isEscape ? escapeAt(source, at, '"') : { text: escapeCharacter(source[at] as string), length: 1 };
+    const piece = isEscape ? mendEscape(source, at, '"') : { text: escapeCharacter(source[at] as string), length: 1 };
     content.push(piece.text);
     at += piece.length - 1;
   }
@@ -116,22 +116,22 @@ function longString(source: string, start: number): MendedString | null {
   return { text: `"${content.join("")}"`, end: end + 3, ...whole };
 }
 
-/** Behind `C:\Us…`, whose first backslash is no escape, the other single ones are hardly meant as escapes either. */
+/** After `C:\Us…`, whose first backslash is not an escape, later single backslashes are path separators too. */
 function isInWindowsPath(source: string, at: number): boolean {
   if (source[at + 1] === "\\" || source[at + 1] === '"') return false;
   const before = source.slice(Math.max(0, at - 260), at);
   return /(?<![A-Za-z])[A-Za-z]:\\[^\s"\\/bfnrtu][^\s"\\]*(?:\\[^\s"\\]+)*$/.test(before);
 }
 
-interface Piece {
+interface JsonText {
   readonly text: string;
-  /** Characters of the source. */
+  /** Characters consumed from the source. */
   readonly length: number;
 }
-const BACKSLASH: Piece = { text: "\\\\", length: 1 };
+const BACKSLASH: JsonText = { text: "\\\\", length: 1 };
 
-/** Legal escapes stay; an escaped quote that needs none loses its backslash; any other backslash is content. */
-function escapeAt(source: string, at: number, ends: string): Piece {
+/** Keeps legal escapes, unescapes quotes that need no escape, and doubles any other backslash. */
+function mendEscape(source: string, at: number, ends: string): JsonText {
   const next = source[at + 1] ?? "";
   if (next !== "" && '"\\/bfnrt'.includes(next)) return { text: `\\${next}`, length: 2 };
   if (next === "u" && /^[\da-fA-F]{4}$/.test(source.slice(at + 2, at + 6)))

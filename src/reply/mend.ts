@@ -1,49 +1,46 @@
 /**
- * mend.ts -- damaged JSON rewritten as strict JSON, without guessing.
+ * mend.ts -- rewrites damaged JSON as strict JSON without guessing.
  *
- * One forward pass over one object. Only spelling is changed, never content: delimiters
- * become double quotes, control characters are escaped, backslashes that JSON does not
- * know are doubled (they are somebody's regular expression or Windows path), comments and
- * trailing commas go, Python and JavaScript literals get their JSON names. `isClear`
- * says that nothing had to be guessed; what the pass does not understand is copied as
- * it is, for a freer repair to try, and makes the result unclear.
+ * One forward pass over one object. It changes spelling only: delimiters become double quotes, control characters and
+ * unknown backslashes (regular expressions, Windows paths) are escaped, comments and trailing commas go, Python
+ * and JavaScript literals get their JSON names. Other text is copied and makes the result unclear.
  */
-import { endOfComment } from "./extract-json.ts";
+import { findCommentEnd } from "./json.ts";
+import { isBlank } from "./mend-quotes.ts";
 import { CLOSING_QUOTE, mendString } from "./mend-string.ts";
-import { isBlank } from "./quotes.ts";
 
-export interface Mended {
+export interface MendedObject {
   readonly text: string;
-  /** First index of the source after the object. */
+  /** Exclusive index in the source. */
   readonly end: number;
-  /** Brackets that the source still owed at its end, in closing order. */
+  /** Missing closing brackets, in closing order. */
   readonly owed: string;
-  /** The source ends inside a string, a word or a number: its last value may be half a value. */
+  /** The source ends inside a string, word or number: its last value may be incomplete. */
   readonly isCut: boolean;
   readonly isClear: boolean;
-  /** A quote could be read in two ways: "resolve" is no use here. */
+  /** A quote has two possible readings, so "resolve" cannot decide. */
   readonly hasConflict: boolean;
-  /** A quote outside the thoughts is as likely a stutter as content: nobody can tell what was meant. */
+  /** A quote outside the thoughts may be a repeated delimiter or content: the object must not be used. */
   readonly isDoubtful: boolean;
-  /** `...` stands where a value belongs. */
+  /** `...` replaces a value. */
   readonly hasEllipsis: boolean;
 }
 
-/** "resolve" tells ends from content by what follows; "plain" takes the first unescaped quote as the end. */
-export type QuoteReading = "resolve" | "plain";
+/** "resolve" separates ends from content by the text that follows; "plain" ends at the first unescaped quote. */
+export type QuoteMode = "resolve" | "plain";
 
-interface Pass {
+interface MendPass {
   readonly source: string;
-  readonly quotes: QuoteReading;
+  readonly quotes: QuoteMode;
   at: number;
   readonly out: string[];
   readonly stack: string[];
-  /** The key that each open bracket stands under, as JSON text. */
+  /** The key of each open bracket, as JSON text. */
   readonly keys: string[];
   key: string;
   /** Last significant character written: `"` for a string, `a` for a word or number. */
   last: string;
-  /** Where in `out` the last comma stands. */
+  /** Index of the last comma in `out`. */
   comma: number;
   isCut: boolean;
   isClear: boolean;
@@ -77,9 +74,9 @@ const NUMBER = /[-+.]?\d[\w.+-]*/y;
 const THOUGHTS_KEY = /^"\s*thoughts?\s*"$/i;
 const STRICT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** Mends the object that begins at `start`; text after its end is left alone. */
-export function mend(source: string, start: number, quotes: QuoteReading): Mended {
-  const pass: Pass = {
+/** Mends the object that begins at `start`; ignores the text after its end. */
+export function mendObject(source: string, start: number, quotes: QuoteMode): MendedObject {
+  const pass: MendPass = {
     source,
     quotes,
     at: start,
@@ -95,7 +92,7 @@ export function mend(source: string, start: number, quotes: QuoteReading): Mende
     isDoubtful: false,
     hasEllipsis: false,
   };
-  do readToken(pass);
+  do mendToken(pass);
   while (pass.stack.length > 0 && pass.at < source.length && !(pass.hasConflict && quotes === "resolve"));
   if (pass.stack.length > 0 && pass.last === "a") pass.isCut = true;
   const owed = pass.stack.map((open) => OWED[open]).reverse();
@@ -104,90 +101,92 @@ export function mend(source: string, start: number, quotes: QuoteReading): Mende
   return { text, end, owed: owed.join(""), isCut, isClear, hasConflict, isDoubtful, hasEllipsis };
 }
 
-function readToken(pass: Pass): void {
+function mendToken(pass: MendPass): void {
   const { source, at } = pass;
   const char = PUNCTUATION[source[at] as string] ?? (source[at] as string);
-  const afterComment = char === "#" ? endOfLine(source, at) : endOfComment(source, at);
+  const afterComment = char === "#" ? findLineEnd(source, at) : findCommentEnd(source, at);
   if (afterComment > at) {
     pass.at = afterComment;
     return;
   }
-  if (CLOSING_QUOTE[char] !== undefined && (char === '"' || isTokenPosition(pass))) readString(pass, char);
-  else if (isBlank(char)) write(pass, " \n\r\t".includes(char) ? char : " ", "");
-  else if (char === "\\" && "nrt".includes(source[at + 1] ?? "-")) write(pass, " ", "", 2);
-  else if (char === "{" || char === "[" || (char === "(" && isTokenPosition(pass))) open(pass, char);
-  else if (char === "}" || char === "]" || (char === ")" && pass.stack.at(-1) === "(")) close(pass, char);
+  if (CLOSING_QUOTE[char] !== undefined && (char === '"' || isTokenPosition(pass))) mendStringToken(pass, char);
+  else if (isBlank(char)) writeToken(pass, " \n\r\t".includes(char) ? char : " ", "");
+  else if (char === "\\" && "nrt".includes(source[at + 1] ?? "-")) writeToken(pass, " ", "", 2);
+  else if (char === "{" || char === "[" || (char === "(" && isTokenPosition(pass))) openBracket(pass, char);
+  else if (char === "}" || char === "]" || (char === ")" && pass.stack.at(-1) === "(")) closeBracket(pass, char);
   else if (char === ",") writeComma(pass);
-  else if (char === ":") write(pass, ":", ":");
-  else if (char === "=" && pass.last === '"') write(pass, ":", ":", source[at + 1] === ">" ? 2 : 1);
-  else readBareToken(pass, char);
+  else if (char === ":") writeToken(pass, ":", ":");
+  else if (char === "=" && pass.last === '"') writeToken(pass, ":", ":", source[at + 1] === ">" ? 2 : 1);
+  else mendBareToken(pass, char);
 }
 
-/** Where a key or a value may begin. */
-const isTokenPosition = (pass: Pass): boolean => pass.last === "" || "{[(,:".includes(pass.last);
-const role = (pass: Pass): "key" | "value" => (pass.stack.at(-1) === "{" && pass.last !== ":" ? "key" : "value");
-const endOfLine = (source: string, at: number): number => {
+/** True where a key or a value may begin. */
+const isTokenPosition = (pass: MendPass): boolean => pass.last === "" || "{[(,:".includes(pass.last);
+const findTokenRole = (pass: MendPass): "key" | "value" =>
+  pass.stack.at(-1) === "{" && pass.last !== ":" ? "key" : "value";
+const findLineEnd = (source: string, at: number): number => {
   const end = source.indexOf("\n", at);
   return end === -1 ? source.length : end;
 };
 
-function write(pass: Pass, text: string, last: string, length = 1): void {
+function writeToken(pass: MendPass, text: string, last: string, length = 1): void {
   pass.out.push(text);
   if (last !== "") pass.last = last;
   pass.at += length;
 }
 
-function open(pass: Pass, char: string): void {
+function openBracket(pass: MendPass, char: string): void {
   pass.stack.push(char);
   pass.keys.push(pass.key);
   pass.key = "";
-  write(pass, char === "(" ? "[" : char, char === "(" ? "[" : char);
+  writeToken(pass, char === "(" ? "[" : char, char === "(" ? "[" : char);
 }
 
-function close(pass: Pass, char: string): void {
+function closeBracket(pass: MendPass, char: string): void {
   if (pass.last === ",") pass.out[pass.comma] = "";
   const opened = pass.stack.pop() as string;
   pass.keys.pop();
   const expected = OWED[opened] as string;
   if (expected !== char && opened !== "(") pass.isClear = false;
-  write(pass, opened === "(" ? "]" : char, expected);
+  writeToken(pass, opened === "(" ? "]" : char, expected);
 }
 
-/** A comma too many is dropped; in a list it may stand for a value that is not there. */
-function writeComma(pass: Pass): void {
+/** Drops an extra comma; in a list it may mark a missing value, so the result is unclear. */
+function writeComma(pass: MendPass): void {
   if (pass.last === "," || pass.last === "{" || pass.last === "[") {
     if (pass.stack.at(-1) !== "{") pass.isClear = false;
     pass.at++;
     return;
   }
   pass.comma = pass.out.length;
-  write(pass, ",", ",");
+  writeToken(pass, ",", ",");
 }
 
-function readBareToken(pass: Pass, char: string): void {
+function mendBareToken(pass: MendPass, char: string): void {
   const { source, at } = pass;
-  const word = matchAt(WORD, source, at);
+  const word = readMatchAt(WORD, source, at);
   if (word !== null) {
-    readWord(pass, word);
+    mendWord(pass, word);
     return;
   }
-  const number = matchAt(NUMBER, source, at);
+  const number = readMatchAt(NUMBER, source, at);
   if (number !== null) {
     if (!STRICT_NUMBER.test(number)) pass.isClear = false;
-    write(pass, number.replace(/^\+/, ""), "a", number.length);
+    writeToken(pass, number.replace(/^\+/, ""), "a", number.length);
     return;
   }
   if (pass.last === ":" && (source.startsWith("...", at) || char === "…")) pass.hasEllipsis = true;
   pass.isClear = false;
-  write(pass, char, "a");
+  writeToken(pass, char, "a");
 }
 
-function readWord(pass: Pass, word: string): void {
+function mendWord(pass: MendPass, word: string): void {
   const { source, at } = pass;
-  const isKey = role(pass) === "key" && /^\s{0,50}[:=]/.test(source.slice(at + word.length, at + word.length + 52));
+  const isKey =
+    findTokenRole(pass) === "key" && /^\s{0,50}[:=]/.test(source.slice(at + word.length, at + word.length + 52));
   if (isKey) {
     pass.key = JSON.stringify(word);
-    write(pass, JSON.stringify(word), '"', word.length);
+    writeToken(pass, JSON.stringify(word), '"', word.length);
     return;
   }
   const isPrefix = isTokenPosition(pass) && /^[bruf]{1,2}$/i.test(word) && /["']/.test(source[at + word.length] ?? "");
@@ -198,16 +197,16 @@ function readWord(pass: Pass, word: string): void {
   }
   const literal = isTokenPosition(pass) ? LITERALS.get(word) : undefined;
   if (literal === undefined) pass.isClear = false;
-  write(pass, literal ?? word, "a", word.length);
+  writeToken(pass, literal ?? word, "a", word.length);
 }
 
-function matchAt(sticky: RegExp, source: string, at: number): string | null {
+function readMatchAt(sticky: RegExp, source: string, at: number): string | null {
   sticky.lastIndex = at;
   return sticky.exec(source)?.[0] ?? null;
 }
 
-function readString(pass: Pass, opening: string): void {
-  const isKey = role(pass) === "key";
+function mendStringToken(pass: MendPass, opening: string): void {
+  const isKey = findTokenRole(pass) === "key";
   const string = mendString(pass.source, pass.at, {
     ends: CLOSING_QUOTE[opening] as string,
     stack: pass.stack,
@@ -220,5 +219,5 @@ function readString(pass: Pass, opening: string): void {
   if (string.isDoubtful) pass.isDoubtful = true;
   if (string.isCut) pass.isCut = true;
   if (isKey) pass.key = string.text;
-  write(pass, string.text, '"', string.end - pass.at);
+  writeToken(pass, string.text, '"', string.end - pass.at);
 }

@@ -1,44 +1,43 @@
 /**
- * read-value.ts -- a model's answer read as one JSON value of a given form, or as problems in words.
+ * read-value.ts -- reads a model's answer as one JSON value of a given schema, or as problems in words.
  *
- * For answers that are data and run nothing. The same way into the reply as for commands: reasoning left out, spelling
- * mended, nothing guessed; what was cut off is no answer.
+ * For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
  */
 import { Ajv, type ValidateFunction } from "ajv";
-import { conflictingKey } from "./duplicates.ts";
-import { splitReply } from "./extract-json.ts";
-import { isSame } from "./json.ts";
-import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
-import { newRepairBudget, type ParsedObject, parseObject } from "./repair.ts";
-import { unwrapReply } from "./unwrap.ts";
+import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
+import { findConflictingKey, isSameJson } from "./json.ts";
+import { createRepairBudget, type ParsedObject, parseObject } from "./mend-object.ts";
 
-export type ValueReading =
+export type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
-  /** For the model: what was wrong. */
+  /** Sentences for the model. */
   | { readonly kind: "problem"; readonly problems: readonly string[] };
 
 const MAX_CHARS = 2_000_000;
 const MAX_PROBLEMS = 5;
 
-/** `schema`: JSON Schema of an object. The same object is compiled once. */
-export function readValue(text: string, finishReason: string, schema: object): ValueReading {
-  if (finishReason === "length") return problem("The answer was cut off at its end: give a shorter one.");
+/** `schema`: JSON Schema of an object, compiled once per schema object. */
+export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
+  if (finishReason === "length") return describeProblem("The answer was cut off at its end: give a shorter one.");
   const reply = unwrapReply(text, MAX_CHARS);
-  if (reply.length > MAX_CHARS) return problem("The answer is too long.");
-  const { pieces, fault } = splitReply(reply, endOfLeadingReasoning(reply));
-  if (fault) return problem("The answer nests too deep, or has too many objects.");
-  const budget = newRepairBudget();
+  if (reply.length > MAX_CHARS) return describeProblem("The answer is too long.");
+  const { pieces, fault } = splitReply(reply, findLeadingReasoningEnd(reply));
+  if (fault) return describeProblem("The answer nests too deep, or has too many objects.");
+  const budget = createRepairBudget();
   const parsed = dropReasoning(reply, pieces)
     .objects.map(({ start, end }) => parseObject(reply.slice(start, end), budget))
     .filter((one): one is ParsedObject => one.kind === "parsed" && one.trust !== "guessed" && one.ending === "whole");
-  const validate = validatorOf(schema);
-  const fitting = parsed.filter(({ value, json }) => conflictingKey(json, value) === null && validate(value));
+  const validate = compileSchema(schema);
+  const fitting = parsed.filter(({ value, json }) => findConflictingKey(json, value) === null && validate(value));
   const [first, ...others] = fitting;
-  if (first && others.every(({ value }) => isSame(value, first.value))) return { kind: "value", value: first.value };
-  if (first) return problem("Several different answers were given: give one.");
+  if (first && others.every(({ value }) => isSameJson(value, first.value)))
+    return { kind: "value", value: first.value };
+  if (first) return describeProblem("Several different answers were given: give one.");
   const [wrong] = parsed;
   if (!wrong)
-    return problem("No JSON object could be read: answer with exactly one, in double quotes, and nothing else.");
+    return describeProblem(
+      "No JSON object could be read: answer with exactly one, in double quotes, and nothing else.",
+    );
   validate(wrong.value);
   const words = (validate.errors ?? []).map(
     ({ instancePath, message }) => `${instancePath || "The object"} ${message}.`,
@@ -46,11 +45,11 @@ export function readValue(text: string, finishReason: string, schema: object): V
   return { kind: "problem", problems: [...new Set(words)].slice(0, MAX_PROBLEMS) };
 }
 
-const problem = (...problems: readonly string[]): ValueReading => ({ kind: "problem", problems });
+const describeProblem = (...problems: readonly string[]): ParsedValue => ({ kind: "problem", problems });
 
 const compiled = new WeakMap<object, ValidateFunction>();
 
-function validatorOf(schema: object): ValidateFunction {
+function compileSchema(schema: object): ValidateFunction {
   const known = compiled.get(schema);
   if (known) return known;
   const ajv = new Ajv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true });

@@ -1,55 +1,63 @@
 /**
- * read.ts -- a model's reply, read as thoughts and one command, or as problems in words.
+ * read.ts -- reads a model's reply as thoughts and one command, or as problems in words.
  *
- *   size cap ─▶ unwrap ─▶ objects outside the reasoning ─▶ parse or repair each ─▶ one shape
- *            ─▶ names and arguments ─▶ schema ─▶ one command, or what to send instead
+ *   size cap ─▶ unwrap ─▶ objects outside the reasoning ─▶ parse or repair each ─▶ one call
+ *            ─▶ names and arguments ─▶ schema ─▶ one command, or problems
  *
- * The rule above all others: better to ask again than to run what was not meant. Two
- * different commands are refused, never resolved by position (text that the reply quotes
- * could be either). What was cut off runs only if the command had ended before the cut.
- * After a repair that had to guess, a command that changes things runs only if its own
- * piece of the reply could be read without guessing, where not guessing means: spelling may
- * be mended (raw newlines, stray backslashes, single quotes, trailing commas, quotes inside
- * text that come in pairs), content may not. Read-only commands may run after any repair whose
- * arguments hold no debris of the JSON: the worst is a wrong search. Beside a command that is broken no other one changes
- * anything: it may be a piece of the broken one. Pure, synchronous, and linear but for the capped repair.
+ * Asking again is better than running a command that was not meant:
+ * - Two different commands are rejected, never chosen by position: either may be quoted text.
+ * - A truncated reply runs only if its command was closed before the cut.
+ * - After a guessed repair, a command with side effects runs only if its own part of the reply is readable with
+ *   mended spelling (raw newlines, backslashes, quotes, commas) and unchanged content.
+ * - After a guessed repair, a read-only command runs if its arguments contain no JSON debris: the worst case is a wrong search.
+ * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
+ * Pure, synchronous, and linear except for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
-import { clearCalls, isDamaged, isSameCall, looksMisread } from "./doubts.ts";
-import { conflictingKey } from "./duplicates.ts";
-import { type Piece, splitReply } from "./extract-json.ts";
-import * as problem from "./problems.ts";
-import { dropReasoning, endOfLeadingReasoning } from "./reasoning.ts";
-import { newRepairBudget, type ParsedObject, parseObject, type RepairBudget, type Unparsed } from "./repair.ts";
-import { shapeOf } from "./shape.ts";
-import { isCallClosed } from "./spans.ts";
-import { NO_THOUGHTS, type Thoughts, thoughtsOf } from "./thoughts.ts";
-import { unwrapReply } from "./unwrap.ts";
-import { type Catalogue, createValidator, type Validator } from "./validate.ts";
+import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
+import { findClearCalls, isCallClosed, isDamaged, isSameCall, looksMisread } from "./clear-calls.ts";
+import { findCall } from "./find-call.ts";
+import { dropReasoning, findLeadingReasoningEnd, type ReplyPiece, splitReply, unwrapReply } from "./find-objects.ts";
+import { findConflictingKey } from "./json.ts";
+import {
+  createRepairBudget,
+  type ParsedObject,
+  parseObject,
+  type RepairBudget,
+  type UnparsedObject,
+} from "./mend-object.ts";
+import {
+  describeDamagedCommand,
+  describeDamagedLetters,
+  describeRepeatedKey,
+  describeTooLarge,
+  PROBLEMS,
+} from "./problems.ts";
+import { findThoughts, NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
 
-export type { Catalogue, Thoughts };
+export type { ReplyCatalogue, Thoughts };
 
 export type ParsedReply =
   | {
       readonly kind: "command";
       readonly call: CommandCall;
       readonly thoughts: Thoughts;
-      /** The JSON had to be mended before it could be read. */
+      /** True when the JSON was mended. */
       readonly repaired: boolean;
     }
   | {
       readonly kind: "problem";
-      /** One to five sentences for the model: what was wrong, what to send instead. */
+      /** One to five sentences for the model, each with fault and remedy. */
       readonly problems: readonly string[];
       readonly thoughts: Thoughts | null;
     };
 
-/** Characters, counted after white space at both ends is gone. */
+/** Counted without blanks at both ends. */
 const MAX_REPLY_CHARS = 2_000_000;
 const MAX_PROBLEMS = 5;
-/** How often the search starts again behind an object whose brackets misled it. */
+/** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;
-/** The server says that the model ended by itself; anything else may be a cut. */
+/** Finish reasons of a reply that the model ended itself; others may mean a truncated reply. */
 const SETTLED: ReadonlySet<string> = new Set([
   "stop",
   "end_turn",
@@ -59,38 +67,42 @@ const SETTLED: ReadonlySet<string> = new Set([
   "function_call",
 ]);
 
-/** A string and its object end where none is open: what seemed to be the end of the object was content. */
+/** A string and an object end where none is open: the assumed end of the object was content. */
 const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 
-/** What has been found in one reply so far. */
-interface Search {
+/** Findings in one reply so far. */
+interface ReplySearch {
+  readonly catalogue: ReplyCatalogue;
+  readonly validator: CallValidator;
   readonly reply: string;
   readonly isSettled: boolean;
-  /** The server says that the reply took all the room it had. */
+  /** True when the server reports that the reply reached its length limit. */
   readonly isFull: boolean;
   readonly budget: RepairBudget;
   readonly found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[];
-  /** Calls that an object which could not be read says clearly. */
+  /** Clear calls in objects that could not be parsed. */
   readonly doubts: CommandCall[];
   readonly problems: string[];
   thoughts: Thoughts | null;
   hasSeveral: boolean;
   hasCutCommand: boolean;
-  /** See `spoil`. */
+  /** See `noteBrokenCommand`. */
   hasBrokenCommand: boolean;
 }
 
-export function createReplyReader(catalogue: Catalogue): (text: string, finishReason: string) => ParsedReply {
-  const validator = createValidator(catalogue);
+export function createReplyReader(catalogue: ReplyCatalogue): (text: string, finishReason: string) => ParsedReply {
+  const validator = createCallValidator(catalogue);
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
-    if (reply === "") return refuse(null, problem.empty());
-    if (reply.length > MAX_REPLY_CHARS) return refuse(null, problem.tooLarge(reply.length, MAX_REPLY_CHARS));
-    const search: Search = {
+    if (reply === "") return refuseReply(null, PROBLEMS.empty);
+    if (reply.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(reply.length, MAX_REPLY_CHARS));
+    const search: ReplySearch = {
+      catalogue,
+      validator,
       reply,
       isSettled: SETTLED.has(finishReason),
       isFull: finishReason === "length",
-      budget: newRepairBudget(),
+      budget: createRepairBudget(),
       found: [],
       doubts: [],
       problems: [],
@@ -99,36 +111,30 @@ export function createReplyReader(catalogue: Catalogue): (text: string, finishRe
       hasCutCommand: false,
       hasBrokenCommand: false,
     };
-    const reader = { catalogue, validator };
-    return searchFrom(search, endOfLeadingReasoning(reply), reader) ?? searchAgain(search, reader) ?? conclude(search);
+    return searchObjects(search, findLeadingReasoningEnd(reply)) ?? searchAgain(search) ?? concludeSearch(search);
   };
 }
 
-interface Reader {
-  readonly catalogue: Catalogue;
-  readonly validator: Validator;
-}
-
-/** Reads all objects from `from` on; a problem is returned only when it ends the search. */
-function searchFrom(search: Search, from: number, reader: Reader): ParsedReply | null {
+/** Reads all objects from `from` on. Returns a problem only if it ends the search. */
+function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
     const { pieces, fault } = splitReply(search.reply, start);
-    if (fault === "too-deep") return refuse(search.thoughts, problem.tooDeep());
-    if (fault === "too-many") return refuse(search.thoughts, problem.tooManyObjects());
+    if (fault === "too-deep") return refuseReply(search.thoughts, PROBLEMS.tooDeep);
+    if (fault === "too-many") return refuseReply(search.thoughts, PROBLEMS.tooManyObjects);
     const { objects, unclosed } = dropReasoning(search.reply, pieces);
-    if (unclosed && objects.length === 0) return refuse(null, problem.onlyReasoning());
+    if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
-      const end = readObject(search, object, reader);
+      const end = readObject(search, object);
       if (!object.closed) start = end;
     }
   }
   return null;
 }
 
-/** Braces in prose may have swallowed the reply: once more, from where a reply of the right form begins. */
-function searchAgain(search: Search, reader: Reader): ParsedReply | null {
+/** Searches again from the first `{"thoughts":` or `{"command":`, since braces in prose may enclose the reply. */
+function searchAgain(search: ReplySearch): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
   const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
@@ -136,98 +142,93 @@ function searchAgain(search: Search, reader: Reader): ParsedReply | null {
   search.hasCutCommand = false;
   search.hasBrokenCommand = false;
   search.doubts.length = 0;
-  return searchFrom(search, begin, reader);
+  return searchObjects(search, begin);
 }
 
-/** Returns the first index behind the object. */
-function readObject(search: Search, { start, end }: Piece, reader: Reader): number {
+/** Returns the exclusive end of the object. */
+function readObject(search: ReplySearch, { start, end }: ReplyPiece): number {
   const source = search.reply.slice(start, end);
   const parsed = parseObject(source, search.budget);
   if (parsed.kind === "unparsed") {
-    noteUnread(search, source, parsed, reader.validator);
+    noteUnparsedObject(search, source, parsed);
     return end;
   }
-  search.thoughts ??= thoughtsOf(parsed.value);
-  readCommand(search, source, parsed, reader);
+  search.thoughts ??= findThoughts(parsed.value);
+  readCommand(search, source, parsed);
   const behind = start + parsed.length;
-  if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) spoil(search, problem.brokenSyntax());
+  if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) noteBrokenCommand(search, PROBLEMS.brokenSyntax);
   return behind;
 }
 
-/** A piece of it may look like a whole reply: what it says itself counts against that. */
-function noteUnread(search: Search, source: string, unread: Unparsed, validator: Validator): void {
-  search.problems.push(problemOf(unread));
+/** Records the calls of a broken object: one of its parts may look like a whole reply. */
+function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
+  search.problems.push(UNPARSED_PROBLEMS[unread.reason]);
   if (unread.reason === "cut" && /command/i.test(source)) search.hasCutCommand = true;
   if (unread.reason === "syntax" && /["']command["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
-  if (unread.reason === "syntax" || unread.reason === "cut") search.doubts.push(...clearCalls(source, validator).calls);
+  if (unread.reason === "syntax" || unread.reason === "cut")
+    search.doubts.push(...findClearCalls(source, search.validator).calls);
 }
 
-function problemOf({ reason }: Unparsed): string {
-  switch (reason) {
-    case "too-large":
-      return problem.tooDamaged();
-    case "too-deep":
-      return problem.tooDeep();
-    case "cut":
-      return problem.cutOff();
-    case "ellipsis":
-      return problem.ellipsis();
-    case "syntax":
-      return problem.brokenSyntax();
-  }
-}
+const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
+  "too-large": PROBLEMS.tooDamaged,
+  "too-deep": PROBLEMS.tooDeep,
+  cut: PROBLEMS.cutOff,
+  ellipsis: PROBLEMS.ellipsis,
+  syntax: PROBLEMS.brokenSyntax,
+};
 
-function readCommand(search: Search, source: string, parsed: ParsedObject, { catalogue, validator }: Reader): void {
-  const repeated = conflictingKey(parsed.json, parsed.value);
+function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
+  const { catalogue, validator } = search;
+  const repeated = findConflictingKey(parsed.json, parsed.value);
   if (repeated !== null) {
-    spoil(search, problem.keyTwice(repeated));
+    noteBrokenCommand(search, describeRepeatedKey(repeated));
     return;
   }
-  const shape = shapeOf(parsed.value, validator.isName);
+  const shape = findCall(parsed.value, validator.isName);
   if (shape.kind === "several") search.hasSeveral = true;
   if (shape.kind !== "call") return;
-  const checked = validator.check(shape.call, source);
+  const checked = validator.checkCall(shape.call, source);
   const hasSideEffect = checked.kind === "valid" && catalogue.hasSideEffect(checked.call.name);
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
-    search.problems.unshift(problem.cutOff());
+    search.problems.unshift(PROBLEMS.cutOff);
   } else if (checked.kind === "invalid" && checked.isTemplate) search.problems.push(...checked.problems);
-  else if (checked.kind === "invalid") spoil(search, ...checked.problems);
+  else if (checked.kind === "invalid") noteBrokenCommand(search, ...checked.problems);
   else if (source.includes("\ufffd") && isDamaged(checked.call))
-    spoil(search, problem.damagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") vouch(search, source, checked.call, hasSideEffect, validator);
+    noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
+  else if (parsed.trust === "guessed") acceptGuessedCall(search, source, checked.call, hasSideEffect);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
-/** A command was meant that cannot be run so: what else looks like one may be a piece of it. */
-function spoil(search: Search, ...problems: readonly string[]): void {
+/** A command was meant that cannot run: other commands may be parts of it. */
+function noteBrokenCommand(search: ReplySearch, ...problems: readonly string[]): void {
   search.problems.push(...problems);
   search.hasBrokenCommand = true;
 }
 
-/** Nothing of the command was lost at the reply's end. */
-function isComplete(search: Search, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
+/** True when no part of the command is missing at the end of the reply. */
+function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
   if (ending === "whole" || isCallClosed(written)) return true;
   return ending !== "cut" && search.isSettled && !hasSideEffect;
 }
 
-/** A guessed command against what its own piece of the reply says without a guess. */
-function vouch(search: Search, source: string, call: CommandCall, hasSideEffect: boolean, validator: Validator): void {
-  const { calls, isFirstClear } = clearCalls(source, validator);
+/** Compares a guessed call with the calls that its part of the reply states clearly. */
+function acceptGuessedCall(search: ReplySearch, source: string, call: CommandCall, hasSideEffect: boolean): void {
+  const { calls, isFirstClear } = findClearCalls(source, search.validator);
   if (calls.some((other) => !isSameCall(other, call))) search.hasSeveral = true;
   else if (hasSideEffect ? calls.length === 0 || !isFirstClear : calls.length === 0 && looksMisread(call))
-    spoil(search, problem.damagedCommand(call.name));
+    noteBrokenCommand(search, describeDamagedCommand(call.name));
   else search.found.push({ call, repaired: true, hasSideEffect });
 }
 
-function conclude(search: Search): ParsedReply {
+function concludeSearch(search: ReplySearch): ParsedReply {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
   const all = [...others.map(({ call }) => call), ...search.doubts];
   if (search.hasSeveral || (first && all.some((call) => !isSameCall(call, first.call))))
-    return refuse(thoughts, problem.severalCommands());
-  if (first?.hasSideEffect && search.hasBrokenCommand) return refuse(thoughts, ...problems);
-  if (first && search.hasCutCommand) return refuse(thoughts, problem.cutOff());
+    return refuseReply(thoughts, PROBLEMS.severalCommands);
+  if (first?.hasSideEffect && search.hasBrokenCommand) return refuseReply(thoughts, ...problems);
+  if (first && search.hasCutCommand) return refuseReply(thoughts, PROBLEMS.cutOff);
   if (first)
     return {
       kind: "command",
@@ -235,13 +236,13 @@ function conclude(search: Search): ParsedReply {
       thoughts: thoughts ?? NO_THOUGHTS,
       repaired: found.every(({ repaired }) => repaired),
     };
-  if (problems.length > 0) return refuse(thoughts, ...problems);
-  // Told that a command is missing, the model would write as much before it again.
-  if (search.isFull) return refuse(thoughts, problem.cutOff());
-  return refuse(thoughts, thoughts || search.reply.includes("{") ? problem.noCommand() : problem.noObject());
+  if (problems.length > 0) return refuseReply(thoughts, ...problems);
+  // The problem "no command" would make the model write an equally long reply again.
+  if (search.isFull) return refuseReply(thoughts, PROBLEMS.cutOff);
+  return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
 
-const refuse = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
+const refuseReply = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
   kind: "problem",
   problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
   thoughts,

@@ -1,54 +1,53 @@
 /**
- * reply-schema.ts -- the form of a reply as a JSON schema that a server can hold the model to (OpenAI's strict subset).
+ * reply-schema.ts -- builds the JSON schema of a reply for servers with strict output (OpenAI's subset).
  *
- * Each command is an object of its own with the name as its only key, so that no two branches begin with the same key: that
- * is what strict servers ask for, and the reply reader takes this shape like any other. Every key is required and an
- * argument that may be left out is nullable. Only types, enums and items go in: limits and patterns are ours to check, and
- * more keywords mean more servers that refuse the whole.
+ * Each command is an object with its name as the only key: strict servers require that no two branches begin with the
+ * same key, and the reply reader accepts this shape. Every key is required; optional arguments are nullable. The schema has
+ * only types, enums and items, since each further keyword makes more servers refuse the schema.
  */
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
 
-interface Described {
+interface SchemaCommand {
   readonly name: string;
   readonly args: ArgsSchema;
 }
 
 const text = { type: "string" } as const;
 
-export function replySchemaOf(commands: readonly Described[]): object {
+export function buildReplySchema(commands: readonly SchemaCommand[]): object {
   const thoughts = { text, reasoning: text, plan: text, criticism: text, speak: text };
-  const branches = commands.map(({ name, args }) => closed({ [name]: argumentsOf(args) }));
-  return closed({ thoughts: closed(thoughts), command: { anyOf: branches } });
+  const branches = commands.map(({ name, args }) => closeObject({ [name]: buildArgsSchema(args) }));
+  return closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
 }
 
-const closed = (properties: Readonly<Record<string, object>>): object => ({
+const closeObject = (properties: Readonly<Record<string, object>>): object => ({
   type: "object",
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
 });
 
-function argumentsOf({ properties, required = [] }: ArgsSchema): object {
+function buildArgsSchema({ properties, required = [] }: ArgsSchema): object {
   const entries = Object.entries(properties).map(([name, property]) => {
-    const schema = schemaOf(property);
-    return [name, required.includes(name) ? schema : nullable(schema)] as const;
+    const schema = buildValueSchema(property);
+    return [name, required.includes(name) ? schema : makeNullable(schema)] as const;
   });
-  return closed(Object.fromEntries(entries));
+  return closeObject(Object.fromEntries(entries));
 }
 
-interface ValueSchema {
+interface ReplyValueSchema {
   readonly type: string;
   readonly enum?: readonly (string | null)[];
   readonly items?: object;
 }
 
-function schemaOf(property: PropertySchema): ValueSchema {
+function buildValueSchema(property: PropertySchema): ReplyValueSchema {
   if (property.type === "array") return { type: "array", items: text };
   if (property.type === "string" && property.enum) return { type: "string", enum: property.enum };
   return { type: property.type };
 }
 
-const nullable = ({ type, enum: values, ...rest }: ValueSchema): object => ({
+const makeNullable = ({ type, enum: values, ...rest }: ReplyValueSchema): object => ({
   ...rest,
   type: [type, "null"],
   ...(values ? { enum: [...values, null] } : {}),

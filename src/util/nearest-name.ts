@@ -9,7 +9,7 @@ export function nearestName(typed: string, known: readonly string[]): string | u
 }
 
 /** Counts the insertions, deletions and replacements that turn `a` into `b`, one row of the matrix at a time. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 0; i < a.length; i++) {
     const next = [i + 1];

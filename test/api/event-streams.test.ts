@@ -319,7 +319,7 @@ describe("a reply that is still arriving", () => {
     await using live = await api.follow("/v1/agents/t/events?live=true");
     await using other = await api.follow("/v1/agents/t/events");
     await live.until(() => live.numbers.length === 2);
-    for (const piece of ["I wr", "ite the", " first li", "ne now"]) control.hearText("t", 2, piece);
+    for (const piece of ["I wr", "ite the", " first li", "ne now"]) control.addText("t", 2, piece);
     await live.until(() => textOf(piecesIn(live.messages)).includes("line "));
     expect(textOf(piecesIn(live.messages))).toBe("I write the first line ");
     control.append("t", 1);
@@ -333,11 +333,11 @@ describe("a reply that is still arriving", () => {
     const control = makeFakeControl();
     control.add("t", 2);
     await using api = await serve(control);
-    control.hearText("t", 2, "one two ");
+    control.addText("t", 2, "one two ");
     await using late = await api.follow("/v1/agents/t/events?live=true");
     await late.until(() => piecesIn(late.messages).length > 0);
     expect(piecesIn(late.messages)).toEqual([{ seq: 2, from: 0, text: "one two " }]);
-    control.hearText("t", 5, "three ");
+    control.addText("t", 5, "three ");
     await late.until(() => piecesIn(late.messages).length > 1);
     expect(piecesIn(late.messages)[1]).toEqual({ seq: 5, from: 0, text: "three " });
   });
@@ -347,7 +347,7 @@ describe("a reply that is still arriving", () => {
     control.add("t", 1);
     await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
-    for (const piece of ["the key ", ...SECRET, " is set "]) control.hearText("t", 1, piece);
+    for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
     await live.until(() => textOf(piecesIn(live.messages)).includes("set"));
     expect(textOf(piecesIn(live.messages))).toBe("the key [redacted] is set ");
   });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost, revive } from "#api/auto-start.ts";
 import { PROTOCOL_VERSION } from "#api/control.ts";
+import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { meetHost } from "#api/meet-host.ts";
-import { forgetWanted, hasDied, isWanted } from "#api/wanted.ts";
 import { findHome, type Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/host-lock.ts";
 import { sendJson, startUnixServer, type UnixServer } from "./unix-server.ts";
@@ -174,11 +174,11 @@ describe("a daemon of another version", () => {
 describe("a daemon that should be there", () => {
   it("has died when it is wanted and nobody holds the lock", async () => {
     await using host = await fakeHost();
-    expect([isWanted(host.home), hasDied(host.home)]).toEqual([false, false]);
+    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([false, false]);
     await mkdir(join(host.home.privateFolder, "wanted"));
-    expect([isWanted(host.home), hasDied(host.home)]).toEqual([true, true]);
+    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([true, true]);
     const lock = host.hold();
-    expect(hasDied(host.home)).toBe(false);
+    expect(hasDaemonDied(host.home)).toBe(false);
     lock.release();
   });
 
@@ -206,7 +206,7 @@ describe("a daemon that should be there", () => {
 
   it("is no longer wanted when that is forgotten, also where no home is", async () => {
     await using host = await fakeHost();
-    forgetWanted(host.home);
-    expect(isWanted({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
+    stopExpectingDaemon(host.home);
+    expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
   });
 });

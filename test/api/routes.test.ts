@@ -29,6 +29,7 @@ const NEW_AGENT: Required<NewAgent> = {
   goals: ["Cook", "Write\tit down"],
   settings: ALL_SETTINGS,
   key: "k-1",
+  record: "/home/ünal/foo.ndjson",
 };
 const ANSWER: Required<ApprovalAnswer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { openServices, serviceStates } from "#app/services.ts";
+import { serviceStates } from "#app/catalogue.ts";
+import { openServices } from "#app/services.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
 import type { ServiceName, Services } from "#core/services.ts";

@@ -12,7 +12,7 @@ const post = (baseUrl: string, path: string, body: object): Promise<Response> =>
   fetch(`${baseUrl}${path}`, { method: "POST", body: JSON.stringify(body) });
 
 describe("the demo's recording", () => {
-  it("is a recording like any other", () => {
+  it("is a valid recording", () => {
     const { header, sessions } = readCassette("config/demo/recording.ndjson");
     expect(header.cassette).toBe(1);
     expect(sessions).toHaveLength(1);
@@ -26,7 +26,7 @@ describe("the demo's recording", () => {
     expect(exchanges).toHaveLength(18);
   });
 
-  it("does not play on for a request that does not show what the model went by", async () => {
+  it("rejects a request that does not contain the recorded prompt's parts", async () => {
     const { exchanges } = readRecording("config/demo/recording.ndjson");
     await using server = await startReplayServer(exchanges.filter(({ shown }) => shown !== undefined));
     const refused = await post(server.baseUrl, "/chat/completions", { messages: [] });
@@ -34,7 +34,7 @@ describe("the demo's recording", () => {
     expect((await post(server.baseUrl, "/embeddings", {})).status).toBe(404);
   });
 
-  it("is streamed to one who asks for a stream: the same text, in pieces, with its end and its use", async () => {
+  it("is streamed on request: the same text in pieces, with finish reason and usage", async () => {
     const { exchanges } = readRecording("config/demo/recording.ndjson");
     const ask = async (stream: boolean): Promise<string> => {
       await using server = await startReplayServer(exchanges);
@@ -52,7 +52,7 @@ describe("the demo's recording", () => {
   });
 });
 
-describe("a run against the answers of a recorded one, over HTTP and at another time", () => {
+describe("a run against a replay server with the answers of a recorded run", () => {
   let goald: Goald;
   beforeAll(async () => {
     goald = await makeGoald();
@@ -64,7 +64,7 @@ describe("a run against the answers of a recorded one, over HTTP and at another 
     await goald[Symbol.asyncDispose]();
   });
 
-  it("comes to the same end, with its embeddings too", async () => {
+  it("ends like the recorded run, with its embeddings too", async () => {
     const { exchanges } = readRecording(join(goald.cwd, "t.ndjson"));
     await using server = await startReplayServer(exchanges);
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
@@ -74,7 +74,7 @@ describe("a run against the answers of a recorded one, over HTTP and at another 
     expect(await other.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it("fails where an answer is missing", async () => {
+  it("fails when an answer is missing", async () => {
     const { exchanges } = readRecording(join(goald.cwd, "t.ndjson"));
     await using server = await startReplayServer(exchanges.filter(({ step }) => step < 3));
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });

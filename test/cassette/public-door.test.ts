@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** What `act` asks for, written down and as a seam that plays it. */
+/** Runs `act`, and returns its result, the recorded lines and a player of them. */
 async function record(act: (http: Http) => Promise<unknown>, within?: string) {
   const lines: ExchangeLine[] = [];
   let ordinal = 0;
@@ -43,8 +43,8 @@ const read = async (http: Http, path: string): Promise<unknown> => {
   return [response.status, response.url, response.headers.get("etag"), await response.text()];
 };
 
-describe("what comes through the public door", () => {
-  it("is written down with its last address, without secrets, and is played without a connection", async () => {
+describe("requests through the public door", () => {
+  it("are recorded with their last address, without secrets, and played without a connection", async () => {
     const { came, lines, play } = await record((http) => read(http, `/from?token=${SECRET}`));
     expect(came).toEqual([200, `${origin}/to?key=${SECRET}`, '"1"', `hello ${SECRET}`]);
     expect(JSON.stringify(lines)).not.toContain(SECRET);
@@ -66,7 +66,7 @@ describe("what comes through the public door", () => {
     expect([player.played, player.left()]).toEqual([1, undefined]);
   });
 
-  it("is played as it failed", async () => {
+  it("are played with their failure", async () => {
     const attempt = (http: Http) =>
       http
         .public()("http://10.0.0.1/")
@@ -79,12 +79,12 @@ describe("what comes through the public door", () => {
     expect(await attempt(play())).toEqual(came);
   });
 
-  it("must be asked for in the same way", async () => {
+  it("must be repeated in the same way", async () => {
     const { play } = await record((http) => read(http, "/to"));
     await expect(read(play(), "/other")).rejects.toThrow(/request 1 differs/);
   });
 
-  it("of a call that is played as a whole is there for people, long bodies by their size alone, and nobody asks for it", async () => {
+  it("inside a call that is played whole are recorded for people, with the size alone of long bodies, and cannot be played", async () => {
     const { lines, play } = await record(async (http) => {
       await read(http, "/to");
       await read(http, "/long");

@@ -142,7 +142,7 @@ describe("with a daemon up, goald run", () => {
     expect(endedWith(2, await goald.run(["run", ...AGENT])).stderr).toContain("no terminal to ask on");
   });
 
-  it.concurrent("asks on this terminal before each command; Ctrl-C leaves it, and it goes on", async () => {
+  it.concurrent("asks on this terminal before each command; Ctrl-C finishes the step and pauses it there", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));
@@ -153,12 +153,12 @@ describe("with a daemon up, goald run", () => {
     await home.asked(3);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
     terminal.type("\x03");
-    const left = endedWith(0, await terminal.ended);
-    expect(left.stdout).toContain("t goes on in the background.");
-    expect(left.stdout).toContain("Stop it: goald stop t");
+    await terminal.see("Finishing this step. Again to stop at once.");
     home.release();
-    await home.logged("turn-finished");
+    const paused = endedWith(130, await terminal.ended);
+    expect(paused.stdout).toContain("Go on with: goald resume t");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+    expect(home.server.chats).toHaveLength(3);
   });
 });
 

@@ -31,14 +31,14 @@ describe("goald commands", () => {
 
     const table = endedWith(0, await goald.run(["commands"])).stdout;
     expect(table).toMatch(/^execute_python_file +not set up +file /m);
-    expect(table).toContain("  execute_python_file: There is no sandbox");
+    expect(table).toContain("  execute_python_file: This version of goald does not provide the service sandbox yet");
   });
 
   it("says everything about one, and names the others when there is none of that name (exit 3)", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
     expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
-    expect(stdout).toContain("After a crash: goald checks whether it took effect");
+    expect(stdout).toContain("After a crash: checks whether its effect happened");
     const { stderr } = endedWith(3, await goald.run(["commands", "googel"]));
     expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
   });
@@ -52,7 +52,7 @@ describe("goald commands", () => {
     expect(errorOf(endedWith(2, await goald.run(["commands", "--json"])))).toMatchObject({
       code: "GOALD_COMMAND_INVALID",
       message: expect.stringMatching(
-        /post_note\.ts is no command: line 3: expected summary: one line of text.*got 3\.$/,
+        /post_note\.ts is not a valid command: line 3: expected summary: one line of text.*got 3\.$/,
       ),
     });
   });

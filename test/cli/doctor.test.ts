@@ -173,10 +173,10 @@ describe("goald doctor", () => {
   it("finds a command of the home that cannot be used, but runs none that others may write", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write("commands/broken.ts", "process.stderr.write('ran'); export default { name: 'broken' };\n");
-    expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is no command");
+    expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is not a valid command");
     await chmod(join(goald.home, "commands"), 0o777);
     const unsafe = endedWith(1, await goald.run(["doctor"]));
-    expect(unsafe.stdout).not.toContain("broken.ts is no command");
+    expect(unsafe.stdout).not.toContain("broken.ts is not a valid command");
     expect(unsafe.stderr).toBe("");
   });
 

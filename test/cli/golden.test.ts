@@ -22,7 +22,15 @@ const HELP = {
   ],
   "help-daemon": ["up", "down", "restart", "status", "reload", "install-service"].map((verb) => `help ${verb}`),
   "help-home": [
-    ...["help init", "help commands", "help new", "help new command"],
+    ...[
+      "help init",
+      "help commands",
+      "help new",
+      "help new command",
+      "help completion",
+      "completion tcsh",
+      "completion fish",
+    ],
     ..."list get set unset path".split(" ").map((verb) => `help config ${verb}`),
     ...["help config", "help doctor", "help verify"],
   ],

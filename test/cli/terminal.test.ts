@@ -254,8 +254,11 @@ describe("Ctrl-C", () => {
     terminal.type("\x03");
     await terminal.see("Finishing this step");
     terminal.type("\x03");
-    endedWith(130, await terminal.ended);
-    expect((await typesOf(goald)).at(-1)).toBe("model-asked");
+    const ended = endedWith(130, await terminal.ended);
+    // The reply that was under way is lost, and nothing else; the screen says how to go on.
+    expect(readable(terminal)).toMatch(/1 step, 0 tokens in and 0 out\.\nWorkspace: .*\nGo on with: goald resume t\n$/);
+    expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "killed" });
+    expect(ended.stdout).not.toContain("Result");
     home.release();
     endedWith(0, await goald.run(["resume", "--continuous"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));

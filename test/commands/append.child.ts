@@ -1,6 +1,5 @@
 /**
- * Run by append_to_file.test.ts: one call as the daemon makes it, which says where it is
- * and waits there to be killed.
+ * Child process of append_to_file.test.ts: makes one call like the daemon, prints its position and waits for a kill.
  */
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import appendToFile from "../../commands/append_to_file.ts";

@@ -9,7 +9,7 @@ const file = "log.txt";
 const read = (desk: Desk): Promise<string> => readFile(join(desk.folder, file), "utf8");
 
 describe("append_to_file", () => {
-  it("adds to the end, and makes the file and its folders when they are missing", async () => {
+  it("appends, and creates a missing file and its folders", async () => {
     await using desk = await makeDesk();
     const made = await call(appendToFile, { file: "logs/a.txt", text: "one\n" }, desk.context);
     const added = await call(appendToFile, { file: "logs/a.txt", text: "zwölf\n" }, desk.context);
@@ -18,13 +18,13 @@ describe("append_to_file", () => {
     expect(await readFile(join(desk.folder, "logs/a.txt"), "utf8")).toBe("one\nzwölf\n");
   });
 
-  it("adds the same text as often as it is asked to", async () => {
+  it("appends the same text once per call", async () => {
     await using desk = await makeDesk();
     for (let round = 0; round < 3; round += 1) await call(appendToFile, { file, text: "ab" }, desk.context);
     expect(await read(desk)).toBe("ababab");
   });
 
-  it("refuses what is not inside before anything is written", async () => {
+  it("refuses paths outside the workspace before any write", async () => {
     await using desk = await makeDesk();
     for (const path of [...REFUSED_PATHS, "_goald/x"])
       await expect(call(appendToFile, { file: path, text: "x" }, desk.context)).rejects.toMatchObject({
@@ -33,7 +33,7 @@ describe("append_to_file", () => {
     expect(desk.changes).toEqual([]);
   });
 
-  it("records only the end of a long file", async () => {
+  it("reads only the end of a long file in prepare", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write(file, "x".repeat(10_000_000));
     let read = 0;
@@ -52,7 +52,7 @@ describe("append_to_file", () => {
   });
 });
 
-describe("append_to_file, looked at again after a crash", () => {
+describe("append_to_file, probed after a crash", () => {
   const text = "second\n";
   const rows: readonly (readonly [string, string | null, string | null, string])[] = [
     ["nothing has happened", "first\n", "first\n", "not-done"],
@@ -83,7 +83,7 @@ describe("append_to_file, looked at again after a crash", () => {
     expect(await read(desk)).toBe(`${before ?? ""}${text}`);
   });
 
-  it("tells the history about a piece that was added and never told", async () => {
+  it("records an append in the history that the crash left out", async () => {
     await using desk = await makeDesk();
     const prepared = await appendToFile.prepare?.({ file, text }, desk.context);
     await writeFile(join(desk.folder, file), text);
@@ -97,7 +97,7 @@ describe("append_to_file, killed with kill -9", () => {
   const start = (desk: Desk, ...rest: string[]): ChildProcess =>
     spawn(process.execPath, [program, desk.folder, ...rest], { stdio: ["ignore", "pipe", "inherit"] });
 
-  /** Kills the child when it says `point`, or when `until` resolves; gives what it had recorded. */
+  /** Kills the child when it prints `point` or when `until` resolves; returns its recorded preparation. */
   async function killAt(child: ChildProcess, point: string, until?: () => Promise<void>): Promise<unknown> {
     const over = new Promise((resolve) => child.once("exit", resolve));
     let said = "";
@@ -115,14 +115,14 @@ describe("append_to_file, killed with kill -9", () => {
     return recorded === undefined ? undefined : JSON.parse(recorded);
   }
 
-  /** What the daemon does with an interrupted call. */
+  /** Repeats the recovery of the daemon for an interrupted call. */
   async function recover(desk: Desk, prepared: unknown, text: string): Promise<void> {
     const verdict = await appendToFile.probe?.({ file, text }, desk.context, prepared);
     if (verdict === "not-done") await appendToFile.run({ file, text }, desk.context, prepared);
     else expect(verdict).toBe("done");
   }
 
-  it.each(["prepared", "ran"])("after it %s, adds its text exactly once", async (point) => {
+  it.each(["prepared", "ran"])("after it %s, appends its text exactly once", async (point) => {
     await using desk = await makeDesk();
     await writeFile(join(desk.folder, file), "first\n");
     const prepared = await killAt(start(desk, point, "7"), `at ${point}`);
@@ -130,7 +130,7 @@ describe("append_to_file, killed with kill -9", () => {
     expect(await read(desk)).toBe(`first\n${"x".repeat(7)}`);
   });
 
-  it("in the middle of a long write, adds its text exactly once", async () => {
+  it("in the middle of a long write, appends its text exactly once", async () => {
     await using desk = await makeDesk();
     await writeFile(join(desk.folder, file), "first\n");
     const bytes = 48 * 1024 * 1024;
@@ -142,14 +142,14 @@ describe("append_to_file, killed with kill -9", () => {
     expect((await read(desk)) === `first\n${"x".repeat(bytes)}`).toBe(true);
   });
 
-  it("doubles its text when it is simply run again (control)", async () => {
+  it("appends its text twice when it is run again without a probe (control)", async () => {
     await using desk = await makeDesk();
     await killAt(start(desk, "ran", "7"), "at ran");
     await call(appendToFile, { file, text: "x".repeat(7) }, desk.context);
     expect(await read(desk)).toBe("x".repeat(14));
   });
 
-  it("keeps a torn piece when nothing is cut back (control)", async () => {
+  it("keeps a torn append without the truncation (control)", async () => {
     await using desk = await makeDesk();
     await appendFile(join(desk.folder, file), "sec");
     await desk.workspace.append(file, "second\n");

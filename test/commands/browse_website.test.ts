@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Advisor, Question, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 type Reply = (question: Question) => unknown;
 
-/** The model is the test's; pages, HTTP and files are real. */
+/** The model is a fake; pages, HTTP and files are real. */
 function browse(path: string, question: string, reply: Reply) {
   const asked: Question[] = [];
   const advisor: Advisor = {
@@ -56,7 +56,7 @@ function browse(path: string, question: string, reply: Reply) {
 }
 
 describe("browse_website", () => {
-  it("answers with quotes that stand on the page, its links, and where it is kept", async () => {
+  it("answers with checked quotes, links and the path of the saved page", async () => {
     const { asked, result } = browse("/moved", "How much higher is the wall? Is there other weather news?", () => ({
       found: true,
       answer: "Forty centimetres higher.",
@@ -92,7 +92,7 @@ describe("browse_website", () => {
     expect(asked.map(({ role, words }) => [role, words])).toEqual([["fast", "browse-website"]]);
   });
 
-  it("keeps the page as a file, with where it comes from, once for each address", async () => {
+  it("saves the page with its origin in one file per address", async () => {
     const reply: Reply = () => ({ found: false, answer: "It is about sails.", quotes: [] });
     const { artifacts, text } = await browse("/forum.html", "Price of tea?", reply).result;
     expect(text).toMatch(/^Not on this page, as far as it was read\. It is about sails\.\n\nPage: Drying sails/);
@@ -110,7 +110,7 @@ describe("browse_website", () => {
     );
   });
 
-  it("leaves out quotes that do not stand there, and says so", async () => {
+  it("omits quotes that are not on the page, and reports it", async () => {
     const quotes = [
       { passage: "p1", text: "Engineers lifted every stone" },
       { passage: "p1", text: "The wall was paid for by the king." },
@@ -126,7 +126,7 @@ describe("browse_website", () => {
     expect(none.text).toMatch(/None that stands on the page: do not rely on this answer/);
   });
 
-  it("takes a quote without the marks of Markdown for the words that it is", async () => {
+  it("matches a quote without the Markdown marks of the page", async () => {
     const quote = { passage: "p1", text: "See the plans of the wall." };
     const { text } = await browse("/article.html", "Plans?", () => ({ found: true, answer: "A.", quotes: [quote] }))
       .result;
@@ -147,7 +147,7 @@ describe("browse_website", () => {
     },
   );
 
-  it("gives the model text from elsewhere as material and as nothing else", async () => {
+  it("sends text from outside to the model as material only", async () => {
     const { asked, result } = browse("/injection.html", "How long does it bake?", () => ({
       found: false,
       answer: "",
@@ -172,7 +172,7 @@ describe("browse_website", () => {
     expect(asked).toEqual([]);
   });
 
-  it("fails clearly on a page without text, and asks nobody", async () => {
+  it("fails for a page without text and does not ask the model", async () => {
     const { asked, result } = browse("/empty.html", "What?", () => undefined);
     expect(await result).toMatchObject({
       status: "failed",
@@ -182,7 +182,7 @@ describe("browse_website", () => {
     expect(asked).toEqual([]);
   });
 
-  it("answers although the page cannot be kept", async () => {
+  it("answers even if the page cannot be saved", async () => {
     const reply: Reply = () => ({ found: false, answer: "No.", quotes: [] });
     const { artifacts } = await browse("/docs.html", "What?", reply).result;
     const file = join(desk.folder, artifacts[0] as string);
@@ -193,8 +193,8 @@ describe("browse_website", () => {
     expect(text).toMatch(/The page could not be kept: /);
   });
 
-  it("says of itself that it reads, so that a background agent is not stopped", () => {
-    const { annotations, effect } = readCommand("browse_website", "browse_website.ts", browse_website);
+  it("is read-only, so that background agents need no approval", () => {
+    const { annotations, effect } = checkCommand("browse_website", "browse_website.ts", browse_website);
     expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
     expect(effect).toBe("idempotent");
   });

@@ -1,7 +1,6 @@
 /**
- * Every command of AutoGPT's list, and the names that later versions and other models give it: asked for by a model in its
- * own words, run by the real loop with the real services, against servers on loopback that answer as the real ones do, refuse,
- * are silent, flood, or are hostile.
+ * Tests every command of AutoGPT's list under all names that models use. The real loop runs it with the real services.
+ * Servers on loopback answer normally, refuse, stay silent, flood, or send hostile content.
  */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -29,7 +28,7 @@ import { startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
 
 type Mood = "well" | "refusing" | "silent" | "flooding" | "hostile";
 const ESCAPE = "\x1b[2J\x1b]0;owned\x07";
-/** What a server that is not well sends, whoever asks. */
+/** Answers of a faulty server. */
 const MOODS: Readonly<Record<Exclude<Mood, "well">, Answer>> = {
   refusing: { status: 403, body: { error: { message: `Not for you.${ESCAPE}` }, detail: "no" } },
   silent: { fault: "stall" },
@@ -50,7 +49,7 @@ const VALUES: Readonly<Record<string, object>> = {
 };
 const ANSWER = { found: true, answer: "Tour Bite.", quotes: [{ passage: "p1", text: "Tour Bite bites most" }] };
 
-/** All that lies outside, in one mood. */
+/** Starts all outside servers with one kind of answer. */
 async function openOutside(mood: Mood) {
   const instead = mood === "well" ? undefined : MOODS[mood];
   const search: SearchServer = await startSearchServer("searxng", HITS, () => instead);
@@ -93,7 +92,7 @@ function settingsFor({ search, media, posts, web }: Outside): Settings {
   } as Settings;
 }
 
-/** The model's side: the command, then the end; and what the commands themselves ask it. */
+/** The fake model: requests the command, then ends; and answers questions of commands. */
 function modelFor(name: string, args: object, instead: Answer | undefined): Promise<OpenAIServer> {
   let step = 0;
   return startOpenAIServer({
@@ -106,7 +105,7 @@ function modelFor(name: string, args: object, instead: Answer | undefined): Prom
   });
 }
 
-/** What came of the command that the model asked for in its words. */
+/** Returns the result of the command as the model wrote it. */
 async function use(name: string, args: object, mood: Mood, timeoutMs?: number): Promise<Observation & { loop: Loop }> {
   const outside = await openOutside(mood);
   const openai = await modelFor(name, withPage(args, `${outside.web.origin}/strings`), outside.instead);
@@ -137,7 +136,7 @@ async function use(name: string, args: object, mood: Mood, timeoutMs?: number): 
   return { ...finished.observation, loop };
 }
 
-/** Name by name: what models call it, with the arguments that they give, and the words of success. */
+/** Per command: names and arguments that models use, and the text of success. */
 type Row = readonly [name: string, called: readonly string[], args: () => object, says: RegExp];
 const OUTSIDE: readonly Row[] = [
   ["google", ["google_search", "web_search", "search"], () => ({ query: "strings" }), /1 result from searxng/],
@@ -171,7 +170,7 @@ const INSIDE: readonly Row[] = [
   ["do_nothing", ["noop", "wait"], () => ({}), /./],
   ["task_complete", ["finish", "goals_accomplished"], () => ({ reason: "All done." }), /All done/],
 ];
-/** Those that cannot succeed here, and why. */
+/** Commands that cannot succeed here, and why. */
 const WITHOUT: readonly Row[] = [
   ["message_agent", [], () => ({ key: "nobody", message: "hi" }), /nobody/],
   ["delete_agent", [], () => ({ key: "nobody" }), /nobody/],
@@ -184,7 +183,7 @@ const withPage = (args: object, page: string): object =>
 const named = ([name, called]: Row): readonly string[] => [name, ...called];
 
 describe("AutoGPT's commands", () => {
-  it("are all there: twenty-one by the names of its list", () => {
+  it("exist: twenty-one by the names of its list", () => {
     expect(ALL.map(([name]) => name).sort()).toEqual(SEED_NAMES);
     const names = shipped.map(({ name }) => name);
     for (const name of SEED_NAMES) expect(names).toContain(name);
@@ -213,7 +212,7 @@ describe("AutoGPT's commands", () => {
     },
   );
 
-  it.each(WITHOUT)("%s says what it cannot do, and why", async (name, _called, args, says) => {
+  it.each(WITHOUT)("%s names what it cannot do, and why", async (name, _called, args, says) => {
     const { status, text } = await use(name, args(), "well");
     expect([status, text]).toEqual(["failed", expect.stringMatching(says)]);
   });
@@ -221,11 +220,11 @@ describe("AutoGPT's commands", () => {
 
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-describe("what lies outside and is not well", () => {
+describe("faulty and hostile servers", () => {
   const meetings = OUTSIDE.filter(([name]) => name !== "clone_repository").flatMap((row) =>
     (["refusing", "silent", "flooding", "hostile"] as const).map((mood) => [row[0], mood, row] as const),
   );
-  /** They wait more than they work. */
+  /** Calls run in parallel, since they mostly wait. */
   let outcomes: readonly ReturnType<typeof use>[];
   beforeAll(async () => {
     outcomes = inPool(4, meetings, ([name, mood, [, , args]]) =>
@@ -238,7 +237,7 @@ describe("what lies outside and is not well", () => {
     "%s meets a server that is %s: the model reads it, and nothing is left behind",
     async (name, mood, index) => {
       const { status, text, loop } = (await outcomes[index]) as Awaited<ReturnType<typeof use>>;
-      // A hostile page is a page all the same, and a long one is cut; the doubt after a post is no failure.
+      // Hostile pages are still pages, long ones are truncated, and an uncertain post is not a failure.
       const isPage = name === "browse_website" && (mood === "hostile" || mood === "flooding");
       const expected = isPage ? ["ok", "failed"] : ["failed", "unknown"];
       expect(expected).toContain(status);

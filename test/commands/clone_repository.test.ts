@@ -44,7 +44,7 @@ const clone = (
 ) => call(clone_repository, { repository_url, clone_path }, contextWith(allow));
 
 describe("clone_repository", () => {
-  it("clones into a new folder of the workspace, and says what is there and what is not", async () => {
+  it("clones into a new folder, and reports what it copied and what it left out", async () => {
     const url = `${server.origin}/plain.git`;
     expect(await clone("work/plain")).toEqual({
       status: "ok",
@@ -56,13 +56,13 @@ describe("clone_repository", () => {
     expect(desk.changes).toEqual([]);
   });
 
-  it.each(REFUSED_PATHS)("leaves the workspace by no path: %j", async (path) => {
+  it.each(REFUSED_PATHS)("refuses the path %j outside the workspace", async (path) => {
     const connections = server.connections;
     await expect(clone(path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(server.connections).toBe(connections);
   });
 
-  it("takes no folder that is there, and leaves nothing when it fails", async () => {
+  it("refuses an existing folder, and leaves nothing after a failure", async () => {
     await desk.workspace.write("taken/mine.txt", "mine");
     await expect(clone("taken")).rejects.toMatchObject({ code: "GOALD_FILE" });
     await expect(clone("new", `${server.origin}/none.git`)).rejects.toMatchObject({ code: "GOALD_GIT" });
@@ -113,14 +113,14 @@ describe("clone_repository", () => {
     const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(server.origin), prepared);
     const prepare = () => clone_repository.prepare?.(args(), contextWith(server.origin));
 
-    it("is done when the folder is there and came from that address, and not done when nothing is", async () => {
+    it("is done if the folder came from that address, and not done without a folder", async () => {
       const prepared = await prepare();
       expect(await probe(prepared)).toBe("not-done");
       await clone("plain");
       expect(await probe(prepared)).toBe("done");
     });
 
-    it("cannot be told from somebody else's folder, or from one that was there before", async () => {
+    it("is unknown for a folder from elsewhere or from before", async () => {
       const prepared = await prepare();
       await clone("plain");
       await writeFile(join(desk.folder, "plain/.git/config"), '[remote "origin"]\n\turl = https://example.org/other\n');

@@ -1,4 +1,4 @@
-/** What the tests of commands share: a real folder for each test, and a call as the daemon makes it. */
+/** Shared setup of command tests: a real folder for each test, and a call like that of the daemon. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export async function makeDesk(): Promise<Desk> {
   return { home, folder, workspace, changes, context, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) };
 }
 
-/** `services`: those that the command may use. */
+/** `services`: available services. */
 export const contextOf = (workspace: Workspace, services: Partial<Services> = {}): CommandContext => ({
   workspace,
   signal: new AbortController().signal,
@@ -42,7 +42,7 @@ export const contextOf = (workspace: Workspace, services: Partial<Services> = {}
   },
 });
 
-/** Prepares and runs; throws what the command throws. */
+/** Prepares and runs; rejects with the error of the command. */
 export async function call<S extends ArgsSchema>(
   command: Command<S>,
   args: Args<S>,
@@ -55,5 +55,5 @@ export async function call<S extends ArgsSchema>(
   return { ...observation, text: observation.text };
 }
 
-/** Paths that no command may take, whatever it does with them. */
+/** Paths that every command must refuse. */
 export const REFUSED_PATHS = ["../x", "/etc/passwd", "a/../../x", "C:\\x", "~/x", "a\0b", "CON"];

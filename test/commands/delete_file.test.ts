@@ -5,7 +5,7 @@ import deleteFile from "../../commands/delete_file.ts";
 import { call, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 describe("delete_file", () => {
-  it("removes a file after the history has what it held", async () => {
+  it("removes a file after the history has its content", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "to be kept");
     desk.changes.length = 0;
@@ -20,7 +20,7 @@ describe("delete_file", () => {
     ]);
   });
 
-  it("succeeds when there is nothing, now or any more, and says so", async () => {
+  it("succeeds without a file, and reports it", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "");
     await call(deleteFile, { file: "a.txt" }, desk.context);
@@ -32,12 +32,12 @@ describe("delete_file", () => {
       });
   });
 
-  it("tells the same when a crash made it run twice, and the history of the end of the file", async () => {
+  it("reports the same after a second run, and records the removal in the history", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "x");
     const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
     const first = await deleteFile.run({ file: "a.txt" }, desk.context, prepared);
-    // What the first run told was lost with the crash.
+    // The crash lost the report of the first run.
     desk.changes.length = 0;
     expect(await deleteFile.prepare?.({ file: "a.txt" }, desk.context)).toBeNull();
     expect(await deleteFile.run({ file: "a.txt" }, desk.context, prepared)).toEqual(first);
@@ -64,7 +64,7 @@ describe("delete_file", () => {
     expect(await call(deleteFile, { file: "a.txt" }, desk.context)).toMatchObject({ status: "ok" });
   });
 
-  it("removes a file that was put back as it was", async () => {
+  it("removes a file that was restored with the same content", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "x");
     const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
@@ -72,7 +72,7 @@ describe("delete_file", () => {
     expect(await deleteFile.run({ file: "a.txt" }, desk.context, prepared)).toMatchObject({ status: "ok" });
   });
 
-  it("refuses folders, and what is not inside", async () => {
+  it("refuses folders and paths outside the workspace", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "");
     await expect(call(deleteFile, { file: "notes" }, desk.context)).rejects.toMatchObject({ code: "GOALD_FILE" });

@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
 import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 
 let all: readonly RegisteredCommand[];
 beforeAll(async () => {
   all = (await loadRegistry([join(import.meta.dirname, "../../commands")])).all;
 });
 const made = (change: object) =>
-  readCommand("mine", "mine.ts", {
+  checkCommand("mine", "mine.ts", {
     name: "mine",
     label: "Mine",
     summary: "does this | that",
@@ -20,7 +20,7 @@ const made = (change: object) =>
   });
 
 describe("the command list of the prompt", () => {
-  it("has one numbered line per command, in the form that AutoGPT's had", () => {
+  it("has one numbered line per command in AutoGPT's form", () => {
     const lines = describeForPrompt(all).split("\n");
     expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
       '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
@@ -34,7 +34,7 @@ describe("the command list of the prompt", () => {
     ]);
   });
 
-  it("tells what each does where the line has room, and not where it has none", () => {
+  it("adds the summary only where the line has room", () => {
     expect(
       describeForPrompt(all)
         .split("\n")

@@ -43,7 +43,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
 const files = async (): Promise<string[]> => (await readdir(desk.folder, { recursive: true })).sort();
 
 describe("download_file", () => {
-  it("saves the bytes as they are, and says what they are", async () => {
+  it("saves the bytes unchanged, and reports type and size", async () => {
     const bytes = Buffer.from([0, 255, 13, 10, 0xc3, 0x28]);
     answer = (_request, response) => response.writeHead(200, { "content-type": "text/csv; charset=x" }).end(bytes);
     const observation = await download("data/prices.csv");
@@ -56,7 +56,7 @@ describe("download_file", () => {
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
   });
 
-  it("makes nothing that could be run, and runs nothing", async () => {
+  it("makes no executable file, and runs nothing", async () => {
     answer = (_request, response) =>
       response.writeHead(200, { "content-type": "text/x-sh" }).end("#!/bin/sh\ntouch ran\n");
     await download("run.sh");
@@ -64,7 +64,7 @@ describe("download_file", () => {
     expect(await files()).toEqual(["run.sh"]);
   });
 
-  it("twice equals once; what lay there is kept in the history before", async () => {
+  it("has the same result when run twice; the old content is first kept in the history", async () => {
     await writeFile(join(desk.folder, "a.txt"), "old");
     answer = (_request, response) => response.end("new");
     expect((await download("a.txt")).text).toContain("it replaced 3 bytes");
@@ -73,7 +73,7 @@ describe("download_file", () => {
     expect(desk.changes.some(({ content }) => content && Buffer.from(content).toString() === "old")).toBe(true);
   });
 
-  it("says when a page came in place of a file, and believes no odd type", async () => {
+  it("reports a page in place of a file, and does not trust odd types", async () => {
     answer = (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>Log in");
     expect((await download("a.zip")).text).toContain("perhaps in place of the file");
     expect((await download("a.html")).text).not.toContain("in place of");
@@ -116,7 +116,7 @@ describe("download_file", () => {
     expect(await readFile(join(desk.folder, "kept.txt"), "utf8")).toBe("kept");
   });
 
-  it("that its time ends leaves nothing either", async () => {
+  it("leaves nothing after a timeout", async () => {
     answer = (_request, response) => void response.write("half");
     expect(await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)))).toMatchObject({
       name: "TimeoutError",
@@ -135,13 +135,13 @@ describe("download_file", () => {
     expect(await files()).toEqual([]);
   });
 
-  it.each(REFUSED_PATHS)("asks nobody when the file may not be %j", async (path) => {
+  it.each(REFUSED_PATHS)("sends no request for the refused path %j", async (path) => {
     await mkdir(join(desk.folder, "a"), { recursive: true });
     expect(await failureOf(download(path))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(asked).toEqual([]);
   });
 
-  it("asks nobody when the file would lie behind a link to elsewhere", async () => {
+  it("sends no request when a link leads outside the workspace", async () => {
     await chmod(desk.folder, 0o755);
     await symlink("/tmp", join(desk.folder, "out"));
     expect(await failureOf(download("out/a.txt"))).toMatchObject({ code: "GOALD_PATH_REFUSED" });

@@ -60,7 +60,7 @@ describe("a command that goes wrong is an observation", () => {
     expect((await runCall(frame(command({ run })), null)).result).toMatchObject(expected);
   });
 
-  it("but a full disk is not: it stops the agent", async () => {
+  it("but a full disk stops the agent", async () => {
     const full = command({ run: async () => Promise.reject(new GoaldError("GOALD_STORE_FULL", "No space.")) });
     await expect(runCall(frame(full), null)).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
   });
@@ -81,7 +81,7 @@ describe("time", () => {
     expect((await runCall(frame(slow), null)).result).toMatchObject({ status, code: "timeout" });
   });
 
-  it("ends with the host when it goes down at once", async () => {
+  it("ends when the host aborts", async () => {
     const controller = new AbortController();
     const running = runCall(frame(command({ run: () => new Promise(() => undefined) }), controller.signal), null);
     controller.abort(new Error("going down"));
@@ -89,8 +89,8 @@ describe("time", () => {
   });
 });
 
-describe("what a call leaves", () => {
-  it("are its files with their content, and what it staged", async () => {
+describe("the output of a call", () => {
+  it("has its files with their content, and its staged writes", async () => {
     const writer = command({
       run: async (_args, { workspace, stage }) => {
         await workspace.write("a.txt", "one");
@@ -103,7 +103,7 @@ describe("what a call leaves", () => {
     expect(staged).toHaveLength(1);
   });
 
-  it("is put into a file when it is too long, and the beginning and end are shown", async () => {
+  it("goes to a file when it is too long, with both ends shown", async () => {
     const text = `begin${"x".repeat(MAX_OBSERVATION_CHARS)}end`;
     const call = frame(command({ run: async () => succeed(text) }));
     const { result, files } = await runCall(call, null);
@@ -116,14 +116,14 @@ describe("what a call leaves", () => {
   });
 });
 
-describe("looking first", () => {
+describe("preparing and probing", () => {
   it("records what prepare returns, and null without one", async () => {
     expect((await prepareCall(frame(command({ prepare: async () => ({ bytes: 3 }) })))).result).toEqual({
       prepared: { bytes: 3 },
     });
     expect((await prepareCall(frame(command({})))).result).toEqual({ prepared: null });
   });
-  it("finds out that it cannot run, before anything has begun", async () => {
+  it("refuses a call before it starts", async () => {
     const refusing = command({
       prepare: async () => Promise.reject(new GoaldError("GOALD_PATH_REFUSED", "Not there.")),
     });

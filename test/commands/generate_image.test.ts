@@ -13,7 +13,7 @@ import {
   startMediaServer,
   webp,
 } from "../helpers/media-server.ts";
-import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -31,7 +31,7 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const contextFor = (server: MediaServer, way: Way = {}) => {
-  const { model = "gpt-image-1", apiKey = MEDIA_KEY, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { model = "gpt-image-1", apiKey = MEDIA_KEY, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const images = createOpenAIImages({ baseUrl: server.baseUrl, apiKey, model, http: createHttp(), timeoutMs });
   return { ...contextOf(desk.workspace, { images }), ...(signal ? { signal } : {}) };
 };
@@ -44,7 +44,7 @@ const answering = (image: Answer | ((origin: string) => Answer)): Promise<MediaS
   startMediaServer({ image: (_request, origin) => (typeof image === "function" ? image(origin) : image) });
 
 describe("generate_image", () => {
-  it("saves what the server makes, under a name that follows from the call", async () => {
+  it("saves the picture under a name that follows from the call", async () => {
     const picture = png(64, 32);
     await using server = await answering(pictureAnswer(picture));
     expect(await paint(server)).toEqual({
@@ -59,7 +59,7 @@ describe("generate_image", () => {
     expect(desk.changes.map(({ path, operation }) => [path, operation])).toEqual([["images/c1.png", "write"]]);
   });
 
-  it("asks models of the older kind, and other servers, for bytes", async () => {
+  it("asks older models and other servers for bytes", async () => {
     await using server = await answering(pictureAnswer(png(8, 8), { revised_prompt: "a ball, \u001b[31mred" }));
     expect((await paint(server, { model: "dall-e-3", size: "512x512" })).text).toContain("drawn from: a ball, red");
     expect(server.images).toEqual([
@@ -77,7 +77,7 @@ describe("generate_image", () => {
     expect(await paint(server, { file })).toMatchObject({ status: "ok", artifacts: [path] });
   });
 
-  it("takes the place of no file, and pays for nothing then", async () => {
+  it("replaces no file, and then pays nothing", async () => {
     await using server = await startMediaServer();
     await desk.workspace.write("ball.jpg", "mine");
     expect(await paint(server, { file: "ball.png" })).toMatchObject({ status: "failed", code: "file-exists" });
@@ -85,13 +85,13 @@ describe("generate_image", () => {
     expect(await readFile(join(desk.folder, "ball.jpg"), "utf8")).toBe("mine");
   });
 
-  it.each(REFUSED_PATHS)("leaves the workspace by no path, and pays for nothing then: %j", async (file) => {
+  it.each(REFUSED_PATHS)("refuses the path %j outside the workspace, and then pays nothing", async (file) => {
     await using server = await startMediaServer();
     await expect(paint(server, { file })).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(server.requests).toHaveLength(0);
   });
 
-  it("fetches a picture that is answered as an address: of the same server without the key", async () => {
+  it("fetches a picture by address from the same server without the key", async () => {
     const picture = png(9, 9);
     await using server = await startMediaServer({
       image: (_request, origin) => ({ status: 200, body: { data: [{ url: `${origin}/files/1.png` }] } }),
@@ -104,7 +104,7 @@ describe("generate_image", () => {
     ]);
   });
 
-  it("opens no other address that is not public", async () => {
+  it("opens no private address of another server", async () => {
     await using inside = await startMediaServer();
     await using server = await answering({ status: 200, body: { data: [{ url: `${inside.origin}/secret.png` }] } });
     for (const url of [`${inside.origin}/secret.png`, "file:///etc/passwd", "not an address"]) {
@@ -136,7 +136,7 @@ describe("generate_image", () => {
     ["half an answer", { fault: "cut" }, /./],
   ])("says what is wrong after %s, asks once and leaves no file", async (_title, answer, message) => {
     await using server = await answering(answer);
-    const error = await paint(server, { timeoutMs: patienceMs(answer) }).then(
+    const error = await paint(server, { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was made",
       (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
     );
@@ -147,7 +147,7 @@ describe("generate_image", () => {
     expect(await Array.fromAsync(desk.workspace.list(""))).toEqual([]);
   });
 
-  it("shows no key when it is refused", async () => {
+  it("shows no key in a refusal", async () => {
     await using server = await startMediaServer();
     const apiKey = "sk-wrong-9876543210zyxwvu";
     const error = await paint(server, { apiKey }).then(String, String);
@@ -164,7 +164,7 @@ describe("generate_image", () => {
     await expect(painting).rejects.toThrow("the host goes down");
   });
 
-  it("is known to be done after a crash where its file lies, and not known where it does not: it is never paid for twice", async () => {
+  it("after a crash is done if its file exists, else unknown: it is never paid for twice", async () => {
     await using server = await startMediaServer();
     const context = contextFor(server);
     const prepared = await generate_image.prepare?.({ prompt: "p" }, context);

@@ -23,7 +23,7 @@ const search = (answer: Partial<SearchAnswer>) => {
 };
 
 describe("google", () => {
-  it("asks for eight results and gives them as the list that models know, with who answered", async () => {
+  it("requests eight results and lists them with the provider", async () => {
     const { asked, observation } = search({ results: [HIT, HIT] });
     const { text, ...rest } = await observation;
     expect(asked).toEqual([["tennis strings", 8]]);
@@ -33,7 +33,7 @@ describe("google", () => {
     expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);
   });
 
-  it("says when an answer was kept, and who did not answer", async () => {
+  it("reports a cached answer, and providers that did not answer", async () => {
     const failed = [{ provider: "tavily", reason: "its limit is reached (429)" }];
     const { text } = await search({ results: [HIT], failed, isCached: true }).observation;
     expect(text.split("\n")[0]).toBe(
@@ -41,7 +41,7 @@ describe("google", () => {
     );
   });
 
-  it("says that nothing was found only when the provider does", async () => {
+  it("reports no results only if the provider does", async () => {
     expect((await search({}).observation).text).toBe("brave found nothing for this. Try other words.");
   });
 });

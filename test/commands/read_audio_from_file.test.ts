@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import read_audio_from_file from "../../commands/read_audio_from_file.ts";
 import { MEDIA_KEY, type MediaServer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 let desk: Desk;
@@ -20,7 +20,7 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const hear = (server: MediaServer, file = "memo.mp3", way: Way = {}) => {
-  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const { baseUrl } = server;
   const speech = createOpenAISpeech({ baseUrl, apiKey, model: "whisper-1", http: createHttp(), timeoutMs });
   const context = { ...contextOf(desk.workspace, { speech }), ...(signal ? { signal } : {}) };
@@ -29,7 +29,7 @@ const hear = (server: MediaServer, file = "memo.mp3", way: Way = {}) => {
 const answering = (speech: Answer): Promise<MediaServer> => startMediaServer({ speech: () => speech });
 
 describe("read_audio_from_file", () => {
-  it("says what was heard; the server is told the format and no name", async () => {
+  it("returns the text; the server gets the format but no file name", async () => {
     await using server = await startMediaServer();
     expect(await hear(server)).toEqual({
       status: "ok",
@@ -41,20 +41,20 @@ describe("read_audio_from_file", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("tells the language when it was given", async () => {
+  it("sends the language if given", async () => {
     await using server = await startMediaServer();
     await hear(server, "memo.mp3", { language: "de" });
     expect(server.recordings[0]?.language).toBe("de");
   });
 
-  it("takes control characters out of what was heard, and says when it was nothing", async () => {
+  it("removes control characters, and reports an empty transcript", async () => {
     await using server = await answering({ status: 200, body: { text: "one\u001b[2J\u202etwo\ud800\nthree " } });
     expect((await hear(server)).text).toBe("The audio says: onetwo\ufffd\nthree");
     await using silent = await answering({ status: 200, body: { text: "  " } });
     expect((await hear(silent)).text).toBe("No words could be heard in it.");
   });
 
-  it("sends nothing that is no recording, or too large, or not there, or outside", async () => {
+  it("sends nothing for files that are not recordings, too large, missing or outside", async () => {
     await using server = await startMediaServer();
     await desk.workspace.write("notes.mp3", "just text");
     await desk.workspace.write("picture.wav", png(2, 2));
@@ -82,7 +82,7 @@ describe("read_audio_from_file", () => {
     ["a broken connection", { fault: "close" }, /./],
   ])("says what is wrong after %s", async (_title, answer, message) => {
     await using server = await answering(answer);
-    const error = await hear(server, "memo.mp3", { timeoutMs: patienceMs(answer) }).then(
+    const error = await hear(server, "memo.mp3", { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was heard",
       (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
     );
@@ -92,7 +92,7 @@ describe("read_audio_from_file", () => {
     expect(server.recordings).toHaveLength(1);
   });
 
-  it("shows no key when it is refused", async () => {
+  it("shows no key in a refusal", async () => {
     await using server = await startMediaServer();
     const error = await hear(server, "memo.mp3", { apiKey: "sk-wrong-9876543210zyxwvu" }).then(String, String);
     expect(error).toMatch(/401.*refused the key/);

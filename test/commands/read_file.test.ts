@@ -31,7 +31,7 @@ describe("read_file", () => {
     expect(result).toEqual({ status: "ok", text: expected, source: "workspace", artifacts: [] });
   });
 
-  it("comes in parts that together are the file, each saying how to read on", async () => {
+  it("returns parts that together are the file, each with the next first_line", async () => {
     await using desk = await makeDesk();
     const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1} ${"é".repeat(index % 40)}\n`);
     await desk.workspace.write("a.txt", lines.join(""));
@@ -52,7 +52,7 @@ describe("read_file", () => {
     expect(parts).toBeGreaterThan(3);
   });
 
-  it("shows the beginning of a line that is too long, and where the next one is", async () => {
+  it("shows the beginning of a very long line, and the number of the next one", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.json", `${"😀".repeat(50_000)}\nlast\n`);
     const { text } = await call(readFile, { file: "a.json" }, desk.context);
@@ -61,7 +61,7 @@ describe("read_file", () => {
     expect(text).toMatch(/😀\n\[This line goes on; .* Read on with first_line 2\.\]$/);
   });
 
-  it("reads lines across pieces of a file of many megabytes", async () => {
+  it("reads lines across the parts of a large file", async () => {
     const line = `${"x".repeat(999)}\n`;
     const workspace = new MemoryWorkspace();
     await workspace.write("big.txt", line.repeat(3000));
@@ -80,7 +80,7 @@ describe("read_file", () => {
     expect(result.text).toContain(`${content.length} bytes`);
   });
 
-  it("names what is alike when there is no such file", async () => {
+  it("suggests similar names for a missing file", async () => {
     await using desk = await makeDesk();
     for (const path of ["reviews/rackets.txt", "reviews/strings.txt", "zzz"]) await desk.workspace.write(path, "");
     const result = await call(readFile, { file: "string.txt" }, desk.context);
@@ -88,7 +88,7 @@ describe("read_file", () => {
     expect(result.text).toBe('There is no file "string.txt". Similar names: reviews/strings.txt, reviews/rackets.txt.');
   });
 
-  it("says that nothing is there when nothing is, or nothing like it", async () => {
+  it("reports an empty workspace, or no similar name", async () => {
     await using desk = await makeDesk();
     expect((await call(readFile, { file: "a.txt" }, desk.context)).text).toContain("The workspace is empty.");
     await desk.workspace.write("zzz", "");
@@ -104,14 +104,14 @@ describe("read_file", () => {
     expect(await call(readFile, { file: "a.txt", ...range }, desk.context)).toMatchObject({ status: "failed", code });
   });
 
-  it("stops when it is told to", async () => {
+  it("stops at its signal", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "one");
     const context = { ...desk.context, signal: AbortSignal.abort() };
     await expect(call(readFile, { file: "a.txt" }, context)).rejects.toThrow(/abort/i);
   });
 
-  it("refuses what is not inside", async () => {
+  it("refuses paths outside the workspace", async () => {
     await using desk = await makeDesk();
     for (const file of REFUSED_PATHS)
       await expect(call(readFile, { file }, desk.context)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });

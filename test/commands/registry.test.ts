@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
-import { readCommand } from "#commands/validate.ts";
+import { checkCommand } from "#commands/validate.ts";
 
 const shipped = join(import.meta.dirname, "../../commands");
 const facts = "{ readOnly: false, destructive: true, idempotent: true, openWorld: false }";
@@ -34,7 +34,7 @@ describe("the registry", () => {
     expect(registry.all.map((command) => command.name)).toEqual(registry.names);
   });
 
-  it("declares what recovery and the policy need to know of each shipped command", async () => {
+  it("declares effect and annotations of each shipped command", async () => {
     const { all } = await loadRegistry([shipped]);
     const declared = all.map(({ name, effect, annotations: a }) => [name, effect, a.readOnly, a.restorable === true]);
     expect(declared).toEqual([
@@ -50,7 +50,7 @@ describe("the registry", () => {
     expect(all.filter((command) => command.annotations.openWorld)).toEqual([]);
   });
 
-  it("lets a person add commands and override shipped ones, by the file's name", async () => {
+  it("lets a person add commands and override shipped ones by file name", async () => {
     await put("read_file.js", source("read_file"));
     await put("zebra.ts", source("zebra", "effect: 'idempotent' as const, timeoutMs: 5"));
     await put("aardvark.mjs", source("aardvark"));
@@ -64,7 +64,7 @@ describe("the registry", () => {
     expect(registry.get("zebra")).toMatchObject({ effect: "idempotent", timeoutMs: 5 });
   });
 
-  it("takes what is not said for the worst, and for a minute", async () => {
+  it("assumes the worst for missing facts, and a time limit of a minute", async () => {
     await put("mine.js", source("mine").replace(facts, "{}"));
     const mine = (await loadRegistry([home])).get("mine");
     expect(mine).toMatchObject({
@@ -99,17 +99,17 @@ describe("the registry", () => {
       "wrong.js",
       "export default {\n  name: 'wrong',\n  effct: 1,\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
       'line 3: there is no field "effct"',
-      "Mend the file",
+      "Fix the file",
     ],
     [
       "worse.js",
       "export default {\n  name: 'worse',\n  summary: 's',\n  args: { type: 'object', properties: {\n    file: { type: 'int' },\n  } },\n  run() {},\n};",
       "line 5: expected args.properties.file.type",
-      "Mend the file",
+      "Fix the file",
     ],
-    ["nothing.js", "export const command = 1;", "got undefined", "Mend the file"],
-    ["Bad-Name.js", source("Bad-Name"), "small letters", "Mend the file"],
-    ["other.js", source("another"), 'expected name: "other", as the file is called; got "another"', "Mend the file"],
+    ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
+    ["Bad-Name.js", source("Bad-Name"), "small letters", "Fix the file"],
+    ["other.js", source("another"), 'expected name: "other", the file name; got "another"', "Fix the file"],
   ])("says what is wrong with %s", async (file, text, message, hint) => {
     await put(file, text);
     await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
@@ -119,15 +119,15 @@ describe("the registry", () => {
     });
   });
 
-  it("refuses two files for one name, and folders without any command", async () => {
-    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("found none") });
+  it("refuses two files for one name, and folders without commands", async () => {
+    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("No commands found") });
     await put("mine.js", source("mine"));
     await put("mine.ts", source("mine"));
     await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
     await expect(loadRegistry([join(home, "mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
   });
 
-  it("takes commands from an installed package, and leaves tests alone", async () => {
+  it("loads commands from an installed package, and skips tests", async () => {
     await mkdir(join(home, "node_modules", "goald-weather"), { recursive: true });
     await put("node_modules/goald-weather/index.mjs", source("weather"));
     await put("weather.js", 'export { default } from "./node_modules/goald-weather/index.mjs";');
@@ -135,7 +135,7 @@ describe("the registry", () => {
     expect((await loadRegistry([home])).names).toEqual(["weather"]);
   });
 
-  it("keeps from models what is not set up, and says what to do", async () => {
+  it("hides commands that are not set up from models, and names the missing steps", async () => {
     await put("mine.js", source("mine", "needs: ['search', 'posts']"));
     const states = { search: { ready: true }, posts: { ready: false, toDo: "Set TW_ACCESS_TOKEN." } } as const;
     await put("other.js", source("other", "needs: ['search']"));
@@ -173,36 +173,36 @@ describe("a command's definition", () => {
     ],
     ["a flag", withArgument({ type: "boolean", description: d })],
     ["probe and prepare", { effect: "reconcilable", probe: () => 1, prepare: () => 1 }],
-  ])("is taken: %s", (_title, change) => {
-    expect(readCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
+  ])("is accepted: %s", (_title, change) => {
+    expect(checkCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
   });
 
-  it("has a default for what it leaves out, and for the policy that is the worst", () => {
+  it("has defaults for missing fields, and the worst for the policy", () => {
     const bare = { name: "post_note", summary: "Posts a note.", run: async () => "posted" };
-    expect(readCommand("post_note", "post_note.ts", bare)).toMatchObject({
+    expect(checkCommand("post_note", "post_note.ts", bare)).toMatchObject({
       label: "Post note",
       args: { type: "object", properties: {} },
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
       effect: "at-most-once",
       timeoutMs: 60_000,
     });
-    expect(readCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
+    expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
       args: { properties: { x: { type: "string" } } },
     });
   });
 
   it.each<[string, object, string]>([
-    ["a label of nothing", { label: "" }, "expected label"],
+    ["an empty label", { label: "" }, "expected label"],
     ["a label of two lines", { label: "a\nb" }, "expected label"],
     ["no summary", { summary: undefined }, "expected summary"],
-    ["a summary without end", { summary: "x".repeat(301) }, "expected summary"],
+    ["a summary that is too long", { summary: "x".repeat(301) }, "expected summary"],
     ["no run", { run: undefined }, "expected run: a function; got undefined"],
-    ["a probe that is no function", { probe: true }, "expected probe: a function; got true"],
-    ["a field that there is not", { timeout: 5 }, 'no field "timeout"'],
-    ["arguments that are no object", { args: { type: "array", properties: {} } }, "expected args"],
+    ["a probe that is not a function", { probe: true }, "expected probe: a function; got true"],
+    ["an unknown field", { timeout: 5 }, 'no field "timeout"'],
+    ["arguments that are not an object", { args: { type: "array", properties: {} } }, "expected args"],
     ["an open schema", { args: { ...sound.args, additionalProperties: true } }, "additionalProperties: false"],
-    ["a keyword that there is not", { args: { ...sound.args, oneOf: [] } }, 'unknown keyword "oneOf"'],
-    ["a required argument that there is not", { args: { ...sound.args, required: ["fil"] } }, "args.required"],
+    ["an unknown keyword", { args: { ...sound.args, oneOf: [] } }, 'unknown keyword "oneOf"'],
+    ["an unknown required argument", { args: { ...sound.args, required: ["fil"] } }, "args.required"],
     ["required as a text", { args: { ...sound.args, required: "file" } }, "args.required"],
     ["an argument's odd name", { args: { type: "object", properties: { "a b": {} } } }, "argument names"],
     ["an argument without a schema", withArgument(null), "args.properties.x: a schema"],
@@ -214,43 +214,51 @@ describe("a command's definition", () => {
     ],
     ["an argument that is an object", withArgument({ type: "object", description: d }), "args.properties.x.type"],
     [
-      "an argument described by nothing",
+      "an argument with an empty description",
       withArgument({ type: "string", description: " " }),
       "args.properties.x.description",
     ],
     ["a hint that breaks the line", withArgument({ type: "string", description: d, hint: 'a"\n' }), "x.hint"],
     ["a keyword of another type", withArgument({ type: "integer", description: d, minLength: 1 }), '"minLength"'],
-    ["a pattern that is none", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
-    ["an enum that is empty", withArgument({ type: "string", description: d, enum: [] }), "x.enum"],
+    ["an invalid pattern", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
+    ["an empty enum", withArgument({ type: "string", description: d, enum: [] }), "x.enum"],
     ["a list of anything", withArgument({ type: "array", description: d }), "x.items"],
     ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } }), "x.items"],
-    ["a bound that is no number", withArgument({ type: "number", description: d, minimum: Number.NaN }), "x.minimum"],
-    ["annotations that are none", { annotations: "safe" }, "expected annotations"],
-    ["an annotation that is no flag", { annotations: { readOnly: "yes" } }, "annotations.readOnly: true or false"],
-    ["an annotation that there is not", { annotations: { safe: true } }, 'no annotation "safe"'],
+    [
+      "a bound that is not a number",
+      withArgument({ type: "number", description: d, minimum: Number.NaN }),
+      "x.minimum",
+    ],
+    ["annotations that are not an object", { annotations: "safe" }, "expected annotations"],
+    [
+      "an annotation that is not a boolean",
+      { annotations: { readOnly: "yes" } },
+      "annotations.readOnly: true or false",
+    ],
+    ["an unknown annotation", { annotations: { safe: true } }, 'no annotation "safe"'],
     ["a pure effect that changes something", { effect: "pure" }, "annotations.readOnly: true"],
-    ["an effect that there is not", { effect: "maybe" }, "expected effect"],
+    ["an unknown effect", { effect: "maybe" }, "expected effect"],
     ["reconcilable without probe", { effect: "reconcilable", prepare: () => 1 }, "needs prepare"],
     ["reconcilable without prepare", { effect: "reconcilable", probe: () => 1 }, "needs prepare"],
     ["no time", { timeoutMs: 0 }, "timeoutMs"],
     ["endless time", { timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs"],
-    ["closing what it should not", { closesTurn: true }, "task_complete alone"],
+    ["closesTurn on another command", { closesTurn: true }, "only for task_complete"],
   ])("is refused: %s", (_title, change, message) => {
-    expect(() => readCommand("mine", "/home/mine.ts", { ...sound, ...change })).toThrow(
+    expect(() => checkCommand("mine", "/home/mine.ts", { ...sound, ...change })).toThrow(
       expect.objectContaining({ code: "GOALD_COMMAND_INVALID", message: expect.stringContaining(message) }),
     );
   });
 
-  it("is refused with everything that is wrong at once, naming the file", () => {
-    expect(() => readCommand("mine", "/home/mine.ts", { name: "mine", args: 1, annotations: 2 })).toThrow(
-      /^\/home\/mine\.ts is no command: .*summary.*run.*args.*annotations/,
+  it("is refused with the file and all problems at once", () => {
+    expect(() => checkCommand("mine", "/home/mine.ts", { name: "mine", args: 1, annotations: 2 })).toThrow(
+      /^\/home\/mine\.ts is not a valid command: .*summary.*run.*args.*annotations/,
     );
-    expect(() => readCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
+    expect(() => checkCommand("mine", "/home/mine.ts", "text")).toThrow(/got "text"/);
   });
 
-  it("of task_complete must close the turn, whoever wrote it", () => {
+  it("must close the turn for task_complete, also in a home", () => {
     const own = { ...sound, name: "task_complete" };
-    expect(() => readCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
-    expect(readCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
+    expect(() => checkCommand("task_complete", "task_complete.ts", own)).toThrow(/closesTurn: true/);
+    expect(checkCommand("task_complete", "task_complete.ts", { ...own, closesTurn: true }).closesTurn).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** Run by search_files.test.ts with little memory: searches a file of two million lines that all match. Prints the result. */
+/** Child process of search_files.test.ts with little memory: searches a file of two million matching lines. */
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { call, contextOf } from "./context.ts";

@@ -30,21 +30,21 @@ describe("search_files", () => {
     expect(text.split("\n").slice(1)).toEqual(["a.txt  11 bytes", "notes/b.md  11 bytes", "notes/c.md  0 bytes"]);
   });
 
-  it("lists a folder, and says how many files are in it", async () => {
+  it("lists a folder with the number of its files", async () => {
     expect(await search(files, { directory: "notes" })).toBe(
       "2 files in notes:\nnotes/b.md  11 bytes\nnotes/c.md  0 bytes",
     );
     expect(await search({}, { directory: "" })).toBe("0 files in the workspace.");
   });
 
-  it("shows the lines that hold a text, whatever their case", async () => {
+  it("shows the lines that contain a text, in any case", async () => {
     expect(await search(files, { directory: "", text: "ALPHA" })).toBe(
       '2 lines with "ALPHA" in 3 files of the workspace:\na.txt:1: Alpha\nnotes/b.md:1: gamma alpha',
     );
     expect(await search(files, { directory: "notes", text: "beta" })).toBe('0 lines with "beta" in 2 files of notes.');
   });
 
-  it("shows a long line around what was found", async () => {
+  it("shows a long line around the match", async () => {
     const line = `${"a".repeat(5000)} needle ${"b".repeat(5000)}`;
     const text = await search({ "a.txt": line }, { directory: "", text: "needle" });
     const [, result = ""] = text.split("\n");
@@ -52,7 +52,7 @@ describe("search_files", () => {
     expect(result.length).toBeLessThan(230);
   });
 
-  it("stops at the limit, and says so", async () => {
+  it("stops at the limit, and reports it", async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}.txt`, "x\nx\n"]));
     for (const args of [{ directory: "" }, { directory: "", text: "x" }]) {
       const lines = (await search(many, { ...args, limit: 10 })).split("\n");
@@ -62,7 +62,7 @@ describe("search_files", () => {
     expect(await search(many, { directory: "", limit: 30 })).not.toContain("Stopped");
   });
 
-  it("counts lines and shows each once, wherever and however often the text stands in them", async () => {
+  it("numbers lines and shows each once, even with several matches", async () => {
     const content = "no\n\nyes and YES\nİyes\n\n\nlast: yes";
     expect(await search({ "a.txt": content }, { directory: "", text: "yEs" })).toBe(
       '3 lines with "yEs" in 1 file of the workspace:\na.txt:3: yes and YES\na.txt:4: İyes\na.txt:7: last: yes',
@@ -72,7 +72,7 @@ describe("search_files", () => {
     );
   });
 
-  it("finds the same lines as a search line by line, whatever stands in a file", async () => {
+  it("finds the same lines as a search line by line, for any content", async () => {
     const letters = fc.string({ unit: fc.constantFrom("a", "B", "\n", "İ", "ß", "\r"), maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(letters, fc.constantFrom("a", "ab", "İ", "ß"), async (content, text) => {
@@ -86,7 +86,7 @@ describe("search_files", () => {
     );
   });
 
-  it("makes no more results than are asked for, however many lines would match", async () => {
+  it("makes no more results than requested", async () => {
     const child = [join(import.meta.dirname, "search.child.ts")];
     const { stdout } = await run(process.execPath, ["--max-old-space-size=64", ...child]);
     expect(stdout.split("\n").slice(1, 5)).toEqual([
@@ -97,14 +97,14 @@ describe("search_files", () => {
     ]);
   });
 
-  it("stops when the answer is full, and says so", async () => {
+  it("stops when the answer is full, and reports it", async () => {
     const many = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${"long/".repeat(20)}${index}`, ""]));
     const text = await search(many, { directory: "", limit: 1000 });
     expect(text.length).toBeLessThan(20_000);
     expect(text).toMatch(/Stopped at \d+ results, which fill the answer/);
   });
 
-  it("leaves out binary and very large files, and says so", async () => {
+  it("skips binary and very large files, and reports it", async () => {
     const text = await search(
       { "a.bin": Uint8Array.of(110, 0, 101), "big.txt": "n".repeat(4 * 1024 * 1024 + 1), "c.txt": "n" },
       { directory: "", text: "n" },
@@ -113,7 +113,7 @@ describe("search_files", () => {
     expect(text).toContain("2 files not searched: binary, or over 4 MB.");
   });
 
-  it("leaves out hidden folders and goald's own unless they are asked for", async () => {
+  it("skips hidden folders and goald's own unless requested", async () => {
     const hidden = { ".git/config": "x", "_goald/outputs/c1.txt": "x", "sub/.cache/d": "x", ".env": "x", "a.txt": "x" };
     expect(await search(hidden, { directory: "" })).toBe(
       "2 files in the workspace:\n.env  1 byte\na.txt  1 byte\n" +
@@ -133,7 +133,7 @@ describe("search_files", () => {
     );
   });
 
-  it("names the folders that there are when there is no such folder", async () => {
+  it("suggests existing folders for a missing one", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "");
     const result = await call(searchFiles, { directory: "note" }, desk.context);
@@ -147,7 +147,7 @@ describe("search_files", () => {
     expect((await call(searchFiles, { directory: "" }, contextOf(workspace))).text).toBe("0 files in the workspace.");
   });
 
-  it("refuses what is not inside", async () => {
+  it("refuses paths outside the workspace", async () => {
     await using desk = await makeDesk();
     for (const directory of REFUSED_PATHS)
       await expect(call(searchFiles, { directory }, desk.context)).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { createHttp } from "#http/http.ts";
 import { createXPosts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import send_tweet from "../../commands/send_tweet.ts";
-import { type Answer, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, timeoutMsFor } from "../helpers/openai-answers.ts";
 import { problemAnswer, startXServer, X_KEYS, type XServer } from "../helpers/x-server.ts";
 import { call, contextOf, type Desk, makeDesk } from "./context.ts";
 
@@ -20,14 +20,14 @@ interface Way {
   readonly timeoutMs?: number;
 }
 const tweet = (server: XServer, text: string, way: Way = {}) => {
-  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = patienceMs(undefined) } = way;
+  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = timeoutMsFor(undefined) } = way;
   const posts = createXPosts({ baseUrl, keys, http: createHttp(), clock: systemClock, timeoutMs });
   return call(send_tweet, { text }, { ...contextOf(desk.workspace, { posts }), ...(signal ? { signal } : {}) });
 };
 const answering = (reply?: Answer): Promise<XServer> => startXServer(() => reply);
 
 describe("send_tweet", () => {
-  it("posts the text, signed, and says its number and address", async () => {
+  it("posts the signed text, and returns its id and address", async () => {
     await using server = await answering();
     const text = 'Hello Ladies + Gentlemen, a signed OAuth request! (100%) 日本 👍 "quoted"\nnext & last=1';
     expect(await tweet(server, text)).toEqual({
@@ -40,7 +40,7 @@ describe("send_tweet", () => {
     expect(server.violations).toEqual([]);
   });
 
-  it("is refused with other secrets: the server does look at the signature", async () => {
+  it("is refused with other secrets (control: the server checks the signature)", async () => {
     await using server = await answering();
     const keys = { ...X_KEYS, accessTokenSecret: "another-secret-ABCDEF" };
     await expect(tweet(server, "a", { keys })).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe("send_tweet", () => {
     expect(server.posts).toEqual([]);
   });
 
-  it("says that a text stands there already", async () => {
+  it("reports a duplicate post", async () => {
     await using server = await answering();
     await tweet(server, "once");
     await expect(tweet(server, "once")).rejects.toMatchObject({
@@ -109,14 +109,14 @@ describe("send_tweet", () => {
     ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, /redirect/],
   ])("knows no end after %s, sends nothing again and says to look", async (_title, answer, reason) => {
     await using server = await answering(answer);
-    const observation = await tweet(server, "a", { timeoutMs: patienceMs(answer) });
+    const observation = await tweet(server, "a", { timeoutMs: timeoutMsFor(answer) });
     expect(observation).toMatchObject({ status: "unknown", code: "outcome-unknown" });
     expect(observation.text).toMatch(reason);
     expect(observation.text).toContain("before you repeat it");
     expect(server.requests).toHaveLength(1);
   });
 
-  it("says that nothing was posted when nobody is there", async () => {
+  it("reports that nothing was posted when the server is down", async () => {
     const server = await answering();
     await server[Symbol.asyncDispose]();
     await expect(tweet(server, "a")).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe("send_tweet", () => {
     expect(error).not.toContain(accessTokenSecret);
   });
 
-  it("sends nothing that is too long, or empty", async () => {
+  it("refuses a text that is empty or too long", async () => {
     await using server = await answering();
     await expect(tweet(server, "語".repeat(141))).rejects.toMatchObject({
       message: expect.stringMatching(/282 characters.*280.*Nothing was posted/),

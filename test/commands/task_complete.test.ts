@@ -11,7 +11,7 @@ describe("task_complete", () => {
     expect(await call(taskComplete, { reason }, desk.context)).toMatchObject({ status: "ok", text, source: "model" });
   });
 
-  it("is the one that closes the turn, and changes nothing itself", () => {
+  it("closes the turn and changes nothing itself", () => {
     expect(taskComplete).toMatchObject({ closesTurn: true, effect: "pure", annotations: { readOnly: true } });
   });
 });

@@ -5,7 +5,7 @@ import writeToFile from "../../commands/write_to_file.ts";
 import { call, makeDesk, REFUSED_PATHS } from "./context.ts";
 
 describe("write_to_file", () => {
-  it("makes a file, with the folders on the way, and says how much was written", async () => {
+  it("creates a file with its folders, and reports the size", async () => {
     await using desk = await makeDesk();
     const result = await call(writeToFile, { file: "./notes/day 1.md", text: "one\ntwo" }, desk.context);
     expect(result).toMatchObject({
@@ -17,7 +17,7 @@ describe("write_to_file", () => {
     expect(await readFile(join(desk.folder, "notes/day 1.md"), "utf8")).toBe("one\ntwo");
   });
 
-  it("replaces the whole file, after the history has what lay there", async () => {
+  it("replaces the whole file after the history has the old content", async () => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "the old text");
     desk.changes.length = 0;
@@ -29,14 +29,14 @@ describe("write_to_file", () => {
     ]);
   });
 
-  it("says when nothing came of it because the text was there already", async () => {
+  it("reports when the file already has the text", async () => {
     await using desk = await makeDesk();
     await call(writeToFile, { file: "a.txt", text: "täglich ✓" }, desk.context);
     const again = await call(writeToFile, { file: "a.txt", text: "täglich ✓" }, desk.context);
     expect(again.text).toContain("it held exactly this text already");
   });
 
-  it("twice equals once", async () => {
+  it("has the same result when run twice", async () => {
     await using desk = await makeDesk();
     const args = { file: "a.txt", text: "same" };
     const prepared = await writeToFile.prepare?.(args, desk.context);
@@ -46,7 +46,7 @@ describe("write_to_file", () => {
     expect(await readFile(join(desk.folder, "a.txt"), "utf8")).toBe("same");
   });
 
-  it("refuses what is not inside before anything is written", async () => {
+  it("refuses paths outside the workspace before any write", async () => {
     await using desk = await makeDesk();
     for (const file of [...REFUSED_PATHS, "_goald/x"])
       await expect(call(writeToFile, { file, text: "x" }, desk.context)).rejects.toMatchObject({

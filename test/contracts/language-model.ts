@@ -1,13 +1,13 @@
-/** language-model.ts -- what every LanguageModel holds to, whatever is behind it. */
+/** language-model.ts -- the contract of every LanguageModel. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { LanguageModel, PromptMessage } from "#core/ports/model.ts";
 
-/** What the model behind the port does at one request, in order. */
+/** The model's behaviour at each request, in order. */
 export type Behaviour = { readonly says: string } | { readonly refusesWith: 401 | 429 } | "hangs";
 
 export interface ModelUnderTest {
   readonly model: LanguageModel;
-  /** The messages of each request, as they arrived. */
+  /** The messages of each request, as the model received them. */
   seen(): readonly (readonly PromptMessage[])[];
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function languageModelContract(
       open = [];
     });
 
-    it("hands the messages over unchanged and gives back text, finish reason and usage", async () => {
+    it("sends the messages unchanged and returns text, finish reason and usage", async () => {
       const { model, seen } = await start([{ says: "Zażółć gęślą jaźń 🎾" }]);
       expect(await model.complete(request, live())).toEqual({
         kind: "replied",
@@ -52,13 +52,13 @@ export function languageModelContract(
       expect(seen()).toEqual([messages]);
     });
 
-    it("answers one request after the other, in order", async () => {
+    it("answers requests in order", async () => {
       const { model } = await start([{ says: "one" }, { says: "two" }]);
       expect(await model.complete(request, live())).toMatchObject({ text: "one" });
       expect(await model.complete(request, live())).toMatchObject({ text: "two" });
     });
 
-    it("resolves with a failure that will not pass, and goes on after it", async () => {
+    it("returns a lasting failure, and answers the next request", async () => {
       const { model } = await start([{ refusesWith: 401 }, { says: "back" }]);
       expect(await model.complete(request, live())).toEqual({
         kind: "failed",
@@ -69,7 +69,7 @@ export function languageModelContract(
       expect(await model.complete(request, live())).toMatchObject({ kind: "replied", text: "back" });
     });
 
-    it("resolves with a failure that may pass", async () => {
+    it("returns a temporary failure", async () => {
       const { model } = await start([{ refusesWith: 429 }]);
       expect(await model.complete(request, live())).toMatchObject({
         kind: "failed",
@@ -78,14 +78,14 @@ export function languageModelContract(
       });
     });
 
-    it("rejects with the signal's reason when it is aborted already, and asks nobody", async () => {
+    it("rejects with the signal's reason when it is aborted already, and sends no request", async () => {
       const { model, seen } = await start([{ says: "unheard" }]);
       const reason = new Error("going down");
       await expect(model.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
       expect(seen()).toEqual([]);
     });
 
-    it("rejects with the signal's reason when it is aborted while the model is thinking", async () => {
+    it("rejects with the signal's reason when it is aborted while the model answers", async () => {
       const { model, seen } = await start(["hangs"]);
       const controller = new AbortController();
       const reason = new Error("going down");

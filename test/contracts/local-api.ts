@@ -1,7 +1,7 @@
 /**
- * local-api.ts -- what every host's local API holds to, whatever stands behind `Control`.
+ * local-api.ts -- the contract of every host's local API, whatever implements `Control`.
  *
- * `make` gives a Control with no agents, and a way to make one with a log that a test can lengthen.
+ * `make` returns a Control without agents, and functions that add an agent and lengthen its log.
  */
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
@@ -27,7 +27,7 @@ export interface ControlUnderTest extends AsyncDisposable {
 
 export function describeLocalApi(name: string, make: () => Promise<ControlUnderTest>): void {
   describe(`the local API over ${name}`, () => {
-    it("answers what is only read in the words of its schemas", async () => {
+    it("returns replies that match their schemas", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("reader");
@@ -48,7 +48,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
         expectReply(await api.ask("GET", path), "GET", path);
     });
 
-    it("says of an agent that is not there that it is not there, whatever is asked of it", async () => {
+    it("returns GOALD_NOT_FOUND for an unknown agent on every route", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       for (const { method, path } of ALL_ROUTES.filter((route) => route.path.includes(":agent"))) {
@@ -59,7 +59,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       }
     });
 
-    it("changes an agent's memory, and the one that all share", async () => {
+    it("changes an agent's memory and the shared memory", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("minded");
@@ -82,7 +82,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect([byId.id, byName.id]).toEqual([id, id]);
     });
 
-    it("gives pages that together are the log", async () => {
+    it("returns the log in pages, without gaps", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("paged");
@@ -98,7 +98,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect(numbers).toEqual(upTo(numbers.length));
     });
 
-    it("streams every event once and in order, from wherever a reader comes back, while the log grows", async () => {
+    it("streams every event once and in order, also to a reader that reconnects while the log grows", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading, limits: { pageEvents: 3 } });
       let made = 0;
@@ -123,7 +123,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       );
     });
 
-    it("CVE-2025-53944: a reader of one agent never sees an event of another", async () => {
+    it("CVE-2025-53944: never shows a reader of one agent an event of another", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       const [mine, other] = [await host.makeAgent("mine"), await host.makeAgent("other")];
@@ -140,7 +140,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
       expect(status).toBe(404);
     });
 
-    it("says bye when the agent is removed, and when the host goes down", async () => {
+    it("ends a stream with a bye event when the agent is removed or the host closes", async () => {
       await using host = await make();
       await using api = await serve(host.control, { reading: host.reading });
       const [gone, stays] = [await host.makeAgent("gone"), await host.makeAgent("stays")];
@@ -159,7 +159,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 const codeOf = ({ body }: Reply): unknown => (body as { error?: { code?: unknown } } | undefined)?.error?.code;
 
-/** A body that the schemas of the route let through. */
+/** Returns a body that the schemas of the route accept. */
 export function bodyFor(path: string): { readonly body?: unknown } {
   const end = path.split("/").at(-1) ?? "";
   const bodies: Readonly<Record<string, unknown>> = {
@@ -177,11 +177,11 @@ export function bodyFor(path: string): { readonly body?: unknown } {
   return end in bodies ? { body: bodies[end] } : {};
 }
 
-/** What the query of a route needs. */
+/** Returns the query that a route needs. */
 const queryFor = (path: string): string =>
   path.endsWith("/search") ? "?query=x" : path.endsWith("/restore-plan") ? "?step=0" : "";
 
-/** The route of an address: of several, the one with the fewest parameters. */
+/** Returns the route of an address: of several, the one with the fewest parameters. */
 export function routeOf(method: string, path: string): RouteDescription | undefined {
   const plain = path.split("?")[0] ?? "";
   return ALL_ROUTES.filter(
@@ -189,7 +189,7 @@ export function routeOf(method: string, path: string): RouteDescription | undefi
   ).sort((a, b) => a.path.split(":").length - b.path.split(":").length)[0];
 }
 
-/** Fails when the reply is not what the table of routes says, member by member. */
+/** Fails when the reply does not match the table of routes, member by member. */
 export function expectReply(reply: Reply, method: string, path: string): void {
   const found = routeOf(method, path);
   if (!found) throw new Error(`There is no route ${method} ${path}.`);
@@ -202,7 +202,7 @@ export function expectReply(reply: Reply, method: string, path: string): void {
   ).toEqual([]);
 }
 
-/** What is wrong with a value, in words. */
+/** Returns the validation errors of a value. */
 export function validate(schema: Schema, value: unknown): readonly string[] {
   const ajv = new Ajv({
     allErrors: true,
@@ -215,7 +215,7 @@ export function validate(schema: Schema, value: unknown): readonly string[] {
   );
 }
 
-/** The same without room for members that it does not name. */
+/** Returns the schema without room for members that it does not name. */
 function strict(schema: Schema): Schema {
   const inner = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
     if (keyword === "properties")

@@ -1,4 +1,4 @@
-/** Builders for tests of stores: events as the journal stamps them, commits, changes of files. */
+/** Builders for store tests: stamped events, commits, file changes. */
 import { createHash } from "node:crypto";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
@@ -12,9 +12,9 @@ import { AT } from "../helpers/events.ts";
 export const SPEC: AgentSpec = { name: "Foo", role: "a tester", goals: ["One"], approve: "never", stepLimit: 9 };
 export const NOTHING: Commit = { events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] };
 export const words = (text: string): InboxMessage => ({ type: "say", from: "ada", text });
-/** `seconds` after the agents of these tests were created. */
+/** Returns the time `seconds` after the agents of these tests were created. */
 export const later = (seconds: number): string => new Date(Date.parse(AT) + seconds * 1000).toISOString();
-/** Events as the journal stamps them, the first numbered `first`. */
+/** Stamps events as the journal does, numbered from `first`. */
 export const stamped = (first: number, ...events: readonly NewEvent[]): readonly RecordedEvent[] =>
   events.map((event, index) => {
     const seq = first + index;
@@ -42,8 +42,8 @@ export const wrote = (
   return { path, operation, bytes: content?.length ?? 0, sha256: content && sha256(content), content, step: 1, callId };
 };
 
-/** All that a person could see of the store. */
-export const picture = async (store: Store) => {
+/** Reads everything that is visible through the store's interface. */
+export const readEverything = async (store: Store) => {
   const agents = await store.agents();
   const ids = agents.map(({ id }) => id);
   const of = <T>(read: (id: string) => Promise<T>): Promise<T[]> => Promise.all(ids.map(read));

@@ -1,4 +1,4 @@
-/** The part of the store contract that is about one commit: all of it or nothing. See store.ts. */
+/** Store contract: one commit is written completely or not at all. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
@@ -10,7 +10,7 @@ import {
   later,
   memoryOf,
   NOTHING,
-  picture,
+  readEverything,
   SPEC,
   said,
   sha256,
@@ -19,11 +19,11 @@ import {
   wrote,
 } from "./store-builders.ts";
 
-/** Of a state that this goald does not know, and so cannot refold to. */
+/** A state version that this goald does not know, so that it cannot refold to it. */
 const OTHER_VERSION = STATE_VERSION + 1;
 
 export function commitContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: one unit`, () => {
+  describe(`${name} keeps the store contract: commits`, () => {
     let store: Store;
     let lease: Lease;
     beforeEach(async () => {
@@ -54,7 +54,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       snapshot: { version: OTHER_VERSION, state: {} },
     });
 
-    it("writes all of it", async () => {
+    it("writes all parts of a commit", async () => {
       await commit(1, full());
       expect(await store.agent("foo")).toMatchObject({ head: 3, updatedAt: later(3), wakeAt: null });
       expect(await store.inbox("foo")).toEqual([]);
@@ -86,7 +86,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect((await store.verify()).problems).toEqual([]);
     });
 
-    it("starts an agent under the id that was chosen for it, with what it is born with in its first event", async () => {
+    it("starts an agent under the given id, with its parent in its first event", async () => {
       const startedBy = { agent: "foo", depth: 1, tainted: true };
       const spec = { ...SPEC, name: "Child", id: "foo-child", startedBy };
       const spawn: Commit["staged"][number] = { kind: "spawn", key: "agent/2", spec };
@@ -94,7 +94,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect(await store.agent("foo-child")).toMatchObject({ parent: "foo", folder: "foo/agents/foo-child" });
       expect((await store.read("foo-child", 0, 1))[0]).toMatchObject({ type: "agent-created", startedBy });
       expect((await store.verify()).problems).toEqual([]);
-      // The id is taken now: another one of it does not come, nor does anything else of its commit.
+      // The id is taken: a second start with it fails together with its whole commit.
       const again = { events: stamped(3, finished(8)), staged: [{ ...spawn, key: "agent/3" }] };
       await expect(commit(2, again)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
       expect(await store.agent("foo")).toMatchObject({ head: 2 });
@@ -102,40 +102,44 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
 
     it.each<[title: string, change: Partial<Commit>, code: string]>([
       [
-        "a message to nobody",
+        "a message to an unknown agent",
         { staged: [{ kind: "send", to: "x", key: "k", message: words("?") }] },
         "GOALD_NOT_FOUND",
       ],
       [
-        "a child of nobody",
+        "a child of an unknown agent",
         { staged: [{ kind: "spawn", key: "k", spec: { ...SPEC, parent: "x" } }] },
         "GOALD_NOT_FOUND",
       ],
-      ["an inbox row that never came", { consumed: ["in", "never"] }, "GOALD_CONFLICT"],
+      ["an inbox row that does not exist", { consumed: ["in", "never"] }, "GOALD_CONFLICT"],
       ["an inbox row consumed twice", { consumed: ["in", "in"] }, "GOALD_CONFLICT"],
-      ["a memory of an event to come", { memories: [memoryOf(2), memoryOf(4)] }, "GOALD_INTERNAL"],
+      ["a memory of a future event", { memories: [memoryOf(2), memoryOf(4)] }, "GOALD_INTERNAL"],
       ["a memory of an earlier commit's event", { memories: [memoryOf(2), memoryOf(1)] }, "GOALD_INTERNAL"],
       ["a memory without an event", { events: [] }, "GOALD_INTERNAL"],
       ["two memories of one event", { memories: [memoryOf(2), memoryOf(2, "other")] }, "GOALD_CONFLICT"],
-      ["content with another's hash", { files: [{ ...wrote("a", "x"), sha256: sha256("y") }] }, "GOALD_INTERNAL"],
-      ["a time that is none", { wakeAt: "soon" }, "GOALD_INTERNAL"],
-    ])("leaves nothing behind when it fails half-way: %s", async (_title, change, code) => {
-      const before = await picture(store);
+      [
+        "content with the hash of other content",
+        { files: [{ ...wrote("a", "x"), sha256: sha256("y") }] },
+        "GOALD_INTERNAL",
+      ],
+      ["an invalid time", { wakeAt: "soon" }, "GOALD_INTERNAL"],
+    ])("writes nothing when one part is invalid: %s", async (_title, change, code) => {
+      const before = await readEverything(store);
       const parts = full();
       const staged = [...(parts.staged ?? []), ...(change.staged ?? [])];
       await expect(commit(1, { ...parts, ...change, staged })).rejects.toMatchObject({ code });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
       await commit(1, parts);
       expect(await store.agent("foo")).toMatchObject({ head: 3 });
     });
 
-    it("refuses a change of a file without an event", async () => {
-      const before = await picture(store);
+    it("rejects a file change without an event", async () => {
+      const before = await readEverything(store);
       await expect(commit(1, { files: [wrote("a", "x")] })).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
     });
 
-    it("keeps one copy of equal content, and the history of a file in order", async () => {
+    it("stores equal content once, and a file's history in order", async () => {
       const files = [wrote("a", "kept"), wrote("b", "kept"), wrote("a", "new"), wrote("a", null)];
       await commit(1, { events: stamped(2, finished(1)), files });
       await commit(2, { events: stamped(3, finished(2)), files: [wrote("a", "kept", "c2")], blobs: [bytesOf("kept")] });
@@ -159,7 +163,7 @@ export function commitContract(name: string, make: () => Promise<Store>): void {
       expect(await store.lastFileVersion("bar", "a")).toBeUndefined();
     });
 
-    it("sends and spawns once, however often the call is repeated, and tells senders apart", async () => {
+    it("sends and spawns once per sender and key, however often the call is repeated", async () => {
       const child: Commit["staged"][number] = { kind: "spawn", key: "c1", spec: { ...SPEC, name: "Child" } };
       const hello: Commit["staged"][number] = { kind: "send", to: "bar", key: "c1", message: words("hello") };
       for (const head of [1, 2]) await commit(head, { events: stamped(head + 1, said("")), staged: [child, hello] });

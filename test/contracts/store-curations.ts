@@ -1,10 +1,10 @@
-/** The part of the store contract that is about what people change in memory. See store.ts. */
+/** Store contract: changes of memory by people. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryRow } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
-import { later, memoryOf, NOTHING, picture, SPEC, said, stamped } from "./store-builders.ts";
+import { later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "./store-builders.ts";
 
 const note = (text: string, more: object = {}): MemoryChange => ({
   ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
@@ -15,7 +15,7 @@ const chunk = (text: string, more: object = {}): MemoryChange =>
 const forget = (id: string, by: "person" | "source" = "person"): MemoryChange => ({ op: "forget", id, by });
 
 export function curationContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: what people change in memory`, () => {
+  describe(`${name} keeps the store contract: changes of memory by people`, () => {
     let store: Store;
     let calls: number;
     beforeEach(async () => {
@@ -37,7 +37,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
     const texts = async (namespace = "foo") =>
       (await store.memories(namespace, 0, 99)).filter(isLive).map(({ text }) => text);
 
-    it("adds rows that no step left, while somebody has the lease, and fences nobody", async () => {
+    it("adds rows without a step while an agent holds the lease, and fences nobody", async () => {
       const lease = await store.claim("foo");
       expect(await curate(note("one"), chunk("two"))).toEqual([
         { id: "foo/+1", isNew: true },
@@ -75,13 +75,13 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect((await store.memories("foo", 4, 9)).map(({ id }) => id)).toEqual(["foo/4"]);
     });
 
-    it("does each call once, whatever it is told the second time", async () => {
+    it("applies each call once, even when it is repeated with other changes", async () => {
       const first = await store.curate("foo", [note("one"), forget("foo/2")], "key", AT);
       expect(await store.curate("foo", [note("other")], "key", AT)).toEqual(first);
       expect(await texts()).toEqual(["memory 3", "one"]);
     });
 
-    it("tells whoever read a row that it was pinned, and that it is not any more", async () => {
+    it("returns a row again to readers when it was pinned or unpinned", async () => {
       expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: true }]);
       expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: false }]);
       expect(await store.memories("foo", 2, 9)).toMatchObject([
@@ -91,7 +91,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, pinned: false }]);
     });
 
-    it("leaves of what is forgotten the place, without text and vector, for good", async () => {
+    it("keeps a forgotten row without its text and vector, for good", async () => {
       await curate({ op: "pin", id: "foo/2" });
       await curate(forget("foo/2"));
       const left = { text: "", vector: null, embedder: null, pinned: false, forgotten: "person", kind: "step", seq: 2 };
@@ -103,7 +103,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
         await expect(curate(change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     });
 
-    it("corrects: the newer row stands, the older is marked, and only the newest is corrected again", async () => {
+    it("marks a corrected row as superseded, and allows a correction of the newest row only", async () => {
       await curate(note("right", { supersedes: "foo/2" }));
       expect(await row("foo/2")).toMatchObject({ supersededBy: "foo/+1", text: "memory 2" });
       expect(await row("foo/+1")).toMatchObject({ supersedes: "foo/2", supersededBy: null });
@@ -113,7 +113,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await texts()).toEqual(["memory 3", "still better"]);
     });
 
-    it("adds what is known by a key once, and again when its source had dropped it", async () => {
+    it("adds a keyed row once, and again after its source dropped it", async () => {
       await curate(chunk("one"), chunk("two"));
       expect(await curate(chunk("one"), chunk("two"), chunk("three"))).toEqual([
         { id: "foo/+1", isNew: false },
@@ -126,7 +126,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await texts()).toEqual(["memory 2", "memory 3", "three", "one", "two"]);
     });
 
-    it("does not bring back by its key what a person forgot or corrected", async () => {
+    it("does not add a keyed row again that a person forgot or corrected", async () => {
       await curate(chunk("one"), chunk("two"));
       await curate(forget("foo/+1"), note("better", { supersedes: "foo/+2" }));
       await curate(forget("foo/+1", "source"));
@@ -134,7 +134,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await texts()).toEqual(["memory 2", "memory 3", "better"]);
     });
 
-    it("still knows a key by a row that a person forgot when its source has dropped a newer one", async () => {
+    it("recognizes a key by a row that a person forgot, even when its source dropped a newer one", async () => {
       await curate(chunk("one"));
       await curate(forget("foo/+1", "source"), chunk("one"));
       await curate(forget("foo/+1"), forget("foo/+2", "source"));
@@ -143,18 +143,18 @@ export function curationContract(name: string, make: () => Promise<Store>): void
     });
 
     it.each<[why: string, change: MemoryChange]>([
-      ["what is not there", { op: "pin", id: "foo/9" }],
-      ["another's", { op: "pin", id: "bar/2" }],
-      ["no id", { op: "pin", id: "foo/../2" }],
-      ["a number that no row has", forget("foo/+7")],
-      ["what is not there to be superseded", note("x", { supersedes: "foo/9" })],
-    ])("changes nothing at all when one change is about %s", async (_why, change) => {
-      const before = await picture(store);
+      ["an unknown row", { op: "pin", id: "foo/9" }],
+      ["another agent's row", { op: "pin", id: "bar/2" }],
+      ["an invalid id", { op: "pin", id: "foo/../2" }],
+      ["an unknown number", forget("foo/+7")],
+      ["an unknown superseded row", note("x", { supersedes: "foo/9" })],
+    ])("changes nothing at all when one change names %s", async (_why, change) => {
+      const before = await readEverything(store);
       await expect(curate(forget("foo/2"), note("x"), change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
     });
 
-    it("has a memory that no agent owns, and calls no agent so", async () => {
+    it("has a shared memory without an owner, and reserves its name", async () => {
       await store.curate("shared", [note("for all"), chunk("two")], "key", AT);
       expect(await store.memories("shared", 0, 9)).toMatchObject([
         { id: "shared/+1", seq: 0, text: "for all", namespace: "shared", change: 1 },
@@ -169,7 +169,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       await expect(store.curate("foo", [note("x")], "k", AT)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     });
 
-    it("counts from one again for an agent that has another's name", async () => {
+    it("numbers rows from one again for a new agent with a removed agent's name", async () => {
       await curate(note("one"));
       await store.remove("foo");
       await store.create(SPEC, "key-2", AT);
@@ -177,7 +177,7 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await store.curate("foo", [note("x")], "call 1", AT)).toEqual([{ id: "foo/+1", isNew: true }]);
     });
 
-    it("gives a fork what people put there and said, whenever they did", async () => {
+    it("copies rows and changes by people to a fork, whenever they were made", async () => {
       await curate(note("one", { supersedes: "foo/3" }), { op: "pin", id: "foo/2" }, note("two"), note("three"));
       await curate(forget("foo/+3"), note("four", { supersedes: "foo/+2" }));
       await store.fork("foo", { name: "Bar", head: 2, events: [] }, "fork");

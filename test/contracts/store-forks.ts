@@ -1,4 +1,4 @@
-/** The part of the store contract that is about an agent with another's past. See store.ts. */
+/** Store contract: an agent that is forked from another one. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork, Lease } from "#core/ports/agent.ts";
@@ -45,7 +45,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
     });
     afterEach(() => store.close());
 
-    it("answers to nobody when it has the past of an agent that another one started, and keeps what that was born with", async () => {
+    it("has no parent when it is forked from a sub-agent, and keeps the sub-agent's depth and taint", async () => {
       const startedBy = { agent: "foo", depth: 1, tainted: true };
       await store.create({ ...SPEC, name: "Child", parent: "foo", startedBy }, "key-2", AT);
       await store.fork("child", { name: "Child", head: 1, events: [] }, "fork-2");
@@ -55,7 +55,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       expect(await store.agent("child-2")).toMatchObject({ parent: null, folder: "child-2" });
     });
 
-    it("begins with the other's events, memories and files up to there, under its own id, and has its own after them", async () => {
+    it("begins with the original's events, memories and files up to the fork, under its own id", async () => {
       const row = await store.fork("foo", FORK, "fork-1");
       const times = { createdAt: AT, updatedAt: later(5), wakeAt: null };
       expect(row).toEqual({ id: "foo-2", name: "Foo", folder: "foo-2", parent: null, head: 5, epoch: 2, ...times });
@@ -72,7 +72,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       expect(await store.due(later(1_000))).not.toContain("foo-2");
     });
 
-    it("is sound, leaves the other as it was, and stands alone when the other is gone", async () => {
+    it("is sound, leaves the original unchanged, and survives the original's removal", async () => {
       const before = await store.read("foo", 0, 10);
       await store.fork("foo", FORK, "fork-1");
       expect(await store.read("foo", 0, 10)).toEqual(before);
@@ -83,7 +83,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       expect(await store.blob(sha256("one"))).toBeDefined();
     });
 
-    it("takes part in everything: it is claimed with a higher epoch, appended to, and forked again", async () => {
+    it("can be claimed with a higher epoch, appended to and forked again", async () => {
       await store.fork("foo", { ...FORK, name: "Bar" }, "fork-1");
       const own = await store.claim("bar");
       expect(own.epoch).toBe(3);
@@ -100,7 +100,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       expect((await store.verify()).problems).toEqual([]);
     });
 
-    it("is made once per key, and of an agent that is there", async () => {
+    it("is made once per key, and only of a known agent", async () => {
       await store.fork("foo", FORK, "fork-1");
       expect((await store.fork("foo", FORK, "fork-1")).id).toBe("foo-2");
       expect(await store.agents()).toHaveLength(2);

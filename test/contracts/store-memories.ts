@@ -1,4 +1,4 @@
-/** The part of the store contract that is about memory rows and their vectors. See store.ts. */
+/** Store contract: memory rows and their vectors. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { AT, finished } from "../helpers/events.ts";
@@ -17,7 +17,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
     });
     afterEach(() => store.close());
 
-    it("reads in pages, in the order in which they came", async () => {
+    it("returns rows in pages, in the order of their creation", async () => {
       const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
       expect(await page(0)).toEqual(["memory 2", "memory 3"]);
       expect(await page(2)).toEqual(["memory 4", "x"]);
@@ -29,7 +29,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect(ids.slice(0, 3)).toEqual(["foo/2", "foo/3", "foo/4"]);
     });
 
-    it("keeps vectors bit by bit, and replaces those of another embedder", async () => {
+    it("stores vectors bit by bit, and replaces those of another embedder", async () => {
       const vector = Float32Array.of(0.1, -0, 3.4e38, 1e-45, Number.NaN);
       const view = new Float32Array([9, ...vector, 9]).subarray(1, 6);
       await store.saveVectors("foo", "old@2", [{ id: "foo/3", vector: Float32Array.of(1, 2) }]);
@@ -45,7 +45,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect(Object.is(rows[0]?.vector?.[1], -0)).toBe(true);
     });
 
-    it("keeps each vector with the memory that it names, those that were staged too", async () => {
+    it("stores each vector with the memory that it names, staged memories included", async () => {
       const rows = await store.memories("foo", 2, 9);
       expect(rows.map(({ id }) => id)).toEqual(["foo/4", "foo/4.1", "foo/4.2"]);
       const vectors = rows.map(({ id }, index) => ({ id, vector: Float32Array.of(index) }));
@@ -59,7 +59,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
     });
 
     it.each(["foo/1", "foo/4.3", "foo/99", "foo/4.0", "foo/04", "bar/4", "foo/", "foo", "4", "foo/4 "])(
-      "keeps no vector at all when one is for %j, which is no memory here",
+      "stores no vector at all when one is for %j, which is not a memory of the agent",
       async (id) => {
         const vector = Float32Array.of(1);
         const saving = store.saveVectors("foo", "e@1", [
@@ -71,7 +71,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       },
     );
 
-    it("marks what a step supersedes, which then comes again to whoever read it", async () => {
+    it("marks superseded rows, and returns them again to readers", async () => {
       const lease = await store.claim("foo");
       const newer = { ...memoryOf(5), supersedes: "foo/3", source: "notes.md", key: "k" };
       const staged = [{ kind: "memory", text: "z", importance: 1, memoryKind: "fact", supersedes: "foo/4.1" }] as const;
@@ -87,7 +87,7 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect((await store.verify()).problems).toEqual([]);
     });
 
-    it("takes a memory of the own agent only, and none in the place of another's", async () => {
+    it("rejects a memory of another namespace, or one that supersedes another agent's", async () => {
       const lease = await store.claim("foo");
       const commit = (change: object) =>
         store.commit(lease, 4, {

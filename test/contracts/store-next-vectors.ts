@@ -1,11 +1,11 @@
-/** The part of the store contract that is about the vectors of an embedder to come. See store.ts. */
+/** Store contract: vectors of the next embedder. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "./store-builders.ts";
 
 export function nextVectorsContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: vectors to come`, () => {
+  describe(`${name} keeps the store contract: vectors of the next embedder`, () => {
     let store: Store;
     const vector = (value: number) => Float32Array.of(value, 1);
     const inUse = async () =>
@@ -24,7 +24,7 @@ export function nextVectorsContract(name: string, make: () => Promise<Store>): v
     });
     afterEach(() => store.close());
 
-    it("leaves those in use alone until they are adopted, all at once", async () => {
+    it("are kept apart from those in use until all are adopted at once", async () => {
       expect([...(await store.vectorCounts("foo"))]).toEqual([["old@2", 2]]);
       expect(await store.nextVectorIds("foo", "new@2")).toEqual([]);
       await store.adoptNextVectors("foo", "new@2");
@@ -50,7 +50,7 @@ export function nextVectorsContract(name: string, make: () => Promise<Store>): v
       ]);
     });
 
-    it("keeps none of what is forgotten, before or after", async () => {
+    it("are not kept for forgotten memories", async () => {
       await store.saveNextVectors("foo", "new@2", [{ id: "foo/2", vector: vector(1) }]);
       const forgotten = { op: "forget", by: "person" } as const;
       await store.curate(
@@ -68,7 +68,7 @@ export function nextVectorsContract(name: string, make: () => Promise<Store>): v
       expect((await inUse()).filter(([, embedder]) => embedder === "new@2")).toEqual([]);
     });
 
-    it("goes with its agent", async () => {
+    it("are removed with their agent", async () => {
       await store.saveNextVectors("foo", "new@2", [{ id: "foo/2", vector: vector(1) }]);
       await store.remove("foo");
       await store.create(SPEC, "key-2", AT);

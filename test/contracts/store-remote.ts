@@ -1,11 +1,11 @@
-/** The part of the store contract that is about the journal of what lies in remote indexes. See store.ts. */
+/** Store contract: the journal of rows in remote indexes. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
 import { SPEC } from "./store-builders.ts";
 
 export function remoteContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: what lies in remote indexes`, () => {
+  describe(`${name} keeps the store contract: rows in remote indexes`, () => {
     let store: Store;
     beforeEach(async () => {
       store = await make();
@@ -13,14 +13,14 @@ export function remoteContract(name: string, make: () => Promise<Store>): void {
     afterEach(() => store.close());
     const row = (id: string, version = "1", isSent = true) => ({ id, version, isSent });
 
-    it("knows of nothing at first, and forgets what is not there", async () => {
+    it("are empty at first, and removing an unknown one has no effect", async () => {
       expect(await store.remoteNamespaces("a")).toEqual([]);
       expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
       await store.saveRemoteRows("a", "foo", [], ["foo/1"]);
       expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
     });
 
-    it("keeps the last word on each id, by index and namespace", async () => {
+    it("are kept in their latest version, by index and namespace", async () => {
       await store.saveRemoteRows("a", "foo", [row("foo/1", "1", false), row("foo/2")], []);
       await store.saveRemoteRows("a", "shared", [row("shared/1")], []);
       await store.saveRemoteRows("b", "foo", [row("foo/1", "9")], []);
@@ -32,7 +32,7 @@ export function remoteContract(name: string, make: () => Promise<Store>): void {
       expect(await store.remoteNamespaces("a")).toEqual(["shared"]);
     });
 
-    it("reads in pages, in the order of ids", async () => {
+    it("are returned in pages, in the order of ids", async () => {
       await store.saveRemoteRows(
         "a",
         "foo",
@@ -43,7 +43,7 @@ export function remoteContract(name: string, make: () => Promise<Store>): void {
       expect([await ids(""), await ids("c")]).toEqual([["a", "b", "c"], ["d"]]);
     });
 
-    it("keeps them when their agent is removed: they must still be deleted there", async () => {
+    it("are kept when their agent is removed, because they must still be deleted remotely", async () => {
       await store.create(SPEC, "key-1", AT);
       await store.saveRemoteRows("a", "foo", [row("foo/1")], []);
       await store.remove("foo");

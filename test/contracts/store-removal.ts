@@ -1,4 +1,4 @@
-/** The part of the store contract that is about forgetting an agent. See store.ts. */
+/** Store contract: removal of an agent. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
@@ -9,7 +9,7 @@ import {
   later,
   memoryOf,
   NOTHING,
-  picture,
+  readEverything,
   SPEC,
   said,
   sha256,
@@ -38,7 +38,7 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       store.commit(await store.claim("bar"), head, { ...NOTHING, ...parts });
     const isKept = async (text: string): Promise<boolean> => (await store.blob(sha256(text))) !== undefined;
 
-    /** Something of everything that an agent can have. */
+    /** Gives the agent rows of every kind. */
     const fill = async (): Promise<void> => {
       await store.deliver("foo", "in", words("go on"), later(1));
       await store.deliver("foo", "waiting", words("and on"), later(1));
@@ -59,14 +59,14 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
     };
 
-    it("forgets the agent with all that belongs to it, and nothing of the others", async () => {
+    it("deletes the agent with all its rows, and nothing of other agents", async () => {
       await store.remove("foo");
-      const before = await picture(store);
+      const before = await readEverything(store);
       await store.create(SPEC, "key-foo", AT);
       lease = await store.claim("foo");
       await fill();
       await store.remove("foo");
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
       expect(await store.agent("foo")).toBeUndefined();
       expect(await store.due(later(99))).toEqual(["bar"]);
       for (const text of ["spilled", "kept for nothing", "its file"]) expect(await isKept(text)).toBe(false);
@@ -78,16 +78,16 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
     it.each<[what: string, share: (text: string) => Promise<unknown>]>([
       ["file", (text) => commitAsBar(1, { events: stamped(2, finished(1)), files: [wrote("b", text)] })],
       ["event", (text) => commitAsBar(1, { events: stamped(2, putAside(text)) })],
-      ["commit that kept it", (text) => commitAsBar(1, { blobs: [bytesOf(text)] })],
+      ["commit", (text) => commitAsBar(1, { blobs: [bytesOf(text)] })],
       [
-        "message that waits for it",
+        "waiting message",
         (text) => {
           const observation = { status: "ok", text: reference(text), source: "agent", artifacts: [] } as const;
           return store.deliver("bar", "k", { type: "answer", callId: "c1", observation } as never, AT);
         },
       ],
       [
-        "timer that is to bring it",
+        "timer",
         (text) => {
           const observation = { status: "ok", text: reference(text), source: "agent", artifacts: [] } as const;
           const message = { type: "answer", callId: "c1", observation } as never;
@@ -97,7 +97,7 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
           });
         },
       ],
-    ])("keeps a blob that another agent's %s names as long as that one is there", async (_what, share) => {
+    ])("keeps a blob that another agent's %s names until that agent is removed too", async (_what, share) => {
       await commit(1, { events: stamped(2, putAside("shared")), blobs: [bytesOf("shared")] });
       await commit(2, { events: stamped(3, finished(1)), files: [wrote("a", "shared"), wrote("b", "own")] });
       await share("shared");
@@ -109,30 +109,30 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       expect(await store.verify()).toEqual({ agents: 0, events: 0, problems: [] });
     });
 
-    it("refuses as long as there is an agent that it started, and names it", async () => {
+    it("rejects the removal of an agent with sub-agents, and names them", async () => {
       await store.create({ ...SPEC, name: "Kid", parent: "foo" }, "key-kid", AT);
       await store.create({ ...SPEC, name: "Other", parent: "foo" }, "key-other", AT);
-      const before = await picture(store);
+      const before = await readEverything(store);
       const hint = "Remove what it has started first: goald rm other && goald rm kid";
       const refusal = { code: "GOALD_CONFLICT", message: expect.stringContaining("kid, other"), hint };
       await expect(store.remove("foo")).rejects.toMatchObject(refusal);
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
       for (const id of ["kid", "other", "foo"]) await store.remove(id);
       expect((await store.agents()).map(({ id }) => id)).toEqual(["bar"]);
     });
 
-    it("lets a lease that is held write no more, and leaves nothing of what it tried", async () => {
+    it("rejects a commit with the removed agent's lease, and writes nothing of it", async () => {
       await store.remove("foo");
-      const before = await picture(store);
+      const before = await readEverything(store);
       const parts: Partial<Commit> = {
         events: stamped(2, said("late")),
         staged: [{ kind: "send", to: "bar", key: "k", message: words("late") }],
       };
       await expect(commit(1, parts)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
     });
 
-    it("frees the name and the key, and takes the next of that name for nobody else", async () => {
+    it("frees the name and the key, and the next agent of that name is independent", async () => {
       const hello: Partial<Commit> = {
         events: stamped(2, said("")),
         staged: [{ kind: "send", to: "bar", key: "c1", message: words("hello") }],

@@ -1,6 +1,6 @@
 /**
- * What every Store promises, whatever it is made of: run on the embedded store and on the
- * fake, and written so that one that many hosts share can pass it. Only the port is used.
+ * The contract of every Store. It uses the port alone and runs on the embedded store and the fake;
+ * a store that many hosts share must pass it too.
  */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
@@ -8,7 +8,18 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { Store } from "#core/ports/store.ts";
 import { AT } from "../helpers/events.ts";
-import { bytesOf, later, memoryOf, NOTHING, picture, SPEC, said, sha256, stamped, words } from "./store-builders.ts";
+import {
+  bytesOf,
+  later,
+  memoryOf,
+  NOTHING,
+  readEverything,
+  SPEC,
+  said,
+  sha256,
+  stamped,
+  words,
+} from "./store-builders.ts";
 import { commitContract } from "./store-commits.ts";
 import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
@@ -41,7 +52,7 @@ function generalContract(make: () => Promise<Store>): void {
     store.commit(lease, head, { ...NOTHING, ...parts });
 
   describe("agents", () => {
-    it("begins an agent with its first event, and wants it to run", async () => {
+    it("creates an agent with its first event, and makes it due", async () => {
       const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT, wakeAt: AT };
       expect(await store.agent("foo")).toEqual({ ...row, head: 1, epoch: 1 });
       const created = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
@@ -49,13 +60,13 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.due(AT)).toEqual(["foo"]);
     });
 
-    it("creates once per key", async () => {
+    it("creates one agent per key", async () => {
       const other = await store.create({ ...SPEC, name: "Bar" }, "key-2", AT);
       expect((await store.create({ ...SPEC, name: "Baz" }, "key-2", later(9))).id).toBe(other.id);
       expect((await store.agents()).map(({ id }) => id)).toEqual(["foo", "bar"]);
     });
 
-    it("numbers agents of one name, and puts children into their parent's folder", async () => {
+    it("numbers agents with equal names, and puts children into their parent's folder", async () => {
       await store.create(SPEC, "key-2", AT);
       await store.create({ ...SPEC, name: "foo!", parent: "foo-2" }, "key-3", AT);
       await store.create({ ...SPEC, name: "Größe 7", parent: "foo-3" }, "key-4", AT);
@@ -67,7 +78,7 @@ function generalContract(make: () => Promise<Store>): void {
       ]);
     });
 
-    it("takes the id that is asked for, and refuses one that is taken or leads elsewhere", async () => {
+    it("uses a requested id, and rejects one that is taken or invalid", async () => {
       const asked = await store.create({ ...SPEC, id: "foo-7" }, "key-2", AT);
       expect(asked).toMatchObject({ id: "foo-7", name: "Foo", folder: "foo-7" });
       expect(await store.read("foo-7", 0, 1)).toEqual([
@@ -93,7 +104,7 @@ function generalContract(make: () => Promise<Store>): void {
       ["lastFileVersion", () => store.lastFileVersion("bar", "a")],
       ["verify", () => store.verify("bar")],
       ["create below it", () => store.create({ ...SPEC, parent: "bar" }, "key-2", AT)],
-    ])("%s says that an unknown agent is not there", async (_call, make) => {
+    ])("%s throws GOALD_NOT_FOUND for an unknown agent", async (_call, make) => {
       await expect(make()).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       expect(await store.agent("bar")).toBeUndefined();
       expect(await store.agents()).toHaveLength(1);
@@ -101,7 +112,7 @@ function generalContract(make: () => Promise<Store>): void {
   });
 
   describe("the log", () => {
-    it("reads in pages, oldest first", async () => {
+    it("is returned in pages, oldest first", async () => {
       await commit(1, { events: stamped(2, ...Array.from({ length: 9 }, (_, index) => said(`${index}`))) });
       const pages = [];
       for (let after = 0; ; after += 4) {
@@ -123,8 +134,8 @@ function generalContract(make: () => Promise<Store>): void {
       ["pairs, joiners and marks", "👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 \u{10FFFF}"],
       ["controls and separators", "\u0001\b\t\r\n\u001b[31m\u007f\u0085\u2028\u2029\uFEFF\uFFFD"],
       ["quotes and SQL", `"'; DROP TABLE event; -- \\ \${x} %s ?`],
-      ["nothing", ""],
-    ])("gives back text as it was written: %s", async (_what, text) => {
+      ["an empty text", ""],
+    ])("returns text as it was written: %s", async (_what, text) => {
       await commit(1, { events: stamped(2, said(text)), memories: [memoryOf(2, text)] });
       await store.deliver("foo", text, words(text), AT);
       expect(await store.read("foo", 1, 1)).toMatchObject([{ text }]);
@@ -132,36 +143,36 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.inbox("foo")).toMatchObject([{ key: text, message: { text } }]);
     });
 
-    it("keeps what other back ends refuse out of names and memories", async () => {
+    it("replaces NUL and lone surrogates in names and memories, which other back ends reject", async () => {
       const { name } = await store.create({ ...SPEC, name: "a\u0000b\uD800" }, "key-2", AT);
       await commit(1, { events: stamped(2, said("x")), memories: [memoryOf(2, "a\u0000b\uD800")] });
       expect(name).toBe("a\uFFFDb\uFFFD");
       expect(await store.memories("foo", 0, 1)).toMatchObject([{ text: name }]);
     });
 
-    it("is fenced off by a second claim, and the second goes on", async () => {
+    it("is closed to the first lease after a second claim, and open to the second", async () => {
       const second = await store.claim("foo");
-      const before = await picture(store);
+      const before = await readEverything(store);
       await expect(commit(1, { events: stamped(2, said("late")) })).rejects.toMatchObject({ code: "GOALD_FENCED" });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
       expect(second.epoch).toBeGreaterThan(lease.epoch);
       await store.commit(second, 1, { ...NOTHING, events: stamped(2, said("first")) });
       expect(await store.agent("foo")).toMatchObject({ head: 2, epoch: second.epoch });
     });
 
     it.each<[title: string, head: number, events: readonly RecordedEvent[], code: string]>([
-      ["a head that is past", 1, stamped(2, said("again")), "GOALD_CONFLICT"],
-      ["a head that is to come", 5, stamped(6, said("early")), "GOALD_CONFLICT"],
+      ["a head in the past", 1, stamped(2, said("again")), "GOALD_CONFLICT"],
+      ["a head in the future", 5, stamped(6, said("early")), "GOALD_CONFLICT"],
       ["events that leave a gap", 2, stamped(4, said("gap")), "GOALD_INTERNAL"],
       ["events that begin too early", 2, stamped(2, said("twice")), "GOALD_INTERNAL"],
-    ])("refuses %s", async (_title, head, events, code) => {
+    ])("rejects %s", async (_title, head, events, code) => {
       await commit(1, { events: stamped(2, said("here")) });
-      const before = await picture(store);
+      const before = await readEverything(store);
       await expect(commit(head, { events })).rejects.toMatchObject({ code });
-      expect(await picture(store)).toEqual(before);
+      expect(await readEverything(store)).toEqual(before);
     });
 
-    it("loads everything, or the newest snapshot of the wanted version and what came after it", async () => {
+    it("is loaded whole, or from the newest snapshot of the requested version", async () => {
       const state = (n: number) => ({ version: n < 4 ? 1 : 2, state: { n, deep: ["ü"] } });
       for (let seq = 2; seq <= 5; seq++)
         await commit(seq - 1, { events: stamped(seq, said(`${seq}`)), ...(seq < 5 ? { snapshot: state(seq) } : {}) });
@@ -174,7 +185,7 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await seqs(3)).toEqual([5, undefined, undefined, [1, 2, 3, 4, 5]]);
     });
 
-    it("finds its own log sound, and a reference to a blob that is not there", async () => {
+    it("passes verification, unless it names a missing blob", async () => {
       const ref = { blob: sha256("kept"), bytes: 4, head: "ke" };
       await commit(1, { events: stamped(2, { type: "message-received", from: "ada", text: ref }) });
       expect((await store.verify()).problems.join()).toContain(ref.blob);
@@ -186,8 +197,8 @@ function generalContract(make: () => Promise<Store>): void {
     });
   });
 
-  describe("from outside", () => {
-    it("delivers once per key, also after the row was consumed", async () => {
+  describe("the inbox and timers", () => {
+    it("accept a message once per key, also after the row was consumed", async () => {
       expect(await store.deliver("foo", "k1", words("one"), AT)).toBe(true);
       expect(await store.deliver("foo", "k1", words("other"), AT)).toBe(false);
       expect(await store.deliver("foo", "k0", words("two"), later(1))).toBe(true);
@@ -200,7 +211,7 @@ function generalContract(make: () => Promise<Store>): void {
       expect((await store.inbox("foo")).map(({ key }) => key)).toEqual(["k0"]);
     });
 
-    it("says who is due, longest waiting first, and nobody before the time", async () => {
+    it("make agents due, longest waiting first, and nobody before the time", async () => {
       await commit(1, { wakeAt: later(30) });
       for (const [name, wakeAt] of [
         ["b", later(20)],
@@ -219,7 +230,7 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.due(later(60))).toEqual(["b", "d", "foo"]);
     });
 
-    it("rings a timer once when its time has come, moves it, and forgets one that was cancelled", async () => {
+    it("deliver a timer once at its time, move it, and drop a cancelled one", async () => {
       const timer = (key: string, at: string | null): Commit["staged"][number] => ({
         kind: "timer",
         key,

@@ -1,8 +1,8 @@
 /**
- * vector-index.ts -- what every VectorIndex holds to, exact or not.
+ * vector-index.ts -- the contract of every VectorIndex, exact or approximate.
  *
- * `missedShare`: how many of the true nearest an index may miss that goes by a graph. The queries of that test lie far from
- * all rows, which is the hardest for a graph.
+ * `missedShare` is the share of true neighbours that an approximate index may miss. The queries of that test are far from
+ * all rows, which is the hardest case for a graph.
  */
 import { describe, expect, it } from "@jest/globals";
 import type { VectorIndex } from "#core/ports/vectors.ts";
@@ -23,7 +23,7 @@ export function vectorIndexContract(
       expect(await index.search(axis(0), 10)).toEqual([]);
     });
 
-    it("gives the nearest by cosine, best first, whatever the lengths of the vectors", async () => {
+    it("returns the nearest by cosine, best first, whatever the vectors' lengths", async () => {
       const index = make(3);
       await index.add(7, Float32Array.of(100, 0, 0));
       await index.add(3, Float32Array.of(0.01, 0.01, 0));
@@ -37,16 +37,13 @@ export function vectorIndexContract(
       [0, 0],
       [1, 1],
       [5, 3],
-    ])(
-      "gives at most the asked number and never more than it has: asked %i of 3, gives %i",
-      async (count, expected) => {
-        const index = make(3);
-        for (const at of [0, 1, 2]) await index.add(at, axis(at));
-        expect(await index.search(Float32Array.of(1, 2, 3), count)).toHaveLength(expected);
-      },
-    );
+    ])("returns at most the requested number of rows: requested %i of 3, returned %i", async (count, expected) => {
+      const index = make(3);
+      for (const at of [0, 1, 2]) await index.add(at, axis(at));
+      expect(await index.search(Float32Array.of(1, 2, 3), count)).toHaveLength(expected);
+    });
 
-    it("replaces the vector of a slot that is taken", async () => {
+    it("replaces the vector of a slot that is in use", async () => {
       const index = make(3);
       await index.add(1, axis(0));
       await index.add(1, axis(1));
@@ -54,7 +51,7 @@ export function vectorIndexContract(
       expect(await index.search(axis(1), 5)).toEqual([{ slot: 1, score: expect.closeTo(1, 5) }]);
     });
 
-    it("does not find what was removed, and takes no notice of a slot that was never there", async () => {
+    it("does not find a removed slot, and ignores the removal of an unknown one", async () => {
       const index = make(3);
       for (const at of [0, 1, 2]) await index.add(at, axis(at));
       await index.remove(0);
@@ -71,7 +68,7 @@ export function vectorIndexContract(
       ["all zero", new Float32Array(3)],
       ["not a number", Float32Array.of(1, Number.NaN, 0)],
       ["infinite", Float32Array.of(Number.POSITIVE_INFINITY, 0, 0)],
-    ])("refuses a vector that is %s, in a row and in a query, and stays as it was", async (_title, vector) => {
+    ])("rejects a vector that is %s, in a row and in a query, and stays unchanged", async (_title, vector) => {
       const index = make(3);
       await index.add(0, axis(0));
       await expect(index.add(1, vector)).rejects.toThrow(/xpected 3/);
@@ -79,7 +76,7 @@ export function vectorIndexContract(
       expect(await index.search(axis(0), 5)).toEqual([{ slot: 0, score: expect.closeTo(1, 5) }]);
     });
 
-    it("keeps the vector even when the caller changes the array afterwards", async () => {
+    it("copies the vector, so that later changes of the array have no effect", async () => {
       const index = make(3);
       const vector = axis(0);
       await index.add(0, vector);
@@ -87,20 +84,23 @@ export function vectorIndexContract(
       expect((await index.search(axis(0), 1))[0]?.score).toBeCloseTo(1, 5);
     });
 
-    it.each([3, 16, 17, 100, 384])("finds the true ten among 1,000 rows in %i dimensions", async (dimensions) => {
-      const { rows, queries } = await neighboursIn(dimensions);
-      const index = make(dimensions);
-      for (const [slot, vector] of rows.entries()) await index.add(slot, vector);
-      let missed = 0;
-      for (const { query, tenth } of queries) {
-        const found = await index.search(query, 10);
-        expect(found).toHaveLength(10);
-        missed += found.filter(({ score }) => score < tenth - 1e-5).length;
-      }
-      expect(missed).toBeLessThanOrEqual(missedShare * 200);
-    });
+    it.each([3, 16, 17, 100, 384])(
+      "finds the true ten nearest among 1,000 rows in %i dimensions",
+      async (dimensions) => {
+        const { rows, queries } = await neighboursIn(dimensions);
+        const index = make(dimensions);
+        for (const [slot, vector] of rows.entries()) await index.add(slot, vector);
+        let missed = 0;
+        for (const { query, tenth } of queries) {
+          const found = await index.search(query, 10);
+          expect(found).toHaveLength(10);
+          missed += found.filter(({ score }) => score < tenth - 1e-5).length;
+        }
+        expect(missed).toBeLessThanOrEqual(missedShare * 200);
+      },
+    );
 
-    it("agrees with the plain one after a thousand additions, replacements and removals", async () => {
+    it("agrees with the reference index after a thousand additions, replacements and removals", async () => {
       const index = make(24);
       const truth = plainIndex(24);
       const next = randomNumbers(5);
@@ -120,12 +120,12 @@ export function vectorIndexContract(
 
 interface Neighbours {
   readonly rows: readonly Float32Array[];
-  /** With the score of the tenth nearest row. */
+  /** `tenth` is the score of the tenth nearest row. */
   readonly queries: readonly { readonly query: Float32Array; readonly tenth: number }[];
 }
 const known = new Map<number, Promise<Neighbours>>();
 
-/** Made once for all that are held to the contract. */
+/** Returns neighbours that are computed once per number of dimensions. */
 function neighboursIn(dimensions: number): Promise<Neighbours> {
   const found = known.get(dimensions) ?? findNeighbours(dimensions);
   known.set(dimensions, found);

@@ -1,10 +1,10 @@
-/** workspace-builders.ts -- the workspace that a contract is held to, and how the parts of the contract look into it. */
+/** workspace-builders.ts -- shared parts of the workspace contract. */
 import { createHash } from "node:crypto";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 
 export interface WorkspaceUnderTest {
-  /** Each call opens the same folder. */
+  /** Opens the same folder at each call. */
   open(onChange?: (change: FileChange) => void, own?: boolean, lastVersion?: LastVersion): Workspace;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
-/** The part of the workspace contract that is about the file history: what is told, and what is kept before it is lost. */
+/** Workspace contract: file history, and what is preserved before it is lost. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { FileChange, FileVersion } from "#core/ports/file-version.ts";
 import type { LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { sha256, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
-type Told = readonly [operation: string, path: string, bytes: number, content: string | null];
+type ReportedChange = readonly [operation: string, path: string, bytes: number, content: string | null];
 
 export function historyContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
   describe(`${name} keeps the workspace contract: history`, () => {
@@ -16,9 +16,9 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       asked.push(path);
       return known.get(path);
     };
-    /** As after a restart: it knows of the folder what the history says. */
+    /** Opens the workspace as after a restart, when only the history is known. */
     const openAgain = (): Workspace => under.open((change) => changes.push(change), false, lastVersion);
-    const told = (): Told[] =>
+    const reportedChanges = (): ReportedChange[] =>
       changes.map(({ operation, path, bytes, content }) => [
         operation,
         path,
@@ -35,53 +35,53 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
     afterEach(() => under.close());
 
     it.each<[title: string, last: [FileVersion["operation"], number, string | null] | null, kept: boolean]>([
-      ["never heard of it", null, true],
-      ["has the same size", ["write", 3, "abc"], false],
-      ["has the size after an append", ["append", 3, "c"], false],
-      ["has another size", ["write", 2, "ab"], true],
-      ["has it deleted", ["delete", 0, null], true],
-    ])("keeps what a piece is added to when the history %s", async (_title, last, kept) => {
+      ["does not know the file", null, true],
+      ["has it with the same size", ["write", 3, "abc"], false],
+      ["has it with the same size after an append", ["append", 3, "c"], false],
+      ["has it with another size", ["write", 2, "ab"], true],
+      ["has it as deleted", ["delete", 0, null], true],
+    ])("preserves a file before an append according to whether the history %s", async (_title, last, kept) => {
       if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
       await openAgain().append("./a.txt", "d");
-      const piece: Told = ["append", "a.txt", 4, "d"];
-      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
+      const piece: ReportedChange = ["append", "a.txt", 4, "d"];
+      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"], piece] : [piece]);
       expect(asked).toEqual(["a.txt"]);
     });
 
-    it("keeps nothing before a piece is added to nothing, whatever was there once", async () => {
+    it("preserves nothing before an append to a missing file, even when the history has one", async () => {
       known.set("b.txt", { operation: "write", bytes: 9, sha256: sha256("nine char") });
       const workspace = openAgain();
       await workspace.append("b.txt", "new");
       await workspace.append("b.txt", "er");
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["append", "b.txt", 3, "new"],
         ["append", "b.txt", 5, "er"],
       ]);
     });
 
     it.each<[title: string, last: [FileVersion["operation"], number, string | null] | null, kept: boolean]>([
-      ["never heard of it", null, true],
-      ["has the same", ["write", 3, "abc"], false],
-      ["found the same", ["found", 3, "abc"], false],
-      ["has it as the one piece of a new file", ["append", 3, "abc"], false],
-      ["has it as the last piece of a longer file", ["append", 6, "abc"], true],
-      ["has another of that size", ["write", 3, "xyz"], true],
-      ["has it deleted", ["delete", 0, null], true],
-    ])("preserves a file once: when the history %s", async (_title, last, kept) => {
+      ["does not know the file", null, true],
+      ["has it with the same content", ["write", 3, "abc"], false],
+      ["has it as found with the same content", ["found", 3, "abc"], false],
+      ["has its content as the one append to a new file", ["append", 3, "abc"], false],
+      ["has its content as the last append to a longer file", ["append", 6, "abc"], true],
+      ["has it with other content of the same size", ["write", 3, "xyz"], true],
+      ["has it as deleted", ["delete", 0, null], true],
+    ])("preserves a file at most once when the history %s", async (_title, last, kept) => {
       if (last) known.set("a.txt", { operation: last[0], bytes: last[1], sha256: last[2] && sha256(last[2]) });
       const workspace = openAgain();
       for (const path of ["a.txt", "./a.txt"])
         expect(await workspace.preserve(path)).toEqual({ bytes: 3, sha256: sha256("abc") });
-      expect(told()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
+      expect(reportedChanges()).toEqual(kept ? [["found", "a.txt", 3, "abc"]] : []);
     });
 
-    it("preserves nothing where nothing is, and everything when it cannot ask what the history has", async () => {
+    it("preserves nothing for a missing file, and every file when there is no history to ask", async () => {
       const workspace = under.open((change) => changes.push(change));
       for (const path of ["none.txt", "no/such.txt"]) expect(await workspace.preserve(path)).toBeUndefined();
       for (let round = 0; round < 2; round += 1)
         expect(await workspace.preserve("a.txt")).toEqual({ bytes: 3, sha256: sha256("abc") });
       await workspace.append("a.txt", "d");
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["found", "a.txt", 3, "abc"],
         ["found", "a.txt", 3, "abc"],
         ["append", "a.txt", 4, "d"],
@@ -89,14 +89,14 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       expect(changes[0]?.sha256).toBe(sha256("abc"));
     });
 
-    it("knows what it told itself before the history does", async () => {
+    it("relies on its own changes before the history has them", async () => {
       const workspace = openAgain();
       await workspace.write("a.txt", "one");
       await workspace.append("a.txt", "two");
       await workspace.preserve("a.txt");
       await workspace.remove("a.txt");
       await workspace.append("a.txt", "three");
-      expect(told().map(([operation, , bytes]) => [operation, bytes])).toEqual([
+      expect(reportedChanges().map(([operation, , bytes]) => [operation, bytes])).toEqual([
         ["write", 3],
         ["append", 6],
         ["found", 6],
@@ -105,15 +105,15 @@ export function historyContract(name: string, make: () => Promise<WorkspaceUnder
       ]);
     });
 
-    it("tells of a file that was there and is gone, when it is asked to", async () => {
+    it("reports the removal of a missing file only when it is asked to", async () => {
       const workspace = openAgain();
       expect(await workspace.remove("no/such.txt")).toBe(false);
       expect(await workspace.remove("./none.txt")).toBe(false);
-      expect(told()).toEqual([]);
+      expect(reportedChanges()).toEqual([]);
       expect(await workspace.remove("./none.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("no/./such.txt", { wasThere: true })).toBe(false);
       expect(await workspace.remove("a.txt", { wasThere: true })).toBe(true);
-      expect(told()).toEqual([
+      expect(reportedChanges()).toEqual([
         ["delete", "none.txt", 0, null],
         ["delete", "no/such.txt", 0, null],
         ["delete", "a.txt", 0, null],

@@ -1,4 +1,4 @@
-/** What every Workspace promises of a folder that somebody else fills. */
+/** Workspace contract: a folder that a callback fills. */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -7,7 +7,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { namesIn, type WorkspaceUnderTest } from "./workspace-builders.ts";
 
 export function placeContract(name: string, make: () => Promise<WorkspaceUnderTest>): void {
-  describe(`${name}: a folder that is filled by somebody else`, () => {
+  describe(`${name} keeps the workspace contract: a folder that a callback fills`, () => {
     let under: WorkspaceUnderTest;
     let changes: FileChange[];
     let workspace: Workspace;
@@ -25,14 +25,14 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
       return "filled";
     }
 
-    it("is there with all that it holds, and not told file by file", async () => {
+    it("is placed with all its files, which are not reported one by one", async () => {
       expect(await workspace.place("work/new", fill)).toBe("filled");
       expect(await namesIn(workspace)).toEqual(["work/new/a.txt", "work/new/inner/b.txt"]);
       expect(new TextDecoder().decode(await workspace.read("work/new/a.txt"))).toBe("abc");
       expect(changes).toEqual([]);
     });
 
-    it("is empty and has no name of its own before", async () => {
+    it("is empty and not visible before it is placed", async () => {
       await workspace.place("new", async (folder) => {
         expect(await readdir(folder)).toEqual([]);
         await fill(folder);
@@ -42,7 +42,7 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
       expect(await namesIn(workspace)).toHaveLength(2);
     });
 
-    it("leaves nothing when filling it fails, and the failure comes through as it is", async () => {
+    it("is discarded when the callback fails, and the failure is passed on unchanged", async () => {
       const failure = Object.assign(new Error("half way"), { code: "ENOENT" });
       const failing = async (folder: string) => {
         await fill(folder);
@@ -54,7 +54,7 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
       expect(await workspace.place("new", fill)).toBe("filled");
     });
 
-    it("takes no place where something lies, and is not even filled", async () => {
+    it("is refused where a file or folder exists, before the callback runs", async () => {
       await workspace.write("file", "mine");
       await workspace.write("folder/file", "mine");
       const never = async () => {
@@ -65,7 +65,7 @@ export function placeContract(name: string, make: () => Promise<WorkspaceUnderTe
       expect(await namesIn(workspace)).toEqual(["file", "folder/file"]);
     });
 
-    it("takes no place that was taken meanwhile", async () => {
+    it("is refused where a file was created meanwhile", async () => {
       const tooLate = async (folder: string) => {
         await fill(folder);
         await workspace.write("new/mine.txt", "mine");

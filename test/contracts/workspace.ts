@@ -1,6 +1,6 @@
 /**
- * What every Workspace promises, whatever it is made of: run on the real folder, in both
- * of its ways to hold a folder, and on the fake.
+ * The contract of every Workspace: it runs on the fake and on the real folder, in both ways
+ * to hold a folder open.
  */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -17,7 +17,7 @@ interface PathCases {
 }
 const cases = JSON.parse(readFileSync(new URL("../data/path_cases.json", import.meta.url), "utf8")) as PathCases;
 
-/** Paths that are ways out as soon as somebody decodes, folds or reads them, and a few more of the kinds above. */
+/** Paths that lead outside once something decodes, folds or normalizes them. */
 const DISGUISED = [
   ...[
     "..%2fx",
@@ -34,7 +34,7 @@ const DISGUISED = [
   ...["..\u200b/x", ".\u200d./x", "..\u00ad", "\u200b", "\u3164/x", "a/\u00a0\u2060", "a\u061cb", "a\ufffd../x"],
   ...["C:x", "//?/C:/x", "file:///etc/passwd", "a.txt::$DATA", "COM¹", "lpt².log", "CONIN$", "nul.tar.gz", "con .txt"],
 ];
-/** What is close to those, and names a file. */
+/** Names that resemble those above and are valid. */
 const PLAIN = [
   ...["-rf", "..a", "a..b", "100%.txt", "a%20b", "https%3A%2F%2Fe.com%2Fx", "½.txt", "…b", "%2e%2ea", "$HOME/x", "a/~"],
   ...["👩‍💻/文.md", "é", "e\u0301", "console.log", "com10", "nul-x", "x".repeat(255)],
@@ -59,7 +59,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     afterEach(() => under.close());
 
     describe("files", () => {
-      it("are written whole, with folders made on the way, and told with content and hash", async () => {
+      it("are written whole, with their folders, and reported with content and hash", async () => {
         await workspace.write("notes/a/plan.md", "first, and longer");
         await workspace.write("notes/a/plan.md", "second");
         expect(await textOf(workspace, "notes/a/plan.md")).toBe("second");
@@ -73,7 +73,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         });
       });
 
-      it("are appended to, and made when missing; told with the piece that was added", async () => {
+      it("are appended to and created when missing, and reported with the added piece", async () => {
         expect(await workspace.append("log/day.txt", "one\n")).toEqual({ path: "log/day.txt", bytes: 4 });
         expect(await workspace.append("./log/day.txt", "two\n")).toEqual({ path: "log/day.txt", bytes: 8 });
         expect(await textOf(workspace, "log/day.txt")).toBe("one\ntwo\n");
@@ -98,12 +98,12 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         [6, 1, ""],
         [100, 5, ""],
         [3, 0, ""],
-      ])("are read in part: %i, %i", async (offset, length, expected) => {
+      ])("are read in part: offset %i, length %i", async (offset, length, expected) => {
         await workspace.write("a.txt", "abcdef");
         expect(new TextDecoder().decode(await workspace.read("a.txt", { offset, length }))).toBe(expected);
       });
 
-      it("are cut to take back a torn append, and only shortened", async () => {
+      it("can be truncated after a torn append, but not lengthened", async () => {
         await workspace.write("a.txt", "abcdef");
         await workspace.truncate("a.txt", 2);
         expect(await textOf(workspace, "a.txt")).toBe("ab");
@@ -113,7 +113,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(await textOf(workspace, "a.txt")).toBe("ab");
       });
 
-      it("are removed once, and removing nothing is said to be so", async () => {
+      it("are removed once; removing a missing one returns false", async () => {
         await workspace.write("a.txt", "abc");
         expect(await workspace.remove("a.txt")).toBe(true);
         expect(await workspace.remove("a.txt")).toBe(false);
@@ -124,14 +124,14 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         ]);
       });
 
-      it("that are missing are undefined to stat and an error to read", async () => {
+      it("that are missing give undefined from stat and an error from read", async () => {
         expect(await workspace.stat("none.txt")).toBeUndefined();
         expect(await workspace.stat("no/such.txt")).toBeUndefined();
         await expect(workspace.read("none.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
         await expect(workspace.read("no/such.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
       });
 
-      it("do not change with the bytes that were handed over", async () => {
+      it("do not change with the caller's array", async () => {
         const bytes = new TextEncoder().encode("abc");
         await workspace.write("a.txt", bytes);
         bytes.fill(0);
@@ -141,7 +141,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
     });
 
     describe("list", () => {
-      it("gives every file once, sorted by its whole path", async () => {
+      it("returns every file once, sorted by its whole path", async () => {
         const paths = ["b.txt", "a/z.txt", "a.txt", "a-b/c.txt", "a/b/c.txt", ".hidden/x", "Z"];
         for (const path of paths) await workspace.write(path, path);
         expect(await namesIn(workspace)).toEqual([...paths].sort());
@@ -151,7 +151,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(first).toMatchObject({ path: "a/b/c.txt", bytes: 9 });
       });
 
-      it("of an empty workspace is empty; of what is no folder an error", async () => {
+      it("is empty for an empty workspace, and fails for a missing folder and for a file", async () => {
         expect(await namesIn(workspace)).toEqual([]);
         await workspace.write("a.txt", "");
         await expect(namesIn(workspace, "none")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
@@ -160,7 +160,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       });
     });
 
-    it("says so when a folder stands where a file is meant, or a file where a folder is", async () => {
+    it("rejects a folder in the place of a file, and a file in the place of a folder", async () => {
       await workspace.write("notes/a.txt", "abc");
       for (const path of ["notes", "notes/", "", ".", "notes/..", "notes/a.txt/", "notes/a.txt/b"]) {
         await expect(workspace.write(path, "x")).rejects.toMatchObject({ code: "GOALD_FILE" });
@@ -196,9 +196,9 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       });
     });
 
-    describe("what git keeps of a repository", () => {
+    describe("git's own folder", () => {
       it.each([".git/config", "repo/.git/hooks/pre-commit", "a/b/.GIT/x", "repo/.git", "git~1/config", ".g\u200dit/x"])(
-        "is closed to commands at %j: whoever calls git there would run it",
+        "is closed to commands at %j, because git would run what is written there",
         async (path) => {
           const refusal = { code: "GOALD_PATH_REFUSED", message: expect.stringContaining("belongs to git") };
           await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
@@ -208,7 +208,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         },
       );
 
-      it("can be read, and what only is named like it is a file as any", async () => {
+      it("can be read, and names that only resemble it are ordinary files", async () => {
         await under.open(undefined, true).write("repo/.git/config", "[core]");
         expect(await textOf(workspace, "repo/.git/config")).toBe("[core]");
         for (const path of [".gitignore", ".github/workflows/a.yml", "a.git/x"]) {
@@ -235,7 +235,7 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         ...cases.inaccessible,
         ...DISGUISED,
         ...refused.filter((row) => !row.setup && !understood.includes(row.path)).map((row) => row.path),
-      ])("refuses %j", async (path) => {
+      ])("rejects %j", async (path) => {
         const refusal = { code: "GOALD_PATH_REFUSED", hint: expect.stringMatching(/\S/) };
         await expect(workspace.write(path, "x")).rejects.toMatchObject(refusal);
         await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
@@ -249,12 +249,12 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
       });
 
       const inside = cases.extra.filter((row) => row.ok === true || row.ok === "policy").map((row) => row.path);
-      it.each([...inside, ...PLAIN])("takes %j for a file inside", async (path) => {
+      it.each([...inside, ...PLAIN])("accepts %j as a file inside", async (path) => {
         await workspace.write(path, "inside");
         expect(await namesIn(workspace)).toEqual([path]);
       });
 
-      it("understands its own folder's name in front", async () => {
+      it("accepts its own folder's name in front of a path", async () => {
         const own = workspace.folder.slice(workspace.folder.lastIndexOf("/") + 1);
         await workspace.write("a.txt", "here");
         const names = [

@@ -20,8 +20,8 @@ const begun = (step = 1, epoch = 1, effect: Effect = "pure"): NewEvent[] => [
   approved(step),
   started(effect, step, epoch),
 ];
-/** Three processes in a row that died while the same command ran. */
-const thrice: NewEvent[] = [
+/** The same command was interrupted by three process deaths in a row. */
+const threeDeaths: NewEvent[] = [
   ...begun(),
   interrupted(2),
   started("pure", 1, 2),
@@ -30,18 +30,18 @@ const thrice: NewEvent[] = [
   interrupted(4),
 ];
 
-describe("a process that dies while a command runs", () => {
-  it("is counted once, and by every later process that finds it so", () => {
+describe("crash counting", () => {
+  it("counts each process death once, whichever process finds it", () => {
     expect(stateOf(...begun(), interrupted(2)).deaths).toBe(1);
-    expect(stateOf(...thrice).deaths).toBe(3);
+    expect(stateOf(...threeDeaths).deaths).toBe(3);
   });
 
-  it("twice is not enough to leave the agent alone", () => {
-    expect(decide(stateOf(...thrice.slice(0, -2)), rules(3), NOW)).toMatchObject({ kind: "execute" });
+  it("runs a command again after two process deaths", () => {
+    expect(decide(stateOf(...threeDeaths.slice(0, -2)), rules(3), NOW)).toMatchObject({ kind: "execute" });
   });
 
-  it("three times parks it, with the command and how to go on", () => {
-    expect(decide(stateOf(...thrice), rules(4), NOW)).toEqual({
+  it("pauses the agent after three process deaths, and names the command and how to resume", () => {
+    expect(decide(stateOf(...threeDeaths), rules(4), NOW)).toEqual({
       kind: "record",
       events: [
         {
@@ -55,20 +55,22 @@ describe("a process that dies while a command runs", () => {
     });
   });
 
-  it("before it is run once more, whatever its effect", () => {
+  it("pauses before it runs the command once more, whatever the command's effect", () => {
     for (const effect of ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"] as const)
-      expect(decide(stateOf(...thrice), rules(4, effect), NOW)).toMatchObject({ events: [{ code: "crash-loop" }] });
+      expect(decide(stateOf(...threeDeaths), rules(4, effect), NOW)).toMatchObject({
+        events: [{ code: "crash-loop" }],
+      });
   });
 
-  it("starts to count anew when a person resumes: the call goes on where it stood", () => {
+  it("resets the count when a person resumes the agent, and continues with the same call", () => {
     const pause: NewEvent = { type: "agent-paused", code: "crash-loop", reason: "" };
-    const resumed = stateOf(...thrice, pause, { type: "agent-resumed" });
+    const resumed = stateOf(...threeDeaths, pause, { type: "agent-resumed" });
     expect(resumed.deaths).toBe(0);
     expect(decide(resumed, rules(4), NOW)).toMatchObject({ kind: "execute", callId: "c1", attempt: 2 });
     expect(decide(resumed, rules(5), NOW)).toMatchObject({ events: [{ type: "call-interrupted", epoch: 5 }] });
   });
 
-  it("in three commands of which nobody can tell the end parks it too", () => {
+  it("counts deaths during commands whose outcome stays unknown", () => {
     const cutOff = (step: number): NewEvent[] => {
       const events = [...begun(step, step, "at-most-once"), interrupted(step + 1, step)];
       const open = openCommand(stateOf(...events), `c${step}`) as Extract<OpenCall, { kind: "command" }>;
@@ -80,21 +82,25 @@ describe("a process that dies while a command runs", () => {
   });
 
   it.each<[title: string, event: NewEvent, deaths: number]>([
-    ["came to its end", finished(), 0],
+    ["succeeded", finished(), 0],
     ["failed", finished(1, observed("no", { status: "failed" })), 0],
-    ["took too long, which goald lived to see", finished(1, observed("?", { status: "unknown", code: "timeout" })), 0],
-    ["is unknown, since it was cut off", finished(1, observed("?", { status: "unknown", code: "interrupted" })), 2],
+    ["timed out, which goald observed", finished(1, observed("?", { status: "unknown", code: "timeout" })), 0],
+    [
+      "has an unknown outcome because it was cut off",
+      finished(1, observed("?", { status: "unknown", code: "interrupted" })),
+      2,
+    ],
     ["was found done afterwards", { ...finished(), reconciled: true }, 2],
-  ])("is forgotten when a command came to its end: this one %s", (_title, event, deaths) => {
-    expect(stateOf(...thrice.slice(0, -2), event).deaths).toBe(deaths);
+  ])("resets the count only when goald observed how a command ended: this one %s", (_title, event, deaths) => {
+    expect(stateOf(...threeDeaths.slice(0, -2), event).deaths).toBe(deaths);
   });
 
-  it("is not counted for a model call: asking kills nobody", () => {
+  it("does not count a death during a model call", () => {
     expect(decide(stateOf(asked(1, 1, 1)), rules(2), NOW)).toMatchObject({ kind: "ask" });
     expect(stateOf(asked(1, 1, 1), asked(1, 2, 2), asked(1, 3, 3)).deaths).toBe(0);
   });
 
-  it("is counted for a call that is not known any more, and changes nothing else", () => {
+  it("counts a death for an unknown call, and changes nothing else", () => {
     const { deaths, open } = stateOf(interrupted(2));
     expect({ deaths, open }).toEqual({ deaths: 1, open: [] });
   });

@@ -21,15 +21,15 @@ const { interrupted } = given;
 
 describe("decide", () => {
   it.each<[title: string, events: NewEvent[], expected: object]>([
-    ["a new agent asks the model for step 1", [created()], { kind: "ask", callId: "m1", step: 1, attempt: 1 }],
-    ["a reply is read", [created(), asked(), replied()], { kind: "read", step: 1, reply: "{}", finishReason: "stop" }],
+    ["asks the model for step 1 of a new agent", [created()], { kind: "ask", callId: "m1", step: 1, attempt: 1 }],
+    ["reads a reply", [created(), asked(), replied()], { kind: "read", step: 1, reply: "{}", finishReason: "stop" }],
     [
-      "a rejected reply is shown to the model in a new step",
+      "shows a rejected reply to the model in a new step",
       [created(), asked(), replied(), rejected()],
       { kind: "ask", step: 2, attempt: 1 },
     ],
     [
-      "three bad replies in a row pause the agent with the reason",
+      "pauses the agent after three unreadable replies in a row, and gives the reason",
       [created(), rejected(), rejected(), rejected()],
       {
         kind: "record",
@@ -37,7 +37,7 @@ describe("decide", () => {
       },
     ],
     [
-      "a readable reply in between starts the count anew",
+      "restarts the count of unreadable replies after a readable one",
       [
         created(),
         rejected(),
@@ -53,32 +53,32 @@ describe("decide", () => {
       { kind: "ask" },
     ],
     [
-      "a safe command is approved by policy",
+      "approves a safe command by policy",
       [created(), requested()],
       { kind: "record", events: [{ type: "command-approved", by: "policy" }] },
     ],
     [
-      "every command is asked about when the person wants so",
+      "asks about every command in mode always",
       [created({ approve: "always" }), requested("do_nothing")],
       { kind: "record", events: [{ type: "approval-asked", callId: "c1" }] },
     ],
     [
-      "a risky command is asked about in the background",
+      "asks about a risky command in mode risky",
       [created({ approve: "risky" }), requested("send_tweet")],
       { kind: "record", events: [{ type: "approval-asked", reason: expect.stringContaining("outside") }] },
     ],
     [
-      "a safe one is not",
+      "approves a safe command in mode risky",
       [created({ approve: "risky" }), requested()],
       { kind: "record", events: [{ type: "command-approved", by: "policy" }] },
     ],
     [
-      "an approval given ahead is used up, one command each",
+      "uses one approval that was given in advance for one command",
       [created({ approve: "always" }), { type: "approvals-granted", count: 1 }, requested()],
       { kind: "record", events: [{ type: "command-approved", by: "earlier-approval" }] },
     ],
     [
-      "and then the person is asked again",
+      "asks again when the approvals given in advance are used up",
       [
         created({ approve: "always" }),
         { type: "approvals-granted", count: 1 },
@@ -90,32 +90,32 @@ describe("decide", () => {
       { kind: "record", events: [{ type: "approval-asked" }] },
     ],
     [
-      "a command that is not in the catalogue is denied, not run",
+      "denies a command that is not in the catalogue",
       [created(), requested("gone")],
       { kind: "record", events: [{ type: "command-denied", by: "policy", reason: expect.stringContaining("gone") }] },
     ],
     [
-      "an asked approval is waited for, for as long as it takes",
+      "waits for an approval without a time limit",
       [created({ approve: "always" }), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "" }],
       { kind: "wait", waitFor: "approval", until: null },
     ],
     [
-      "an approved command is executed",
+      "executes an approved command",
       [created(), requested(), approved()],
       { kind: "execute", callId: "c1", attempt: 1 },
     ],
     [
-      "a finished command leads to the next step",
+      "begins the next step after a finished command",
       [created(), ...given.wholeStep(1)],
       { kind: "ask", step: 2, callId: "m2" },
     ],
     [
-      "task_complete finishes the turn with its reason",
+      "finishes the turn with the reason of task_complete",
       [created(), requested("task_complete"), { ...finished(1, observed("All goals reached.")), closesTurn: true }],
       { kind: "record", events: [{ type: "turn-finished", outcome: "completed", reason: "All goals reached." }] },
     ],
     [
-      "a failed task_complete does not",
+      "does not finish the turn when task_complete fails",
       [
         created(),
         requested("task_complete"),
@@ -124,53 +124,57 @@ describe("decide", () => {
       { kind: "ask" },
     ],
     [
-      "a finished turn rests",
+      "rests after a finished turn",
       [created(), { type: "turn-finished", outcome: "completed", reason: "" }],
       { kind: "rest" },
     ],
-    ["a paused agent rests", [created(), { type: "agent-paused", code: "person", reason: "" }], { kind: "rest" }],
     [
-      "a resumed one goes on where it stood",
+      "rests while the agent is paused",
+      [created(), { type: "agent-paused", code: "person", reason: "" }],
+      { kind: "rest" },
+    ],
+    [
+      "continues at the same phase after a resume",
       [created(), requested(), { type: "agent-paused", code: "person", reason: "" }, { type: "agent-resumed" }],
       { kind: "record", events: [{ type: "command-approved" }] },
     ],
     [
-      "the step limit pauses before another model call",
+      "pauses at the step limit before the next model call",
       [created({ stepLimit: 1 }), ...given.wholeStep(1)],
       { kind: "record", events: [{ type: "agent-paused", code: "step-limit" }] },
     ],
     [
-      "a raised limit lets it go on",
+      "continues when the step limit was raised",
       [created({ stepLimit: 1 }), ...given.wholeStep(1), { type: "settings-changed", stepLimit: 2 }],
       { kind: "ask", step: 2 },
     ],
     [
-      "a question cut off by a crash is asked again",
+      "repeats a model call that a crash cut off",
       [created(), asked()],
       { kind: "ask", step: 1, callId: "m1", attempt: 2 },
     ],
     [
-      "a failed question waits until its time",
+      "waits for the retry time after a failed model call",
       [created(), asked(), modelFailed()],
       { kind: "wait", waitFor: "time", until: "2026-11-20T10:01:00.000Z" },
     ],
     [
-      "and is asked again then, as the same step",
+      "retries the same step when the retry time has come",
       [created(), asked(), modelFailed(1, "2026-11-20T10:00:10.000Z")],
       { kind: "ask", step: 1, attempt: 2 },
     ],
     [
-      "three failures in a row pause instead",
+      "pauses after three failed model calls in a row instead of retrying",
       [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T10:00:10.000Z")],
       { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
     ],
     [
-      "without waiting for the next attempt that will not be made",
+      "pauses after the third failure without waiting for its retry time",
       [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, "2026-11-20T23:00:00.000Z")],
       { kind: "record", events: [{ type: "agent-paused", code: "model-unreachable" }] },
     ],
     [
-      "a time in another zone is the same time",
+      "compares times from different time zones correctly",
       [
         created(),
         requested(),
@@ -181,7 +185,7 @@ describe("decide", () => {
       { kind: "record", events: [{ type: "command-finished", observation: { status: "ok" } }] },
     ],
     [
-      "a refusal is asked again only after a person resumes",
+      "repeats a model call that was refused only after a person resumes",
       [
         created(),
         asked(),
@@ -192,7 +196,7 @@ describe("decide", () => {
       { kind: "ask", step: 1, attempt: 2 },
     ],
     [
-      "a command that waits is waited for",
+      "waits for a waiting command",
       [
         created(),
         requested(),
@@ -203,7 +207,7 @@ describe("decide", () => {
       { kind: "wait", waitFor: "agent", until: "2026-11-20T11:00:00.000Z" },
     ],
     [
-      "until its time is over, which is an observation",
+      "records a failed observation when a command waited too long for an agent",
       [
         created(),
         requested(),
@@ -214,7 +218,7 @@ describe("decide", () => {
       { kind: "record", events: [{ type: "command-finished", observation: { status: "failed" } }] },
     ],
     [
-      "waiting for a time ends well",
+      "records an ok observation when the time that a command waits for has come",
       [
         created(),
         requested(),
@@ -228,7 +232,7 @@ describe("decide", () => {
     expect(decide(replay(given.log(...events)), rules(), NOW)).toMatchObject(expected);
   });
 
-  describe("finds a command cut off by a crash", () => {
+  describe("a command that was cut off by a crash", () => {
     const cutOff = (recorded: Effect) =>
       replay(given.log(created(), asked(), replied(), requested(), approved(), started(recorded), interrupted()));
     const now = (effect: Effect) => rules({ epoch: 2, facts: () => ({ annotations: SAFE, effect }) });
@@ -250,7 +254,7 @@ describe("decide", () => {
           ],
         },
       ],
-    ])("and what follows is a matter of its effect: %s", (effect, expected) => {
+    ])("is handled according to its effect: %s", (effect, expected) => {
       expect(decide(cutOff(effect), now(effect), NOW)).toMatchObject(expected);
     });
 
@@ -259,11 +263,11 @@ describe("decide", () => {
       ["at-most-once", "idempotent", "record"],
       ["pure", "reconcilable", "probe"],
       ["reconcilable", "pure", "probe"],
-    ])("the stricter of what was recorded (%s) and what the command says now (%s) holds", (recorded, says, kind) => {
+    ])("is handled by the stricter of its recorded effect (%s) and its present effect (%s)", (recorded, says, kind) => {
       expect(decide(cutOff(recorded), now(says), NOW).kind).toBe(kind);
     });
 
-    it("and first writes down that a process died, once for each", () => {
+    it("is first recorded as interrupted, once for each process death", () => {
       const begun = [created(), requested(), approved(), started("pure")];
       const found = (epoch: number, ...events: NewEvent[]) =>
         decide(replay(given.log(...begun, ...events)), rules({ epoch }), NOW);
@@ -275,22 +279,22 @@ describe("decide", () => {
       expect(found(3, interrupted(2))).toMatchObject({ events: [{ type: "call-interrupted", epoch: 3 }] });
     });
 
-    it("and one that is gone from the catalogue is at-most-once", () => {
+    it("is treated as at-most-once when it is gone from the catalogue", () => {
       const move = decide(cutOff("pure"), rules({ facts: () => undefined }), NOW);
       expect(move).toMatchObject({ kind: "record", events: [{ observation: { status: "unknown" } }] });
     });
   });
 
   it.each<[string, NewEvent[]]>([
-    ["a question", [created(), asked()]],
+    ["a model call", [created(), asked()]],
     ["a command", [created(), requested(), approved(), started()]],
-  ])("does not begin %s again that this very lease began", (_title, events) => {
+  ])("does not repeat %s that the same lease began", (_title, events) => {
     const move = decide(replay(given.log(...events)), rules({ epoch: 1 }), NOW);
     expect(move).toMatchObject({ kind: "record", events: [{ type: "agent-paused", code: "crash-loop" }] });
   });
 
   it.each(["asking", "judging", "executing", "waiting"] as const)(
-    "pauses instead of spinning when the log names a lost call while %s",
+    "pauses instead of looping when the log names a lost call while %s",
     (kind) => {
       const state = replay(given.log(created()));
       const phase =
@@ -300,7 +304,7 @@ describe("decide", () => {
     },
   );
 
-  it("reads nothing but its arguments: the same state decides the same", () => {
+  it("depends only on its arguments: the same state gives the same move", () => {
     const state = replay(given.log(created(), ...given.wholeStep(1)));
     expect(decide(state, rules(), NOW)).toEqual(decide(structuredClone(state), rules(), NOW));
   });

@@ -20,19 +20,19 @@ const paused: NewEvent[] = [created(), { type: "agent-paused", code: "person", r
 describe("receive", () => {
   it.each<[title: string, events: NewEvent[], message: InboxMessage, expected: object[]]>([
     [
-      "words become a message",
+      "records a person's words as a message",
       [created()],
       { type: "say", from: "ada", text: "hurry" },
       [{ type: "message-received", from: "ada", text: "hurry" }],
     ],
     [
-      "a yes approves",
+      "approves the command on a yes",
       awaiting,
       { type: "approval", callId: "c1", verdict: "approved" },
       [{ type: "command-approved", by: "person" }],
     ],
     [
-      "a yes for five grants four more",
+      "grants four more approvals on a yes for five",
       awaiting,
       { type: "approval", callId: "c1", verdict: "approved", count: 5 },
       [
@@ -41,36 +41,36 @@ describe("receive", () => {
       ],
     ],
     [
-      "a no carries the person's words",
+      "denies the command on a no, with the person's words as the reason",
       awaiting,
       { type: "approval", callId: "c1", verdict: "denied", text: "rather not" },
       [{ type: "command-denied", by: "person", reason: "rather not" }],
     ],
-    ["a yes for another call means nothing", awaiting, { type: "approval", callId: "c9", verdict: "approved" }, []],
+    ["ignores a yes for another call", awaiting, { type: "approval", callId: "c9", verdict: "approved" }, []],
     [
-      "a yes that nobody waits for means nothing",
+      "ignores a yes when no command waits for one",
       [created()],
       { type: "approval", callId: "c1", verdict: "approved" },
       [],
     ],
     [
-      "a pause pauses",
+      "pauses the agent on a pause",
       [created()],
       { type: "pause", reason: "lunch" },
       [{ type: "agent-paused", code: "person", reason: "lunch" }],
     ],
     [
-      "a stop is a pause with its own name",
+      "pauses the agent with the code stopped on a stop",
       [created()],
       { type: "pause", reason: "enough", code: "stopped" },
       [{ type: "agent-paused", code: "stopped", reason: "enough" }],
     ],
-    ["a second pause means nothing", paused, { type: "pause", reason: "lunch" }, []],
-    ["a resume resumes", paused, { type: "resume" }, [{ type: "agent-resumed" }]],
-    ["a resume of a running agent means nothing", [created()], { type: "resume" }, []],
-    ["goals change", [created()], { type: "goals", goals: ["b"] }, [{ type: "goals-changed", goals: ["b"] }]],
+    ["ignores a pause of a paused agent", paused, { type: "pause", reason: "lunch" }, []],
+    ["resumes a paused agent on a resume", paused, { type: "resume" }, [{ type: "agent-resumed" }]],
+    ["ignores a resume of a running agent", [created()], { type: "resume" }, []],
+    ["changes the goals", [created()], { type: "goals", goals: ["b"] }, [{ type: "goals-changed", goals: ["b"] }]],
     [
-      "words open the next turn of an agent that has finished",
+      "opens the next turn of a finished agent for a person's words",
       resting,
       { type: "say", from: "ada", text: "one more" },
       [
@@ -79,7 +79,7 @@ describe("receive", () => {
       ],
     ],
     [
-      "so do goals",
+      "opens the next turn of a finished agent for new goals",
       resting,
       { type: "goals", goals: ["b"] },
       [
@@ -88,27 +88,32 @@ describe("receive", () => {
       ],
     ],
     [
-      "a paused agent hears words and stays paused",
+      "records words for a paused agent and leaves it paused",
       paused,
       { type: "say", from: "ada", text: "hurry" },
       [{ type: "message-received", text: "hurry" }],
     ],
-    ["a pause of an agent that has finished means nothing", resting, { type: "pause", reason: "lunch" }, []],
+    ["ignores a pause of a finished agent", resting, { type: "pause", reason: "lunch" }, []],
     [
-      "settings change, the newer ones too",
+      "changes the settings, including budget, deadline and model",
       [created()],
       { type: "settings", budgetUsd: 2, tokenLimit: null, deadline: null, model: "m", background: true },
       [{ type: "settings-changed", budgetUsd: 2, tokenLimit: null, deadline: null, model: "m", background: true }],
     ],
-    ["settings change", [created()], { type: "settings", stepLimit: 7 }, [{ type: "settings-changed", stepLimit: 7 }]],
     [
-      "an answer ends the wait",
+      "changes the step limit",
+      [created()],
+      { type: "settings", stepLimit: 7 },
+      [{ type: "settings-changed", stepLimit: 7 }],
+    ],
+    [
+      "finishes a waiting command with its answer",
       waiting,
       { type: "answer", callId: "c1", observation: observed("42") },
       [{ type: "command-finished", observation: { text: "42" } }],
     ],
     [
-      "an answer that nobody waits for means nothing",
+      "ignores an answer when no command waits for it",
       [created()],
       { type: "answer", callId: "c1", observation: observed("42") },
       [],
@@ -119,7 +124,7 @@ describe("receive", () => {
     expect(received).toMatchObject(expected);
   });
 
-  it("new settings are all taken, and what is not named stays", () => {
+  it("applies every setting that the message names, and keeps the others", () => {
     const changed: InboxMessage = { type: "settings", budgetUsd: 2, model: "m", background: true };
     const before = created({ tokenLimit: 7, stepLimit: 3 });
     const { settings } = replay(log(before, ...receive(changed, replay(log(before)))));
@@ -138,22 +143,22 @@ describe("receive", () => {
 
 describe("listens", () => {
   it.each<[string, NewEvent[], boolean]>([
-    ["between steps", [created()], true],
-    ["while it waits for an approval", awaiting, true],
-    ["while it waits for an answer", waiting, true],
+    ["is true between steps", [created()], true],
+    ["is true while the agent waits for an approval", awaiting, true],
+    ["is true while the agent waits for an answer", waiting, true],
     [
-      "when it is paused, wherever it stood",
+      "is true when the agent is paused, in any phase",
       [created(), asked(), { type: "agent-paused", code: "person", reason: "" }],
       true,
     ],
-    ["when it rests", [created(), { type: "turn-finished", outcome: "completed", reason: "" }], true],
-    ["when it waits to ask again", [created(), asked(), given.modelFailed()], true],
-    ["not while the model is asked", [created(), asked()], false],
-    ["not while a reply is read", [created(), asked(), replied()], false],
-    ["not while a command is judged", [created(), requested()], false],
-    ["not between approval and start", [created(), requested(), approved()], false],
-    ["not while a command runs", [created(), requested(), approved(), started()], false],
-    ["not while the turn closes", [created(), requested(), { ...given.finished(), closesTurn: true }], false],
+    ["is true when the agent rests", [created(), { type: "turn-finished", outcome: "completed", reason: "" }], true],
+    ["is true while the agent waits for the next attempt", [created(), asked(), given.modelFailed()], true],
+    ["is false while the model is asked", [created(), asked()], false],
+    ["is false while a reply is read", [created(), asked(), replied()], false],
+    ["is false while a command is judged", [created(), requested()], false],
+    ["is false between approval and start", [created(), requested(), approved()], false],
+    ["is false while a command runs", [created(), requested(), approved(), started()], false],
+    ["is false while the turn closes", [created(), requested(), { ...given.finished(), closesTurn: true }], false],
   ])("%s", (_title, events, expected) => {
     expect(listens(replay(log(...events)))).toBe(expected);
   });

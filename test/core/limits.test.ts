@@ -22,7 +22,7 @@ const AFTER = "2026-11-20T10:00:45.000Z";
 /** Reserved 100 tokens and 0.5 dollars; answered with 10 in and 5 out for 0.2 dollars. */
 const askedFor = (...of: Parameters<typeof asked>): NewEvent => ({ ...asked(...of), reservedUsd: 0.5 });
 const paid = (step = 1): NewEvent => ({ ...replied(step), costUsd: 0.2 });
-/** A command that may buy for 60 tokens and 0.3 dollars, and what it bought. */
+/** A command that may cost up to 60 tokens and 0.3 dollars, and its actual cost. */
 const buying = (epoch = 1, attempt = 1): NewEvent => ({
   ...{ ...started("reconcilable", 1, epoch), attempt },
   reserved: { tokens: 60, usd: 0.3 },
@@ -44,36 +44,51 @@ const stateOf = (...events: NewEvent[]): AgentState => replay(log(...events));
 const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW);
 const pausedFor = (code: string) => ({ kind: "record", events: [{ type: "agent-paused", code }] });
 
-describe("what an agent has spent", () => {
+describe("spentOf", () => {
   it.each<[title: string, events: NewEvent[], tokens: number, usd: number]>([
-    ["is nothing at first", [], 0, 0],
-    ["is what was reserved, as long as the question is open", [askedFor()], 100, 0.5],
-    ["is what the reply says, once it is there", [askedFor(), paid()], 15, 0.2],
-    ["is what replies said together", [askedFor(), paid(), askedFor(2), paid(2)], 30, 0.4],
-    ["counts a call whose end a crash hid as lost, and the next attempt too", [askedFor(), askedFor(1, 2, 2)], 200, 1],
-    ["keeps what was lost when the next attempt is answered", [askedFor(), askedFor(1, 2, 2), paid()], 115, 0.7],
-    ["counts a failure that the server may have worked for", [askedFor(), modelFailed()], 100, 0.5],
-    ["once, whatever comes after it", [askedFor(), modelFailed(), askedFor(1, 2), paid()], 115, 0.7],
-    ["not one that it turned down", [askedFor(), modelFailed(1, null, "rate-limited")], 0, 0],
-    ["nothing in dollars without a known price", [{ ...asked(), reservedUsd: null }, modelFailed()], 100, 0],
-    ["is what a command may buy, as long as it runs", [requested(), approved(), buying()], 60, 0.3],
-    ["is what it bought, once its end says so", [requested(), approved(), buying(), bought()], 50, 0.25],
-    ["in tokens alone without a known price", [requested(), approved(), buying(), bought(null)], 50, 0],
+    ["is zero at first", [], 0, 0],
+    ["counts the reserved cost while a model call is open", [askedFor()], 100, 0.5],
+    ["counts the cost that the reply reports", [askedFor(), paid()], 15, 0.2],
+    ["adds up the costs of several replies", [askedFor(), paid(), askedFor(2), paid(2)], 30, 0.4],
+    ["counts a call that a crash cut off as lost, and the next attempt too", [askedFor(), askedFor(1, 2, 2)], 200, 1],
+    ["keeps the lost cost when the next attempt is answered", [askedFor(), askedFor(1, 2, 2), paid()], 115, 0.7],
+    ["counts a failure for which the server may have charged", [askedFor(), modelFailed()], 100, 0.5],
+    ["counts a charged failure once, whatever follows", [askedFor(), modelFailed(), askedFor(1, 2), paid()], 115, 0.7],
+    ["does not count a call that the server rejected", [askedFor(), modelFailed(1, null, "rate-limited")], 0, 0],
+    ["counts zero dollars when the price is unknown", [{ ...asked(), reservedUsd: null }, modelFailed()], 100, 0],
+    ["counts the reserved cost of a command while it runs", [requested(), approved(), buying()], 60, 0.3],
+    ["counts a command's actual cost when it ends", [requested(), approved(), buying(), bought()], 50, 0.25],
     [
-      "is the most of it when its end was not seen",
+      "counts a command's tokens alone when the price is unknown",
+      [requested(), approved(), buying(), bought(null)],
+      50,
+      0,
+    ],
+    [
+      "counts the reserved cost of a command whose end is unknown",
       [requested(), approved(), buying(), interrupted(), cutOff],
       60,
       0.3,
     ],
-    ["and of each attempt that a crash hid", [requested(), approved(), buying(), buying(2, 2), bought()], 110, 0.55],
     [
-      "is what it bought before it began to wait, and nothing more",
+      "counts the reserved cost of each attempt that a crash cut off",
+      [requested(), approved(), buying(), buying(2, 2), bought()],
+      110,
+      0.55,
+    ],
+    [
+      "counts only the actual cost of a command that bought something and then waits",
       [requested(), approved(), buying(), waiting()],
       50,
       0.25,
     ],
-    ["and is counted once when the answer comes", [requested(), approved(), buying(), waiting(), finished()], 50, 0.25],
-    ["and in logs from before there were prices", [asked(), replied(), asked(2), modelFailed(2)], 115, 0],
+    [
+      "counts a waiting command's cost once when its answer comes",
+      [requested(), approved(), buying(), waiting(), finished()],
+      50,
+      0.25,
+    ],
+    ["reads logs without prices", [asked(), replied(), asked(2), modelFailed(2)], 115, 0],
   ])("%s", (_title, events, tokens, usd) => {
     const spent = spentOf(stateOf(created(), ...events));
     expect(spent.tokens).toBe(tokens);
@@ -94,37 +109,37 @@ describe("what an agent has spent", () => {
     ["broken-reply", true],
     ["model-error", true],
     ["a-code-of-tomorrow", true],
-  ])("a failure with code %s may have been charged: %s", (code, charged) => {
+  ])("treats a failure with code %s as possibly charged: %s", (code, charged) => {
     expect(mayHaveBeenCharged(code)).toBe(charged);
   });
 
-  it("costs what the price says, cached input at its own", () => {
+  it("prices cached input at its own rate", () => {
     const price = { input: 2, cachedInput: 0.5, output: 8 };
     const usage = { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000 };
     expect(costOf(usage, price)).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.1 * 8, 9);
-    // A server that says more was cached than was sent does not make it cheaper than all of it cached.
+    // A server that reports more cached than sent tokens is charged as if all were cached.
     expect(costOf({ inputTokens: 10, cachedTokens: 99, outputTokens: 0 }, price)).toBeCloseTo(0.000_005, 12);
   });
 });
 
-describe("a limit", () => {
+describe("limits", () => {
   const oneStep = [askedFor(), paid(), requested(), approved(), started(), finished()];
 
   it.each<[title: string, settings: Partial<AgentSettings>, code: string]>([
-    ["of steps", { stepLimit: 1 }, "step-limit"],
-    ["of tokens", { tokenLimit: 15 }, "token-limit"],
-    ["of money", { budgetUsd: 0.2 }, "budget"],
-    ["of time", { deadline: BEFORE }, "time-limit"],
-  ])("%s pauses before the next model call, with words that tell how to go on", (_title, settings, code) => {
+    ["a step limit", { stepLimit: 1 }, "step-limit"],
+    ["a token limit", { tokenLimit: 15 }, "token-limit"],
+    ["a budget", { budgetUsd: 0.2 }, "budget"],
+    ["a deadline", { deadline: BEFORE }, "time-limit"],
+  ])("%s pauses the agent before the next model call and says how to continue", (_title, settings, code) => {
     const move = decided(created(settings), ...oneStep);
     expect(move).toMatchObject(pausedFor(code));
     expect(JSON.stringify(move)).toContain("goald resume <agent> --");
   });
 
   it.each<[title: string, settings: Partial<AgentSettings>, code: string]>([
-    ["of tokens", { tokenLimit: 65 }, "token-limit"],
-    ["of money", { budgetUsd: 0.45 }, "budget"],
-  ])("%s is reached by what a command bought, too", (_title, settings, code) => {
+    ["a token limit", { tokenLimit: 65 }, "token-limit"],
+    ["a budget", { budgetUsd: 0.45 }, "budget"],
+  ])("%s counts the cost of commands", (_title, settings, code) => {
     const events = [...oneStep.slice(0, 2), requested(), approved(), buying(), bought()];
     expect(decided(created(settings), ...events)).toMatchObject(pausedFor(code));
     const without = [...oneStep.slice(0, 2), requested(), approved(), buying(), finished()];
@@ -132,45 +147,45 @@ describe("a limit", () => {
   });
 
   it.each<[title: string, settings: Partial<AgentSettings>]>([
-    ["of steps", { stepLimit: 2 }],
-    ["of tokens", { tokenLimit: 16 }],
-    ["of money", { budgetUsd: 0.21 }],
-    ["of time", { deadline: AFTER }],
-    ["of nothing", {}],
-    ["of no money, with nothing spent", { budgetUsd: 0 }],
-  ])("%s that is not reached does not", (_title, settings) => {
+    ["a step limit", { stepLimit: 2 }],
+    ["a token limit", { tokenLimit: 16 }],
+    ["a budget", { budgetUsd: 0.21 }],
+    ["a deadline", { deadline: AFTER }],
+    ["no limit", {}],
+    ["an unspent budget of zero", { budgetUsd: 0 }],
+  ])("%s that is not reached lets the agent continue", (_title, settings) => {
     const free = [asked(), replied(), ...oneStep.slice(2)];
     const events = settings.budgetUsd === 0 ? free : oneStep;
     expect(decided(created(settings), ...events)).toMatchObject({ kind: "ask", step: 2 });
   });
 
   it.each<[title: string, settings: Partial<AgentSettings>, code: string]>([
-    ["of tokens", { tokenLimit: 100 }, "token-limit"],
-    ["of money", { budgetUsd: 0.5 }, "budget"],
-    ["of time", { deadline: BEFORE }, "time-limit"],
-    ["of steps that was lowered meanwhile", { stepLimit: 0 }, "step-limit"],
-  ])("%s also holds for a repeated attempt, after a crash and after a failure", (_title, settings, code) => {
+    ["a token limit", { tokenLimit: 100 }, "token-limit"],
+    ["a budget", { budgetUsd: 0.5 }, "budget"],
+    ["a deadline", { deadline: BEFORE }, "time-limit"],
+    ["a step limit that was lowered meanwhile", { stepLimit: 0 }, "step-limit"],
+  ])("%s applies to a repeated attempt, after a crash and after a failure", (_title, settings, code) => {
     expect(decided(created(settings), askedFor())).toMatchObject(pausedFor(code));
     const failed = modelFailed(1, BEFORE);
     expect(decided(created(settings), askedFor(), failed)).toMatchObject(pausedFor(code));
   });
 
-  it("of steps does not count a repeated attempt as another step", () => {
+  it("a step limit does not count a repeated attempt as another step", () => {
     expect(decided(created({ stepLimit: 1 }), askedFor())).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
   });
 
-  it("that was raised lets a paused agent go on where it stood", () => {
+  it("a raised limit lets a paused agent continue with the same step", () => {
     const pause: NewEvent = { type: "agent-paused", code: "budget", reason: "" };
     const raised: NewEvent = { type: "settings-changed", budgetUsd: 9 };
     const events = [created({ budgetUsd: 0.5 }), askedFor(), pause, raised, { type: "agent-resumed" } as const];
     expect(decided(...events)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
   });
 
-  it("that cannot be read as a time has passed", () => {
+  it("a deadline that is not a valid time counts as passed", () => {
     expect(limitReached(stateOf(created({ deadline: "soon" })), 1, NOW)).toMatchObject({ code: "time-limit" });
   });
 
-  it("stays over a follow-up turn", () => {
+  it("a step limit covers follow-up turns", () => {
     const next: NewEvent[] = [
       { type: "turn-finished", outcome: "completed", reason: "" },
       { type: "turn-started", turn: 2 },
@@ -178,32 +193,32 @@ describe("a limit", () => {
     expect(decided(created({ stepLimit: 1 }), ...oneStep, ...next)).toMatchObject(pausedFor("step-limit"));
   });
 
-  it("never interrupts a step: what is approved is run, whatever is spent", () => {
+  it("no limit interrupts a step: an approved command runs whatever was spent", () => {
     const spent = created({ tokenLimit: 1, budgetUsd: 0.1, deadline: BEFORE, stepLimit: 1 });
     expect(decided(spent, askedFor(), paid(), requested(), approved())).toMatchObject({ kind: "execute" });
     expect(decided(spent, askedFor(), paid())).toMatchObject({ kind: "read" });
   });
 });
 
-describe("a request before it leaves", () => {
+describe("limitExceededBy", () => {
   const state = stateOf(created({ tokenLimit: 150, budgetUsd: 1 }), askedFor(), paid());
   const request = { model: "gpt-test", tokens: 10, usd: 0.1 };
 
   it.each([
-    ["with room in tokens and money may go", {}, undefined],
-    ["that takes just what is left may go", { tokens: 135, usd: 0.8 }, undefined],
-    ["with too many tokens may not", { tokens: 136 }, "token-limit"],
-    ["that may cost too much may not", { usd: 0.81 }, "budget"],
-    ["whose price nobody knows may not", { usd: null }, "budget"],
+    ["allows a request within the limits", {}, undefined],
+    ["allows a request that takes exactly the rest", { tokens: 135, usd: 0.8 }, undefined],
+    ["rejects a request with too many tokens", { tokens: 136 }, "token-limit"],
+    ["rejects a request that may cost too much", { usd: 0.81 }, "budget"],
+    ["rejects a request without a known price when there is a budget", { usd: null }, "budget"],
   ])("%s", (_title, change, code) => {
     expect(limitExceededBy({ ...request, ...change }, state)?.code).toBe(code);
   });
 
-  it("whose price nobody knows may go when there is no budget", () => {
+  it("allows a request without a known price when there is no budget", () => {
     expect(limitExceededBy({ ...request, usd: null }, stateOf(created()))).toBeUndefined();
   });
 
-  it("is refused with what was allowed, what is spent, what it may cost, and how to give a price", () => {
+  it("names the limit, the amount spent, the request's cost and how to set a price", () => {
     expect(limitExceededBy({ ...request, usd: 2 }, state)?.reason).toBe(
       "The budget of 1 US dollars is reached: 0.2 US dollars are spent, and the next request may cost 2 US dollars. " +
         "Allow more and go on: goald resume <agent> --budget 5",
@@ -230,7 +245,7 @@ describe("a deadline while the agent waits", () => {
     ["for a time", waitingFor("time", LATER)],
     ["for an agent", waitingFor("agent", null)],
     ["for the next attempt", [askedFor(), modelFailed(1, LATER)]],
-  ])("%s pauses it when it has passed", (_title, events) => {
+  ])("pauses an agent that waits %s when it has passed", (_title, events) => {
     expect(decided(created({ ...always, deadline: BEFORE }), ...events)).toMatchObject(pausedFor("time-limit"));
   });
 
@@ -239,24 +254,24 @@ describe("a deadline while the agent waits", () => {
     ["for a time", waitingFor("time", LATER), LATER],
     ["for an agent", waitingFor("agent", null), null],
     ["for the next attempt", [askedFor(), modelFailed(1, LATER)], LATER],
-  ])("%s wakes it then; without one it waits as long as it takes", (_title, events, until) => {
+  ])("ends the wait of an agent that waits %s; without a deadline the wait is unchanged", (_title, events, until) => {
     expect(decided(created({ ...always, deadline: AFTER }), ...events)).toMatchObject({ kind: "wait", until: AFTER });
     expect(decided(created(always), ...events)).toMatchObject({ kind: "wait", until });
   });
 
-  it("is told in UTC, however it was given, and does not lengthen a shorter wait", () => {
+  it("is converted to UTC, and does not lengthen a shorter wait", () => {
     const zoned = created({ ...always, deadline: "2026-11-20T12:00:45+02:00" });
     expect(decided(zoned, ...awaiting)).toMatchObject({ until: AFTER });
     const soon = "2026-11-20T10:00:40.000Z";
     expect(decided(zoned, ...waitingFor("time", soon))).toMatchObject({ until: soon });
   });
 
-  it("does not take away the answer that came in time", () => {
+  it("does not discard an answer that came in time", () => {
     const events = waitingFor("time", "2026-11-20T10:00:10.000Z");
     expect(decided(created({ deadline: BEFORE }), ...events)).toMatchObject({ events: [{ type: "command-finished" }] });
   });
 
-  it("lets the wait go on when it was moved", () => {
+  it("lets the agent go on waiting when it was moved", () => {
     const events: NewEvent[] = [
       created({ ...always, deadline: BEFORE }),
       ...awaiting,
@@ -268,8 +283,8 @@ describe("a deadline while the agent waits", () => {
   });
 });
 
-describe("limits and old logs", () => {
-  it("a log without any of the newer fields folds and goes on", () => {
+describe("logs without limits", () => {
+  it("are replayed with default settings when they lack the newer fields", () => {
     const { settings, lost, costUsd } = stateOf(created(), ...wholeStep(1), asked(2), modelFailed(2));
     expect(settings).toMatchObject({
       tokenLimit: null,

@@ -29,12 +29,12 @@ const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW
 const noticed: NewEvent = { type: "repetition-noticed", step: 3, callId: "c3", count: 3 };
 const countOf = (...events: NewEvent[]): number => stateOf(...events).repetition?.count ?? 0;
 
-describe("the same command with the same arguments", () => {
-  it("is a second look the second time", () => {
+describe("repetition of a command with the same arguments", () => {
+  it("is accepted the second time", () => {
     expect(decided(...times(2))).toMatchObject({ kind: "ask" });
   });
 
-  it("is told to the model the third time, after its result and before the next question", () => {
+  it("is reported to the model the third time, after the result and before the next model call", () => {
     expect(decided(...times(3))).toEqual({ kind: "record", events: [noticed] });
     const { window } = activeFrame(stateOf(...times(3), noticed));
     expect(window.at(-2)).toMatchObject({ kind: "result", step: 3 });
@@ -42,12 +42,12 @@ describe("the same command with the same arguments", () => {
     expect(window.at(-1)?.text).toContain("search_files with the same arguments 3 times in a row");
   });
 
-  it("is told once: then the model is asked", () => {
+  it("is reported only once", () => {
     expect(decided(...times(3), noticed)).toMatchObject({ kind: "ask" });
     expect(decided(...times(3), noticed, ...again(4))).toMatchObject({ kind: "ask" });
   });
 
-  it("is not run the fifth time: the agent pauses and says what to do", () => {
+  it("pauses the agent before the fifth run and says what to do", () => {
     const fourth = [...times(3), noticed, ...again(4)];
     expect(decided(...fourth, requested("search_files", 5, { query: "tennis" }))).toEqual({
       kind: "record",
@@ -63,7 +63,7 @@ describe("the same command with the same arguments", () => {
     });
   });
 
-  it("is judged anew when a person lets the agent go on: nothing of it is lost, and the count starts again", () => {
+  it("is counted from one again after a person resumes, and the command that was held back runs", () => {
     const fifth = [...times(3), noticed, ...again(4), requested("search_files", 5, { query: "tennis" })];
     const resumed: NewEvent[] = [
       ...fifth,
@@ -80,19 +80,19 @@ describe("the same command with the same arguments", () => {
     ["a resume", { type: "agent-resumed" }],
     ["a person's words", { type: "message-received", from: "ada", text: "look again" }],
     ["new goals", { type: "goals-changed", goals: ["another"] }],
-  ])("is another matter after %s", (_title, event) => {
+  ])("is counted from one again after %s", (_title, event) => {
     expect(countOf(...times(4), event, ...again(5))).toBe(1);
   });
 
   it.each<[title: string, events: NewEvent[]]>([
-    ["a reply that cannot be read", [asked(9), replied(9), rejected(9)]],
+    ["an unreadable reply", [asked(9), replied(9), rejected(9)]],
     ["a failed model call", [asked(9), given.modelFailed(9)]],
     ["a change of settings", [{ type: "settings-changed", approve: "risky" }]],
-  ])("is the same in spite of %s in between", (_title, events) => {
+  ])("is counted across %s", (_title, events) => {
     expect(countOf(...times(2), ...events, ...again(3))).toBe(3);
   });
 
-  it("is the same when it waits each time, is denied each time, or does nothing each time", () => {
+  it("is counted when the command waits, is denied or does nothing", () => {
     const waits = (step: number): NewEvent[] => [
       ...again(step).slice(0, 3),
       { type: "command-waiting", step, callId: `c${step}`, waitFor: "time", until: null },
@@ -109,34 +109,34 @@ describe("the same command with the same arguments", () => {
   it.each<[title: string, name: string, args: Args]>([
     ["another command", "read_file", { query: "tennis" }],
     ["another value", "search_files", { query: "Tennis" }],
-    ["one argument more", "search_files", { query: "tennis", folder: "" }],
-    ["another name of an argument", "search_files", { text: "tennis" }],
-    ["a list instead of a text", "search_files", { query: ["tennis"] }],
-    ["null instead of a text", "search_files", { query: null }],
-  ])("is not the same with %s", (_title, name, args) => {
+    ["an additional argument", "search_files", { query: "tennis", folder: "" }],
+    ["another argument name", "search_files", { text: "tennis" }],
+    ["a list instead of a string", "search_files", { query: ["tennis"] }],
+    ["null instead of a string", "search_files", { query: null }],
+  ])("is not counted for %s", (_title, name, args) => {
     expect(countOf(...times(4), ...again(5, name, args))).toBe(1);
   });
 });
 
-describe("arguments are compared as JSON", () => {
+describe("comparison of arguments", () => {
   const blob = (letter: string, head: string) => ({ blob: letter.repeat(64), bytes: 40_000, head });
   const same = (one: Args, other: Args): boolean => countOf(requested("x", 1, one), requested("x", 2, other)) === 2;
 
   it.each<[title: string, one: Args, other: Args, expected: boolean]>([
-    ["whatever the order of names", { a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 }, true],
-    ["not of lists", { a: [1, 2] }, { a: [2, 1] }, false],
-    ["lists of other lengths differ", { a: [1] }, { a: [1, 2] }, false],
-    ["a list is no object", { a: [] }, { a: {} }, false],
-    ["long texts by their hash", { a: blob("a", "x") }, { a: blob("a", "x") }, true],
-    ["and by nothing else", { a: blob("a", "x") }, { a: blob("b", "x") }, false],
-    ["a long text is not its beginning", { a: blob("a", "x") }, { a: "x" }, false],
-    ["inherited names do not count", { toString: 1 }, { a: 1 }, false],
+    ["ignores the order of names", { a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 }, true],
+    ["respects the order of lists", { a: [1, 2] }, { a: [2, 1] }, false],
+    ["tells lists of different lengths apart", { a: [1] }, { a: [1, 2] }, false],
+    ["tells a list from an object", { a: [] }, { a: {} }, false],
+    ["compares long texts by their hash", { a: blob("a", "x") }, { a: blob("a", "x") }, true],
+    ["tells long texts with different hashes apart", { a: blob("a", "x") }, { a: blob("b", "x") }, false],
+    ["tells a long text from its beginning", { a: blob("a", "x") }, { a: "x" }, false],
+    ["ignores inherited names", { toString: 1 }, { a: 1 }, false],
   ])("%s", (_title, one, other, expected) => {
     expect(same(one, other)).toBe(expected);
     expect(same(other, one)).toBe(expected);
   });
 
-  it("as any two values that are made from the same text", () => {
+  it("treats any two objects from the same JSON text as equal", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (args) => {
         const text = JSON.stringify(args);

@@ -8,19 +8,19 @@ import { clip, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { upcast } from "#core/upcast.ts";
 import { created, FACTS, finished, log, observed, requested } from "../helpers/events.ts";
 
-describe("the policy calls risky", () => {
+describe("policy", () => {
   it.each([
     ["a read of the workspace", { ...FACTS, readOnly: true }, false],
     ["a read of the web", { ...FACTS, readOnly: true, openWorld: true }, false],
     ["a write", FACTS, false],
-    ["an overwrite that the history can bring back", { ...FACTS, destructive: true, restorable: true }, false],
-    ["an overwrite that nobody can bring back", { ...FACTS, destructive: true }, true],
-    ["an act outside", { ...FACTS, openWorld: true }, true],
-  ])("%s: %j is %s", (_title, facts, risky) => {
+    ["an overwrite that the history can restore", { ...FACTS, destructive: true, restorable: true }, false],
+    ["an overwrite that cannot be restored", { ...FACTS, destructive: true }, true],
+    ["an act outside the workspace", { ...FACTS, openWorld: true }, true],
+  ])("judges %s (%j) as risky: %s", (_title, facts, risky) => {
     expect(isRisky(facts)).toBe(risky);
   });
 
-  it("says when text from outside was read before", () => {
+  it("names text from outside as a reason to ask", () => {
     const tainted = replay(
       log(created({ approve: "risky" }), requested(), finished(1, observed("x", { source: "web" }))),
     );
@@ -36,38 +36,38 @@ describe("the policy calls risky", () => {
 });
 
 describe("text", () => {
-  it("keeps both ends of what it clips and says how much is gone", () => {
+  it("clip keeps both ends and counts the characters left out", () => {
     const clipped = clip(`start${"x".repeat(500)}end`, 200);
     expect(clipped.length).toBeLessThanOrEqual(200);
     expect(clipped).toMatch(/^start[\s\S]*characters left out[\s\S]*end$/);
     expect(clip("short", 200)).toBe("short");
   });
-  it("never leaves half a surrogate pair", () => {
+  it("clip and oneLine never leave half a surrogate pair", () => {
     for (let limit = 40; limit < 80; limit++) expect(clip("😀".repeat(60), limit).isWellFormed()).toBe(true);
     expect(oneLine("😀".repeat(60), 11).isWellFormed()).toBe(true);
   });
-  it("folds white space into one line", () => {
+  it("oneLine folds white space into one line", () => {
     expect(oneLine(" a\n\n b\tc ", 20)).toBe("a b c");
     expect(oneLine("abcdefghij", 5)).toBe("abcd…");
-    // What is behind many blanks is not looked for, and not passed over in silence.
+    // Text behind many blanks is not searched for, but marked as left out.
     expect(oneLine(`a${" ".repeat(18)}😀 b`, 5)).toBe("a \ufffd…");
     expect(oneLine(`a${" ".repeat(50)}b`, 5)).toBe("a…");
     expect(oneLine(`a${" ".repeat(50)}`, 5)).toBe("a");
   });
-  it("replaces NUL and lone surrogates, and nothing else", () => {
+  it("wellFormed replaces NUL and lone surrogates, and nothing else", () => {
     expect(wellFormed("a\u0000b\uD800c é 漢 😀")).toBe("a\uFFFDb\uFFFDc é 漢 😀");
   });
-  it("says exactly how much it left out, and never exceeds its limit", () => {
+  it("clip states exactly how much it left out, and never exceeds its limit", () => {
     for (const limit of [0, 5, 30, 60, 100, 999])
       expect(clip("x".repeat(1000), limit).length).toBeLessThanOrEqual(limit);
     const clipped = clip("x".repeat(1000), 100);
     const shown = clipped.match(/x/g)?.length ?? 0;
     expect(clipped).toContain(`${1000 - shown} characters left out`);
   });
-  it("finds the words behind a lot of white space", () => {
+  it("oneLine finds words behind a lot of white space", () => {
     expect(oneLine(`${" ".repeat(5000)}the answer is 42`, 40)).toBe("the answer is 42");
   });
-  it("does not take an object of somebody's making for a reference", () => {
+  it("isBlobRef rejects objects that only resemble a reference", () => {
     for (const forged of [
       { blob: "../x", bytes: 1, head: "" },
       { blob: "ab".repeat(32), head: "" },
@@ -75,7 +75,7 @@ describe("text", () => {
     ])
       expect(isBlobRef(forged)).toBe(false);
   });
-  it("shows the head of what was put aside", () => {
+  it("headOf returns the head of a stored text", () => {
     const ref = { blob: "ab".repeat(32), bytes: 9, head: "begin" };
     expect([headOf(ref), headOf("whole"), isBlobRef(ref), isBlobRef("x"), isBlobRef(null)]).toEqual([
       "begin",
@@ -89,10 +89,10 @@ describe("text", () => {
 
 describe("upcast", () => {
   const [event] = log(created());
-  it("leaves today's events alone", () => {
+  it("leaves events of the current version unchanged", () => {
     expect(upcast(event as never)).toBe(event);
   });
-  it("lifts an old event step by step", () => {
+  it("converts an old event step by step", () => {
     const steps = {
       1: ({ label, ...rest }: Record<string, unknown>) => ({ ...rest, name: label }),
       2: (old: Record<string, unknown>) => ({ ...old, role: "r" }),
@@ -100,19 +100,19 @@ describe("upcast", () => {
     expect(upcast({ v: 1, label: "Foo" }, steps, 3)).toEqual({ v: 3, name: "Foo", role: "r" });
   });
   it.each([
-    ["a newer one", { v: 99 }, "GOALD_STORE_TOO_NEW"],
-    ["one without a version", { type: "agent-created" }, "GOALD_STORE_DAMAGED"],
-    ["one of version zero", { v: 0 }, "GOALD_STORE_DAMAGED"],
-  ])("refuses %s", (_title, stored, code) => {
+    ["an event of a newer version", { v: 99 }, "GOALD_STORE_TOO_NEW"],
+    ["an event without a version", { type: "agent-created" }, "GOALD_STORE_DAMAGED"],
+    ["an event of version zero", { v: 0 }, "GOALD_STORE_DAMAGED"],
+  ])("rejects %s", (_title, stored, code) => {
     expect(() => upcast(stored)).toThrow(expect.objectContaining({ code }));
   });
-  it("refuses a version that no step leads on from", () => {
+  it("rejects a version for which a conversion step is missing", () => {
     expect(() => upcast({ v: 1 }, {}, 2)).toThrow(/from event version 1 to 2/);
   });
 });
 
 describe("errors", () => {
-  it("carry a code, a hint and an exit code", () => {
+  it("have a code, a hint and an exit code", () => {
     const error = new GoaldError("GOALD_USAGE", "Expected up to five goals, got six.", {
       hint: "Leave one out.",
       cause: 1,
@@ -121,7 +121,7 @@ describe("errors", () => {
       [EXIT.usage, "Leave one out.", 1, true, false],
     );
   });
-  it("are made of whatever was thrown", () => {
+  it("are made from any thrown value", () => {
     expect([toError("x").message, toError({ a: 1 }).message, toError(undefined).message]).toEqual([
       "x",
       '{"a":1}',
@@ -133,7 +133,7 @@ describe("errors", () => {
 });
 
 describe("a command", () => {
-  it("has the arguments' types of its schema", () => {
+  it("derives its argument types from the schema", () => {
     const command = defineCommand({
       name: "greet",
       label: "Greet",
@@ -160,12 +160,12 @@ describe("a command", () => {
     void (() => command.run({ who: 1 }, null as never, null));
     expect(command.name).toBe("greet");
   });
-  it("answers ok, failed or later", () => {
+  it("returns ok, failed or waiting", () => {
     expect(succeed("a", { artifacts: ["b"] })).toEqual({ status: "ok", text: "a", source: "goald", artifacts: ["b"] });
     expect(fail("no", "a")).toMatchObject({ status: "failed", code: "no" });
     expect(wait("time", null)).toEqual({ status: "waiting", waitFor: "time", until: null });
   });
-  it("keeps the stricter of two effects", () => {
+  it("takes the stricter of two effects", () => {
     expect([stricterEffect("pure", "at-most-once"), stricterEffect("reconcilable", "idempotent")]).toEqual([
       "at-most-once",
       "reconcilable",

@@ -19,7 +19,7 @@ const NOW = new Date(given.AT);
 const windowOf = (...events: NewEvent[]) => activeFrame(replay(log(...events))).window;
 
 describe("evolve", () => {
-  it("keeps more than nine where a person asked for it, and drops all of these at once, so that the beginning stays", () => {
+  it("cuts the window only when it exceeds the batch, so that its beginning stays the same in between", () => {
     const steps = Array.from({ length: 30 }, (_, index) => given.wholeStep(index + 1)).flat();
     const events = log(created({ windowBatch: 6 }), ...steps);
     const windows = events.map((_event, at) => activeFrame(replay(events.slice(0, at + 1))).window);
@@ -56,7 +56,7 @@ describe("evolve", () => {
       { kind: "result", from: "write_to_file", status: "ok" },
     ],
     [
-      "a failure too",
+      "a failed result",
       [requested(), finished(1, observed("no such file", { status: "failed" }))],
       { kind: "result", status: "failed" },
     ],
@@ -66,27 +66,27 @@ describe("evolve", () => {
       { kind: "feedback", from: "person", status: "denied", text: "use another name" },
     ],
     [
-      "a policy's no, under the command's name",
+      "a policy's denial, under the command's name",
       [requested("gone"), { type: "command-denied", step: 1, callId: "c1", by: "policy", reason: "not here" }],
       { kind: "result", from: "gone", status: "denied" },
     ],
     [
-      "what a person said",
+      "a person's message",
       [{ type: "message-received", from: "ada", text: "hurry" }],
       { kind: "feedback", from: "ada", source: "person" },
     ],
-  ])("remembers %s", (_title, events, expected) => {
+  ])("adds to the window: %s", (_title, events, expected) => {
     expect(windowOf(created(), ...events).at(-1)).toMatchObject(expected);
   });
 
-  it("knows the open call from request to result, and nothing after it", () => {
+  it("keeps a call open from its request to its result", () => {
     const until = (...events: NewEvent[]) => openCommand(replay(log(created(), ...events)), "c1");
     expect(until(requested())).toMatchObject({ kind: "command", call: { name: "write_to_file" } });
     expect(until(requested(), approved(), started())?.intent).toMatchObject({ attempt: 1, effect: "idempotent" });
     expect(until(requested(), approved(), started(), finished())).toBeUndefined();
   });
 
-  it("sums up what the model cost, and says when a part was estimated", () => {
+  it("sums up the model's usage, and marks it when a part was estimated", () => {
     const estimated = { ...replied(2), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: true } };
     const { usage } = replay(log(created(), asked(1), replied(1), asked(2), estimated));
     expect(usage).toEqual({ modelCalls: 2, inputTokens: 11, outputTokens: 6, cachedTokens: 2, estimated: true });
@@ -97,21 +97,21 @@ describe("evolve", () => {
     ["agent", true],
     ["workspace", false],
     ["goald", false],
-  ] as const)("text from %s taints: %s", (source, tainted) => {
+  ] as const)("marks the agent as tainted by text from %s: %s", (source, tainted) => {
     expect(replay(log(created(), requested(), finished(1, observed("x", { source })))).tainted).toBe(tainted);
   });
 
-  it("counts the step once, whatever the number of attempts", () => {
+  it("counts a step once, whatever the number of attempts", () => {
     expect(replay(log(created(), asked(1), asked(1, 2), asked(1, 3), replied(1))).step).toBe(1);
   });
 
-  it("ignores a start of a call that is not open", () => {
+  it("ignores the start of a call that is not open", () => {
     const state = replay(log(created(), started()));
     expect(state.open).toEqual([]);
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
-  it("folds the same from a snapshot as from the beginning", () => {
+  it("gives the same state from a snapshot as from the beginning", () => {
     const events = log(created(), ...given.wholeStep(1), asked(2), replied(2), rejected(2), ...given.wholeStep(3));
     for (let at = 0; at <= events.length; at++) {
       const snapshot = JSON.parse(JSON.stringify(replay(events.slice(0, at))));
@@ -119,7 +119,7 @@ describe("evolve", () => {
     }
   });
 
-  it("tells the model that its goals are new, and grants nothing for them", () => {
+  it("tells the model that its goals changed, and withdraws approvals given in advance", () => {
     const state = replay(
       log(created(), { type: "approvals-granted", count: 3 }, { type: "goals-changed", goals: ["b"] }),
     );
@@ -137,7 +137,7 @@ describe("evolve", () => {
     ]);
   });
 
-  it("begins a turn after the last one, and nothing of its end is left", () => {
+  it("begins a new turn without traces of the last one's end", () => {
     const end: NewEvent = { type: "turn-finished", outcome: "completed", reason: "done" };
     const state = replay(log(created({ stepLimit: 9 }), ...given.wholeStep(1), end, { type: "turn-started", turn: 2 }));
     expect(state).toMatchObject({ turn: 2, step: 1, settings: { stepLimit: 9 } });
@@ -145,7 +145,7 @@ describe("evolve", () => {
     expect(activeFrame(state).window.length).toBe(2);
   });
 
-  it("forgets with a resume what had made the agent stop", () => {
+  it("resets the counters that made the agent stop when it is resumed", () => {
     const events = [rejected(), given.modelFailed(), ...given.wholeStep(1), given.interrupted()];
     const before = replay(log(created(), ...events, rejected(), given.modelFailed()));
     expect(before).toMatchObject({ badReplies: 1, modelFailures: 1, deaths: 1, repetition: { count: 1 } });
@@ -160,7 +160,7 @@ describe("evolve", () => {
     });
   });
 
-  it("is total and stays small, whatever the order of events", () => {
+  it("accepts events in any order, and keeps the state small", () => {
     const anyEvent = fc.constantFrom<NewEvent>(
       created(),
       asked(),
@@ -208,7 +208,7 @@ describe("evolve", () => {
     );
   });
 
-  it("changes nothing in the state that it is given", () => {
+  it("does not modify the state that it is given", () => {
     const frozen = deepFreeze(structuredClone(initialState));
     expect(() =>
       log(created(), ...given.wholeStep(1)).reduce((state, event) => deepFreeze(evolve(state, event)), frozen),

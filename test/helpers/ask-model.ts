@@ -1,15 +1,15 @@
-/** ask-model.ts -- one question to the OpenAI model, over real HTTP to a server that answers as the test says. */
+/** ask-model.ts -- sends one request to the OpenAI model, over real HTTP to a scripted server. */
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { type Answer, type OpenAIServer, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";
 
-/** Planted: it must turn up nowhere but in the Authorization header. */
+/** A planted key: it may appear only in the Authorization header. */
 export const KEY = "sk-planted-4fQ9wZ7xLm2";
 
 let servers: OpenAIServer[] = [];
 
-/** The servers started since the last `closeServers`. */
+/** Returns the servers that were started since the last `closeServers`. */
 export const openServers = (): readonly OpenAIServer[] => servers;
 
 export async function start(options: OpenAIServerOptions): Promise<OpenAIServer> {

@@ -1,11 +1,10 @@
 /**
- * daemon-home.ts -- a home with a model server beside it, whose daemon, if one was started, ends with the test.
+ * daemon-home.ts -- a home with a model server, whose daemon (if one was started) is killed after the test.
  *
- * The model's replies can be held back, so that a test knows what is under way when it does something.
+ * The model's replies can be held back, so that a test controls what is under way.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandCall } from "#core/call.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import { isHostHeld } from "#store/host-lock.ts";
@@ -13,34 +12,32 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";
 import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
+import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 export interface DaemonHome extends AsyncDisposable {
   readonly goald: Goald;
   readonly server: OpenAIServer;
-  /** Replies to the requests from this one on (counted from 1) are held back, and those before it let go. */
+  /** Holds back the replies from this request on (counted from 1), and releases those before it. */
   holdFrom(request: number): void;
-  /** Lets every reply go. */
+  /** Releases every reply. */
   release(): void;
-  /** Resolves when so many requests have come. */
+  /** Resolves after `count` requests. */
   asked(count: number): Promise<void>;
-  /** Of the daemon or run that holds the home; undefined when there is none. */
+  /** Returns the process id of the daemon or run that holds the home; undefined when there is none. */
   hostPid(): Promise<number | undefined>;
-  /** Resolves when the agent's log has an event of that type, as often as said. */
+  /** Resolves when the agent's log has `count` events of that type. */
   logged(type: string, count?: number, agent?: string): Promise<void>;
   until(isSo: () => Promise<boolean>, what: string): Promise<void>;
-  /** Resolves when a message of that type lies in the agent's inbox. */
+  /** Resolves when the agent's inbox has a message of that type. */
   delivered(type: string, agent?: string): Promise<void>;
 }
 
 export interface DaemonHomeOptions {
   readonly env?: StartOptions["env"];
   readonly beside?: Pick<Goald, "verbs">;
-  /** In place of a model that works through `calls`. */
+  /** Replaces a model that works through `calls`. */
   readonly reply?: (request: Parameters<ReturnType<typeof numberedModel>>[0]) => string;
 }
-
-const LOOK_MS = 25;
-const PATIENCE_MS = 45_000;
 
 export async function makeDaemonHome(
   calls: readonly CommandCall[],
@@ -70,13 +67,7 @@ export async function makeDaemonHome(
     const info = await goald.read(".goald/daemon.json");
     return info === undefined ? undefined : (JSON.parse(info) as { pid: number }).pid;
   }
-  async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    const end = performance.now() + PATIENCE_MS;
-    while (!(await isSo())) {
-      if (performance.now() > end) throw new Error(`Waited ${PATIENCE_MS} ms in vain for ${what}.`);
-      await sleep(LOOK_MS);
-    }
-  }
+  const until = (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => waitUntil(what, isSo);
   return {
     goald,
     server,
@@ -94,12 +85,12 @@ export async function makeDaemonHome(
       until(async () => (await inboxOf(goald, agent)).some(({ message }) => message.type === type), `a ${type}`),
     [Symbol.asyncDispose]: async () => {
       release();
-      // Nobody starts another one.
+      // Without this file no other process starts a new daemon.
       await rm(join(goald.home, ".goald", "wanted"), { force: true });
       await until(async () => {
         if (!isHostHeld(lock)) return true;
         const pid = await hostPid();
-        if (pid !== undefined) kill(pid);
+        if (pid !== undefined) killIfAlive(pid);
         return false;
       }, "the daemon's end");
       await goald[Symbol.asyncDispose]();
@@ -114,13 +105,5 @@ async function inboxOf({ home }: Goald, agent: string): Promise<readonly InboxRo
     return await reader.inbox(agent);
   } finally {
     await reader.close();
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended by itself.
   }
 }

@@ -1,30 +1,27 @@
 /**
- * daemon.ts -- the daemon of a test's home: found, asked, killed, and gone when the test is over, however it ends.
+ * daemon.ts -- the daemon of a test's home: finds it, calls it, and kills it when the test is over.
  *
- * It belongs to no test: goald starts it in a session of its own. Processes are looked for in /proc.
+ * The daemon runs in a session of its own, so its processes are found in /proc.
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, connectHost } from "#api/client.ts";
 import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
-import { systemClock } from "#util/clock.ts";
 import type { Goald } from "./goald.ts";
+import { killIfAlive, waitUntil } from "./wait-until.ts";
 
 export interface TestDaemon extends AsyncDisposable {
   readonly client: Client;
-  /** Of the process that holds the home's lock. Throws when there is none. */
+  /** Returns the process id of the holder of the home's lock. Throws when there is none. */
   pid(): number;
   isHeld(): boolean;
-  /** Processes that were started as the daemon of this home, those that are about to end too. */
+  /** Returns the processes that were started as the daemon of this home, also those that are ending. */
   processes(): Promise<readonly number[]>;
-  /** kill -9; resolves when the lock is free. */
+  /** Sends SIGKILL; resolves when the lock is free. */
   kill(): Promise<void>;
-  /** Looks again and again, as long as a test may take. */
+  /** Polls until `isSo` holds. Throws after the time that a test may take. */
   until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
 }
-
-const PAUSE_MS = 20;
-const PATIENCE_MS = 45_000;
 
 export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
   const privateFolder = join(home, ".goald");
@@ -36,15 +33,10 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
     return info.pid;
   }
 
-  async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = performance.now() + PATIENCE_MS; !(await isSo()); await systemClock.sleep(PAUSE_MS))
-      if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`);
-  }
-
   async function kill(): Promise<void> {
     const holder = pid();
     process.kill(holder, "SIGKILL");
-    await until("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
+    await waitUntil("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
   }
 
   const processes = (): Promise<readonly number[]> => processesOf(home);
@@ -55,20 +47,20 @@ export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
     isHeld: () => isHostHeld(lock),
     processes,
     kill,
-    until,
+    until: waitUntil,
     [Symbol.asyncDispose]: async () => {
-      // Nobody is to revive it.
+      // Without this file no other process starts a new daemon.
       await rm(join(privateFolder, "wanted"), { force: true });
-      await until("no daemon is left", async () => {
+      await waitUntil("no daemon is left", async () => {
         const left = await processes();
-        for (const one of left) endProcess(one);
+        left.forEach(killIfAlive);
         return left.length === 0;
       });
     },
   };
 }
 
-/** In the background, or in front of a service manager. */
+/** Finds daemons in the background and those under a service manager. */
 async function processesOf(home: string): Promise<readonly number[]> {
   const numbers = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
@@ -79,12 +71,4 @@ async function processesOf(home: string): Promise<readonly number[]> {
     }),
   );
   return found.flat();
-}
-
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended by itself.
-  }
 }

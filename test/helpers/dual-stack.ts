@@ -1,12 +1,12 @@
-/** dual-stack.ts -- a web server on both loopback addresses, under one port, that counts who comes. */
+/** dual-stack.ts -- a web server on both loopback addresses, under one port, that counts connections. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
 
 export interface DualStack extends AsyncDisposable {
   readonly port: number;
-  /** Some machines have IPv4 alone. */
+  /** False on machines with IPv4 alone. */
   readonly hasIPv6: boolean;
-  /** Connections that were opened, TLS handshakes that came to nothing among them. */
+  /** Number of opened connections, failed TLS handshakes included. */
   readonly connections: number;
 }
 
@@ -50,7 +50,7 @@ function listen(listener: RequestListener, port: number, host: string): Promise<
   });
 }
 
-/** A resolver that knows these names, each with its answers in turn; the last one stays. Others do not exist. */
+/** Returns a resolver for `names` alone. Each name has its answers in order, and the last one repeats. */
 export function resolver(names: Readonly<Record<string, readonly (readonly string[])[]>>): {
   readonly lookup: LookupFunction;
   readonly asked: string[];

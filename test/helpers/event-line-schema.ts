@@ -1,18 +1,13 @@
 /**
- * event-line-schema.ts -- what a program may rely on in the NDJSON of `goald run --json` and `goald events --json`.
+ * event-line-schema.ts -- the documented NDJSON of `goald run --json` and `goald events --json`.
  *
- * One closed schema per type of event, and one for the last line of a run. A field that is new, gone or of another
- * kind is a change of the interface, and shows here first.
+ * Each event type and the last line of a run has a closed schema, so that a new, missing or changed field
+ * fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
+import { bool, closed, count, type Properties, positive, string, strings, time } from "./schema-parts.ts";
 
-const string = { type: "string" } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const positive = { type: "integer", minimum: 1 } as const;
-const bool = { type: "boolean" } as const;
-const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
 const timeOrNull = { anyOf: [time, { type: "null" }] } as const;
-const strings = { type: "array", items: string } as const;
 const approve = { enum: ["always", "risky", "never"] } as const;
 const stepLimit = { anyOf: [positive, { type: "null" }] } as const;
 const usdOrNull = { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }] } as const;
@@ -24,7 +19,7 @@ const settings = {
   model: { anyOf: [string, { type: "null" }] },
   background: bool,
 } as const;
-/** Text, or where the whole of a long one lies. */
+/** Text, or a reference to a long text in a blob. */
 const text = {
   anyOf: [string, closed({ blob: { type: "string", pattern: "^[0-9a-f]{64}$" }, bytes: positive, head: string })],
 } as const;
@@ -49,7 +44,6 @@ const reach = closed({ stepLimit, tokenLimit: stepLimit, budgetUsd: usdOrNull, d
 const spent = closed({ steps: count, tokens: count, usd: { type: "number", minimum: 0 } });
 const child = closed({ name: string, role: string, goals: strings, approve, stepLimit }, settings);
 
-type Properties = Readonly<Record<string, object>>;
 interface Shape {
   readonly required: Properties;
   readonly optional?: Properties;
@@ -167,21 +161,15 @@ const validators = new Map<string, ValidateFunction>(
   }),
 );
 
-/** What is wrong with one event, in words; empty when nothing is. */
+/** Returns what is wrong with one event; an empty string when nothing is. */
 export function problemsOfEvent(line: unknown): string {
   const type = typeof line === "object" && line !== null && "type" in line ? String(line.type) : "";
   const isEvent = validators.get(type);
   return isEvent ? problemsBy(isEvent, line) : `There is no event of type ${JSON.stringify(type)}.`;
 }
 
-/** The same for the last line of a run. */
+/** Returns what is wrong with the last line of a run; an empty string when nothing is. */
 export const problemsOfResult = (line: unknown): string => problemsBy(isResult, line);
 
 const problemsBy = (validate: ValidateFunction, line: unknown): string =>
   validate(line) ? "" : `${ajv.errorsText(validate.errors)} in ${JSON.stringify(line)}`;
-
-/** An object with exactly these properties. */
-function closed(required: Properties, optional: Properties = {}) {
-  const properties = { ...required, ...optional };
-  return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;
-}

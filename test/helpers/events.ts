@@ -1,4 +1,4 @@
-/** Builders of events, so that tests read as what happened. `log(...)` numbers and stamps them. */
+/** Builders of events. `log(...)` numbers and stamps them. */
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { Annotations, Effect, Observation } from "#core/call.ts";
@@ -6,7 +6,7 @@ import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "
 
 export const AT = "2026-11-20T10:00:00.000Z";
 
-/** Events as the writer would have stamped them: numbered from 1, a second apart. */
+/** Stamps events as the writer does: numbered from 1, one second apart. */
 export function log(...events: readonly NewEvent[]): readonly RecordedEvent[] {
   return events.map((event, index) => {
     const at = new Date(Date.parse(AT) + index * 1000).toISOString();
@@ -110,7 +110,7 @@ export const finished = (step = 1, observation: Observation = observed()): Event
   observation,
   durationMs: 3,
 });
-/** One whole step that wrote a file. */
+/** Returns one whole step that writes a file. */
 export const wholeStep = (step: number, name = "write_to_file"): readonly NewEvent[] => [
   asked(step),
   replied(step, `reply ${step}`),

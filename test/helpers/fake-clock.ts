@@ -1,18 +1,17 @@
 /**
- * fake-clock.ts -- a Clock whose time passes only when the test says so.
+ * fake-clock.ts -- a Clock whose time passes only when the test advances it.
  *
- * `advance` wakes sleepers in the order of their times and lets what they resume run
- * before time goes on. With `auto`, a sleep passes at once and moves the time itself:
- * for code that is driven to its end rather than step by step.
+ * `advance` wakes sleepers in the order of their times, and runs what they resume before time continues.
+ * With `auto` a sleep returns at once and advances the time itself, for code that a test runs to its end.
  */
 import type { Clock } from "#core/ports/clock.ts";
 
 export interface FakeClock extends Clock {
-  /** Lets `ms` pass. */
+  /** Lets `ms` milliseconds pass. */
   advance(ms: number): Promise<void>;
-  /** How many sleeps are under way. */
+  /** Number of pending sleeps. */
   readonly sleepers: number;
-  /** Every sleep that was asked for, in ms, oldest first. */
+  /** All requested sleeps in milliseconds, oldest first. */
   readonly slept: readonly number[];
 }
 
@@ -69,5 +68,5 @@ export function fakeClock(options: { start?: string; auto?: boolean } = {}): Fak
   };
 }
 
-/** Lets everything that is ready run, promises and immediates alike. */
+/** Runs everything that is ready, promises and immediates. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

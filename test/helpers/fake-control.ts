@@ -1,8 +1,8 @@
 /**
- * fake-control.ts -- a host without agents that do anything: logs in memory that a test writes, and every call written down.
+ * fake-control.ts -- a Control without a host: logs in memory that a test extends, and a record of every call.
  *
- * It keeps to the contract of api/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
- * that end when the log is longer, the agent is gone, or nobody wants to know any more.
+ * It keeps the contract of api/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits
+ * that end when the log is longer, the agent is removed or the signal aborts.
  */
 
 import { type Control, type ControlResult, type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
@@ -14,29 +14,29 @@ import type { AgentView } from "#views/agent-view.ts";
 import { fakeReading } from "./fake-reading.ts";
 
 export interface FakeControl extends Control, Reading {
-  /** What was asked for, in order, but for the reading of pages. */
+  /** All calls in order, except `page`. */
   readonly calls: readonly { readonly method: string; readonly given: readonly unknown[] }[];
-  /** How often a page was read, of each agent. */
+  /** Number of pages read, by agent. */
   readonly pagesRead: ReadonlyMap<string, number>;
-  /** Waits for a longer log that have not ended. */
+  /** Number of pending waits for a longer log. */
   readonly waits: number;
-  /** Adds an agent with `count` events; the id is the name in lower case, `-2` and so on when taken. */
+  /** Adds an agent with `count` events. The id is the name in lower case, with `-2` and so on when taken. */
   add(name: string, count: number): string;
   append(id: string, count: number, text?: string): void;
-  /** A piece of the reply to the question of event `seq`. */
-  hearText(id: string, seq: number, piece: string): void;
-  /** Takes the last events out of a log, as nothing should: its length stays what it was. */
+  /** Adds a piece to the streamed reply for the `model-asked` event `seq`. */
+  addText(id: string, seq: number, piece: string): void;
+  /** Makes the last `count` events unreadable without shortening the log, to simulate damage. */
   damage(id: string, count: number): void;
-  /** Every later call of that method throws this. */
+  /** Makes every later call of `method` throw `thrown`. */
   fail(method: keyof Control | keyof Reading, thrown: unknown): void;
-  /** Calls of that method wait until the returned function is called. */
+  /** Makes calls of `method` wait until the returned function is called. */
   hold(method: keyof Control | keyof Reading): () => void;
 }
 
 interface FakeAgent {
   readonly view: AgentView;
   readonly log: RecordedEvent[];
-  /** Events at the end of the log that cannot be read. */
+  /** Number of unreadable events at the end of the log. */
   lost: number;
 }
 
@@ -81,7 +81,7 @@ export function makeFakeControl(): FakeControl {
     ...fakeReading(enter, (name) => void find(name)),
     calls,
     live,
-    hearText: (id, seq, piece) => {
+    addText: (id, seq, piece) => {
       if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
       live.tell(id, piece);
     },

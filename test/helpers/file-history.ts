@@ -1,4 +1,4 @@
-/** file-history.ts -- the history of files as the store would have it, from what was done to them in which step. */
+/** file-history.ts -- builds a file history as the store has it, from a list of changes. */
 import { createHash } from "node:crypto";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { AT } from "./events.ts";

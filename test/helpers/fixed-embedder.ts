@@ -1,8 +1,8 @@
 /**
- * fixed-embedder.ts -- an embedder whose vectors can be worked out by hand, and which fails on demand.
+ * fixed-embedder.ts -- an embedder with predictable vectors that fails on demand.
  *
- * A text is a bag of its words, each on an axis of its own in the order of first appearance,
- * so that two texts are as near as the share of words they have in common.
+ * A text is a bag of words. Each word has its own axis, in the order of first appearance,
+ * so the similarity of two texts is the share of words that they have in common.
  */
 import type { Embedder } from "#core/ports/vectors.ts";
 
@@ -11,7 +11,7 @@ type Answer = (texts: readonly string[], signal: AbortSignal) => Promise<readonl
 export interface FixedEmbedder extends Embedder {
   /** The texts of each request, in order. */
   readonly requests: readonly (readonly string[])[];
-  /** What the next requests do instead of answering well. */
+  /** Replaces the answers to the next requests. */
   instead: Answer | undefined;
   vectorOf(text: string): Float32Array;
 }

@@ -1,11 +1,11 @@
 /**
- * git-repository.ts -- repositories for tests, made object by object: also such as no git would commit.
+ * git-repository.ts -- builds repositories object by object, also ones that git itself would not commit.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** `link`: a symbolic link to `text`; `submodule`: of the commit that `text` names. */
+/** `link`: a symbolic link to `text`. `submodule`: the commit that `text` names. */
 export interface Entry {
   readonly path: string;
   readonly text: string | Uint8Array;
@@ -15,7 +15,7 @@ export interface Entry {
 const MODES = { link: "120000", submodule: "160000", program: "100755", file: "100644" } as const;
 const AUTHOR = "A <a@example.org> 1700000000 +0000";
 
-/** A bare repository `<root>/<name>` with one commit on `main`, whose hash it returns. Each entry's path may have folders. */
+/** Makes the bare repository `<root>/<name>` with one commit on `main`, and returns its hash. Paths may contain folders. */
 export function makeRepository(root: string, name: string, entries: readonly Entry[]): string {
   const folder = join(root, name);
   mkdirSync(folder, { recursive: true });
@@ -38,7 +38,7 @@ export function makeRepository(root: string, name: string, entries: readonly Ent
   return commit;
 }
 
-/** Many files with one text are one blob, and one process. */
+/** Writes each text once, however many files have it. */
 function blobOf(text: string | Uint8Array, git: Git): string {
   const known = git.blobs.get(text);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** git-server.ts -- git's own http-backend on loopback, with what a hostile or a slow server adds to it. */
+/** git-server.ts -- git's http-backend on loopback, which a test can make hostile or slow. */
 import { spawn } from "node:child_process";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
@@ -6,16 +6,16 @@ import { listArrivals, listenOnLoopback } from "./loopback.ts";
 export interface GitServerOptions {
   /** Folder with the repositories. */
   readonly root: string;
-  /** Wanted in the Authorization header; else 401. */
+  /** Required in the Authorization header; other requests get 401. */
   readonly authorization?: string;
-  /** Answers in place of git; false: it is git's to answer. */
+  /** Answers instead of git; returns false to let git answer. */
   readonly instead?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 }
 export interface GitServer extends AsyncDisposable {
   readonly origin: string;
   readonly port: number;
   readonly connections: number;
-  /** Path, and the Authorization header that came with it. */
+  /** Path and Authorization header of each request. */
   readonly requests: readonly { readonly path: string; readonly authorization: string | undefined }[];
   asked(count: number): Promise<void>;
   dropConnections(): void;
@@ -46,7 +46,7 @@ export async function startGitServer({ root, authorization, instead }: GitServer
   };
 }
 
-/** CGI, as far as git needs it. */
+/** Implements the part of CGI that git needs. */
 function runBackend(root: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const [path = "", query = ""] = (incoming.url ?? "").split("?");
   const child = spawn("git", ["http-backend"], {

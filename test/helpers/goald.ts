@@ -1,9 +1,9 @@
 /**
- * goald.ts -- the real binary, `node src/goald.js …`, in a home, a user's home and a folder of its own.
+ * goald.ts -- runs the real binary, `node src/goald.js …`, in a home, a user's home and a folder of its own.
  *
- * Nothing of the machine's environment comes in but PATH: no keys, no other home, no other configuration.
- * A program may be run through a shell (limits, pipes), killed, or put on a terminal, which is
- * util-linux's `script`; there a test types when it has seen the prompt.
+ * Only PATH is taken from the machine's environment: no keys, no other home, no other configuration.
+ * A program can run through a shell (limits, pipes), be killed, or run on a terminal by util-linux's
+ * `script`, where a test types after it has seen the prompt.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,18 +15,18 @@ import { openSqliteReader } from "#store/sqlite-store.ts";
 import { openVerbProcess, type VerbProcess } from "./verbs.ts";
 
 const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
-/** A program that says nothing new for so long has hung, and is ended. Less than a test's own time limit. */
-const PATIENCE_MS = 45_000;
+/** A program without output for this time is killed. The limit is shorter than a test's own. */
+const WAIT_LIMIT_MS = 45_000;
 
 export interface StartOptions {
-  /** Added to the clean environment; undefined takes a variable out of it. */
+  /** Added to the clean environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Written to standard input, which is then closed. */
   readonly input?: string;
   /** Modules that Node loads first. */
   readonly imports?: readonly string[];
-  /** A shell script in whose place "$@" is the command. */
+  /** A shell script with "$@" in the place of the command. */
   readonly shell?: string;
   /** Another copy of goald.js. */
   readonly binary?: string;
@@ -35,7 +35,7 @@ export interface StartOptions {
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
-  /** null when a signal ended it. */
+  /** null when a signal ended the process. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -44,14 +44,14 @@ export interface Ended {
 export interface Running {
   readonly stdout: string;
   readonly ended: Promise<Ended>;
-  /** Resolves when `text` stands in standard output, or the other. */
+  /** Resolves when `text` is in standard output, or in standard error. */
   see(text: string, on?: "stdout" | "stderr"): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A process on a terminal of its own: what it shows has carriage returns and colours. */
+/** A process on its own terminal. Its output contains carriage returns and colours. */
 export interface Terminal {
-  /** All that was shown so far. */
+  /** Everything shown so far. */
   readonly shown: string;
   readonly ended: Promise<Ended>;
   type(text: string): void;
@@ -64,21 +64,21 @@ export interface Terminal {
 export interface Goald extends AsyncDisposable {
   readonly home: string;
   readonly userHome: string;
-  /** Where it is started; no home lies above it. */
+  /** Working directory of the program; no parent folder is a home. */
   readonly cwd: string;
   run(args: readonly string[], options?: StartOptions): Promise<Ended>;
-  /** The same call in a process that answers many: what is printed and the exit code, at a tenth of the cost. */
+  /** Runs the same call in a shared process: output and exit code only, at a tenth of the cost. */
   ask(args: readonly string[], options?: Pick<StartOptions, "env">): Promise<Ended>;
   readonly verbs: VerbProcess;
   start(args: readonly string[], options?: StartOptions): Running;
   openTerminal(args: readonly string[], options?: StartOptions): Terminal;
-  /** A file below the home, or undefined. */
+  /** Reads a file below the home; undefined when it is missing. */
   read(path: string): Promise<string | undefined>;
   /** Writes a file below the home. */
   write(path: string, text: string, mode?: number): Promise<void>;
 }
 
-/** `env`: for everything that is started in it. `beside`: whose process answers `ask` here too, and outlives this. */
+/** `env` applies to every started program. With `beside`, `ask` uses the process of that Goald and does not close it. */
 export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goald, "verbs">): Promise<Goald> {
   const folder = await mkdtemp(join(tmpdir(), "goald-cli-"));
   const [home, userHome, cwd] = [join(folder, "home"), join(folder, "user"), join(folder, "cwd")];
@@ -102,7 +102,7 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
   function open(command: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
     const [program = "", ...args] = command;
     const environment = environmentOf(options);
-    // A group of its own: what is left of a test is ended as a whole.
+    // A process group of its own, so that all left-over processes can be killed together.
     const child = spawn(program, args, { cwd: options.cwd ?? cwd, env: environment, stdio: "pipe", detached: true });
     alive.add(child);
     child.on("close", () => alive.delete(child));
@@ -174,24 +174,24 @@ export async function makeGoald(env: StartOptions["env"] = {}, beside?: Pick<Goa
   };
 }
 
-/** Each line of standard output as JSON. Throws for a line that is none. */
+/** Parses each line of standard output as JSON. Throws for any other line. */
 export const linesOf = ({ stdout }: Pick<Ended, "stdout">): readonly Record<string, unknown>[] =>
   stdout
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** The same, when it ended with that exit code; else throws, with all that it said. */
+/** Returns `ended` when it has that exit code. Else throws with its output. */
 export function endedWith(code: number, ended: Ended): Ended {
   if (ended.code === code) return ended;
   const end = ended.code === null ? `by ${ended.signal}` : `with ${ended.code}`;
   throw new Error(`Expected it to end with ${code}, it ended ${end}:\n${ended.stderr}\n${ended.stdout.slice(-2_000)}`);
 }
 
-/** Its standard output as JSON; throws unless it ended with 0. */
+/** Parses standard output as JSON. Throws when the exit code is not 0. */
 export const jsonOf = <T = Record<string, unknown>>(ended: Ended): T => JSON.parse(endedWith(0, ended).stdout) as T;
 
-/** What `goald events` and `goald verify` read, without the price of two more processes. No agent: no events. */
+/** Reads an agent's log and the store's problems without starting a process. The log of an unknown agent is empty. */
 export async function lookInto(
   { home }: Pick<Goald, "home">,
   agent = "t",
@@ -205,7 +205,7 @@ export async function lookInto(
   }
 }
 
-/** What --json says on standard error when something is wrong. */
+/** Parses the error that --json prints on standard error. */
 export const errorOf = ({ stderr }: Pick<Ended, "stderr">): { code: string; message: string; hint: string } =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error;
 
@@ -221,7 +221,7 @@ interface Output {
   readonly child: ChildProcessWithoutNullStreams;
   readonly text: { stdout: string; stderr: string };
   readonly ended: Promise<Ended>;
-  /** Looks again whenever something has come; rejects when the process ends before. */
+  /** Checks again after each output. Rejects when the process ends before `isThere` holds. */
   until(isThere: () => boolean, what: string): Promise<void>;
 }
 
@@ -230,14 +230,14 @@ function watch(child: ChildProcessWithoutNullStreams): Output {
   let wake = (): void => {};
   let end: Ended | undefined;
   const onSilence = (): void => {
-    text.stderr += `[ended by the test: silent for ${PATIENCE_MS} ms]`;
+    text.stderr += `[ended by the test: silent for ${WAIT_LIMIT_MS} ms]`;
     endGroup(child);
   };
-  let silence = setTimeout(onSilence, PATIENCE_MS);
+  let silence = setTimeout(onSilence, WAIT_LIMIT_MS);
   for (const name of ["stdout", "stderr"] as const)
     child[name].setEncoding("utf8").on("data", (more: string) => {
       clearTimeout(silence);
-      silence = setTimeout(onSilence, PATIENCE_MS);
+      silence = setTimeout(onSilence, WAIT_LIMIT_MS);
       text[name] += more;
       wake();
     });
@@ -269,6 +269,6 @@ function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // The process group has ended already.
   }
 }

@@ -26,7 +26,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/delay p50 [\d.]+ ms, p99 [\d.]+ ms, max [\d.]+ ms/g, "delay p50 <number> ms, p99 <number> ms, max <number> ms"],
   [/"(p50|p99|max)":[\d.]+/g, '"$1":"<number>"'],
   [/(<time>) \(\d+ (?:second|minute)s?(?: \d+ seconds?)?\)/g, "$1 (<span>)"],
-  [/[\d.]+ [GTM]B are free/g, "<number> are free"],
+  [/[\d.]+ [GTM]B free/g, "<number> free"],
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
@@ -68,8 +68,8 @@ export function normalise(text: string, { home, userHome, cwd }: Pick<Goald, "ho
 export const withoutStanding = (text: string): string =>
   text
     .replaceAll(
-      /\b([\w-]+) is (?:running|waiting|paused|completed)[^,\n]*, at step \d+\./g,
-      "$1 is <standing>, at step <number>.",
+      /\b([\w-]+) is (?:running|waiting|paused|completed)[^(\n]* \(step \d+\)\./g,
+      "$1 is <standing> (step <number>).",
     )
     .replaceAll(/"(state|lastCommand|reason)":(?:"(?:[^"\\]|\\.)*"|null)/g, '"$1":"<standing>"')
     .replaceAll(/"(step|tokens|costUsd)":[\d.]+/g, '"$1":"<number>"');

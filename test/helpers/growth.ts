@@ -1,10 +1,10 @@
-/** growth.ts -- how the cost of work grows with its size, told by CPU time side by side: linear or not, never how fast. */
+/** growth.ts -- measures by CPU time whether the cost of work grows linearly with its size. */
 
 const TRIES = 3;
-/** Less cannot be told from noise. */
+/** Smaller times are noise. */
 const SMALLEST_MS = 5;
 
-/** How many times the work of `size` costs that of an eighth of it: 8 when it is linear, 64 when it is quadratic. */
+/** Returns the cost of `size` divided by that of an eighth: about 8 for linear work, 64 for quadratic work. */
 export async function growthOverEightfold(size: number, work: (size: number) => unknown): Promise<number> {
   await work(size / 8);
   const small = await leastCpuMs(() => work(size / 8));

@@ -1,7 +1,7 @@
 /**
- * host.ts -- a host of many agents on fakes: supervisor and control as they ship; store, files, clock and model in memory.
+ * host.ts -- a host of many agents on fakes: real supervisor and control; store, files, clock and model in memory.
  *
- * The world outlives the process: `begin` gives another host on the same store, as after a crash or a restart.
+ * The store outlives a host: `begin` opens another host on it, as after a crash or a restart.
  */
 
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
@@ -12,9 +12,9 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { createHostControl } from "#host/host-control.ts";
+import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/live-text.ts";
-import { createSupervisor, type Supervisor } from "#host/supervisor.ts";
+import { Supervisor } from "#host/supervisor.ts";
 import { createPrepare } from "#loop/perform.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
@@ -26,10 +26,10 @@ import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
 
 export interface WorldOptions {
-  /** Sees the agent's name in the prompt. */
+  /** The agent's name is in the prompt that the script receives. */
   readonly script: Script;
   readonly commands?: readonly Command[];
-  /** What its commands find set up; nothing when absent. */
+  /** Services that its commands find set up; none by default. */
   readonly services?: ServiceStates;
 }
 
@@ -37,10 +37,10 @@ export interface World {
   readonly store: MemoryStore;
   readonly clock: FakeClock;
   readonly model: ScriptedModel;
-  /** Of every agent, by its id. */
+  /** Files of each agent, by its id. */
   readonly files: ReadonlyMap<string, Files>;
   create(name: string, settings?: Partial<AgentSpec>): Promise<AgentRow>;
-  /** A process that has the lock. `store`: around the one that the agents' loops see. */
+  /** Opens a host, as a process with the lock does. `store` wraps the store that the agents' loops use. */
   begin(change?: { readonly store?: (store: MemoryStore) => Store }): TestHost;
   events(agent: string): Promise<readonly RecordedEvent[]>;
 }
@@ -48,17 +48,28 @@ export interface World {
 export interface TestHost {
   readonly supervisor: Supervisor;
   readonly control: Control;
-  /** In the order in which they came to a halt. */
+  /** Agents in the order in which they stopped. */
   readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
   readonly problems: readonly string[];
   readonly idle: readonly string[];
-  /** Each life that was closed, with the type of the agent's last event then; null when the agent was gone. */
+  /** Each closed runner with the type of the agent's last event; null when the agent was removed. */
   readonly closed: readonly { readonly agent: string; readonly lastEvent: string | null }[];
   readonly goingDown: readonly number[];
   readonly removedFolders: readonly string[];
-  /** Resolves when nothing is under way, timers left out of account. */
+  /** Resolves when no agent runs; pending timers are ignored. */
   quiet(): Promise<void>;
 }
+
+const NO_RECORDINGS: HostControlParts["recordings"] = {
+  create: () => {
+    throw new Error("Nothing is recorded in this world.");
+  },
+  resume: () => {
+    throw new Error("Nothing is recorded in this world.");
+  },
+  pathOf: () => undefined,
+  forget: () => undefined,
+};
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
   const store = new MemoryStore();
@@ -81,7 +92,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const closed: { agent: string; lastEvent: string | null }[] = [];
     const goingDown: number[] = [];
     const removedFolders: string[] = [];
-    const supervisor: Supervisor = createSupervisor({
+    const supervisor = new Supervisor({
       store,
       clock,
       open: async (id, signal) => {
@@ -131,16 +142,17 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         };
       },
       onCommitted: () => undefined,
-      onSent: (agents) => agents.forEach(supervisor.tell),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),
     });
-    const control = createHostControl({
+    const control = new HostControl({
       store,
       supervisor,
       clock,
       live: createLiveText(),
+      recordings: NO_RECORDINGS,
+      redact: (text) => text,
       openWorkspace: async ({ id }) => {
         const own: Files = new Map();
         files.set(id, own);
@@ -171,8 +183,8 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
     const quiet = async (): Promise<void> => {
-      while ([...supervisor.lives.values()].some(({ running }) => running))
-        await Promise.all([...supervisor.lives.values()].map((life) => life.settled()));
+      while ([...supervisor.runners.values()].some(({ running }) => running))
+        await Promise.all([...supervisor.runners.values()].map((runner) => runner.settled()));
     };
     return { supervisor, control, stopped, problems, idle, closed, goingDown, removedFolders, quiet };
   }

@@ -1,4 +1,4 @@
-/** local-server.ts -- the local API on a real unix socket in a folder of its own, and clients that talk to it: plain, streaming, and byte by byte. */
+/** local-server.ts -- the local API on a real unix socket, with plain, streaming and byte-wise clients. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -8,16 +8,17 @@ import type { Control } from "#api/control.ts";
 import type { Reading } from "#api/reading.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { parseJson } from "#util/json.ts";
 
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The text as JSON; undefined when it is none. */
+  /** The parsed text; undefined when it is not JSON. */
   readonly body: unknown;
 }
 export interface AskOptions {
-  /** Sent as JSON; a string as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -30,13 +31,13 @@ export interface Message {
 }
 export interface Follower extends AsyncDisposable {
   readonly messages: readonly Message[];
-  /** Of the committed events, in the order in which they came. */
+  /** Numbers of the committed events, in the order of arrival. */
   readonly numbers: readonly number[];
-  /** Everything that came, with the comments. */
+  /** All received text, comments included. */
   readonly text: string;
-  /** Resolves when it is so; rejects when the stream ends before. */
+  /** Resolves when `isSo` holds; rejects when the stream ends before. */
   until(isSo: () => boolean): Promise<void>;
-  /** Resolves when the server has ended the stream, or the connection broke. */
+  /** Resolves when the server has ended the stream or the connection broke. */
   readonly ended: Promise<void>;
 }
 
@@ -45,11 +46,11 @@ export interface TestServer extends AsyncDisposable {
   readonly folder: string;
   readonly problems: readonly string[];
   ask(method: string, path: string, options?: AskOptions): Promise<Reply>;
-  /** A reader of events, once the server has answered. */
+  /** Opens an event stream; resolves when the server has answered. */
   follow(path: string, headers?: Readonly<Record<string, string>>): Promise<Follower>;
-  /** A connection on which nothing is read before a test does, after `text` was sent. */
+  /** Opens a connection and sends `text`; nothing is read before the test reads it. */
   open(text: string): Socket;
-  /** What came back for these bytes, until the server closed the connection. */
+  /** Sends `text`, and returns everything received until the server closes the connection. */
   send(text: string): Promise<string>;
 }
 
@@ -108,20 +109,17 @@ export function ask(socketPath: string, method: string, path: string, options: A
       });
       response.on("error", reject);
       response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: came, body: parse(came) }),
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: came,
+          body: parseJson(came),
+        }),
       );
     });
     asked.on("error", reject);
     asked.end(text);
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function follow(socketPath: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Follower> {
@@ -187,7 +185,7 @@ function follow(socketPath: string, path: string, headers: Readonly<Record<strin
   });
 }
 
-/** The messages in what came on a connection of HTTP/1.0, where nothing is cut into chunks. */
+/** Returns the messages in an HTTP/1.0 response, which is not chunked. */
 export const messagesIn = (text: string): readonly Message[] =>
   text
     .slice(text.indexOf("\r\n\r\n") + 4)
@@ -195,12 +193,12 @@ export const messagesIn = (text: string): readonly Message[] =>
     .map(messageIn)
     .filter((message) => message !== undefined);
 
-/** Looks again and again, for what tells nobody when it is so. */
+/** Polls until `isSo` holds, for state that has no event. */
 export async function eventually(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** As the standard reads it: unknown fields and comments count for nothing. */
+/** Parses a message as the standard says: unknown fields and comments are ignored. */
 function messageIn(part: string): Message | undefined {
   const fields = new Map<string, string>();
   for (const line of part.split(/\r\n|\r|\n/)) {

@@ -1,4 +1,4 @@
-/** long-log.ts -- an agent with a long life, written into a home's store as the main loop would have. */
+/** long-log.ts -- writes an agent with many steps into a home's store, as the main loop would. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
@@ -8,7 +8,7 @@ import { AT, asked, finished, observed, replied, requested } from "./events.ts";
 
 const STEPS_PER_COMMIT = 100;
 
-/** Each step reads `in.md`, or adds a line to `out.md`: every tenth. Five events a step. */
+/** Every tenth step appends a line to `out.md`, the others read `in.md`. A step has five events. */
 export async function writeLongLog(home: string, steps: number): Promise<void> {
   const store = await openSqliteStore(join(home, ".goald", "goald.db"));
   const spec = { name: "Long", role: "r", goals: ["Write out.md"], approve: "never", stepLimit: null } as const;

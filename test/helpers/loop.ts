@@ -1,7 +1,7 @@
 /**
- * loop.ts -- the real main loop on fakes: store, workspace, model and clock in memory, everything else as it ships.
+ * loop.ts -- the real main loop on fakes: store, workspace, model and clock are in memory.
  *
- * The world outlives the process: `store` and `files` stay, `run` may be called again after a crash.
+ * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
 import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
@@ -15,8 +15,8 @@ import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { type Answer, runForeground } from "#host/foreground.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
+import { run as runLoop } from "#loop/run.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
@@ -24,6 +24,7 @@ import type { Aliases } from "#reply/aliases.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
+import { type Answer, createPerson } from "./answering-person.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
@@ -32,7 +33,7 @@ import { type Script, type ScriptedModel, scriptedModel } from "./scripted-model
 export interface LoopOptions {
   readonly script: Script;
   readonly settings?: Partial<AgentSettings>;
-  /** Added to the shipped catalogue, or in place of a command of that name. */
+  /** Added to the shipped catalogue; replaces a command of the same name. */
   readonly commands?: readonly Command[];
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
@@ -40,26 +41,26 @@ export interface LoopOptions {
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
   readonly servicePriceOf?: PerformParts["servicePriceOf"];
-  /** In the place of the scripted one, which then hears nothing. */
+  /** Replaces the scripted model, which then gets no requests. */
   readonly model?: LanguageModel;
   readonly fallbackModel?: string;
   readonly maxModelFailures?: number;
-  /** What the shipped commands find set up; nothing by default. */
+  /** Services that the shipped commands find set up; none by default. */
   readonly services?: ServiceStates;
-  /** What they then ask; nothing by default. */
+  /** The implementations of those services; none by default. */
   readonly serving?: Partial<Services>;
   readonly aliases?: Aliases;
-  /** Agents that agents start: in place of two deep, five at a time, a quarter each. */
+  /** Limits of sub-agents; by default two deep, five at a time, a quarter of the rest each. */
   readonly subagents?: Partial<SubagentParts["rules"]>;
 }
 export interface RunChange {
-  /** Around the store that the loop sees: where crashes happen. */
+  /** Wraps the store that the loop uses, to simulate crashes. */
   readonly store?: (store: MemoryStore) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "deliver">;
   readonly prepare?: (prepare: Prepare) => Prepare;
   readonly ask?: (call: CommandCall) => Promise<Answer>;
   readonly interrupt?: AbortSignal;
   readonly scrub?: (text: string) => string;
-  /** Another agent of the store, in place of the first; its files are its own. */
+  /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
 }
 export interface Loop {
@@ -68,13 +69,13 @@ export interface Loop {
   readonly model: ScriptedModel;
   readonly clock: FakeClock;
   readonly row: AgentRow;
-  /** What was shown, over all runs. */
+  /** All events shown, over all runs. */
   readonly shown: RecordedEvent[];
-  /** One process's life: claims the agent and runs it. */
+  /** Claims the agent and runs it, as one process does. */
   run(change?: RunChange): Promise<AgentState>;
   events(): Promise<readonly RecordedEvent[]>;
   text(path: string): string | undefined;
-  /** All agents in turn, each for as long as it has something to do. */
+  /** Runs all agents that are due, until none is. */
   runAll(change?: RunChange): Promise<void>;
 }
 
@@ -142,9 +143,13 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       clock,
       signal: new AbortController().signal,
     });
-    return runForeground(lease, {
-      store: change.store?.(store) ?? store,
+    const seen = change.store?.(store) ?? store;
+    const { interrupt = new AbortController().signal } = change;
+    const person = createPerson({ store: seen, clock, lease, ask: change.ask, interrupt });
+    const state = await runLoop(lease, {
+      store: seen,
       clock,
+      wait: person.wait,
       prepare: change.prepare?.(prepare) ?? prepare,
       remoteRecall: () => false,
       rules: {
@@ -156,9 +161,9 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       remember: (before, event) => rememberStep(before, event, agent),
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
-      interrupt: change.interrupt ?? new AbortController().signal,
-      ...(change.ask ? { ask: change.ask } : {}),
     });
+    await person.settled();
+    return state;
   }
   return {
     store,
@@ -189,7 +194,7 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
   };
 }
 
-/** What the agent `self` may start, in a world without settings. */
+/** Returns the sub-agent parts for the agent `self`, without settings. */
 export const subagentPartsIn = (
   store: MemoryStore,
   self: string,
@@ -205,7 +210,7 @@ export const subagentPartsIn = (
   stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
 });
 
-/** A reply as a good model writes it. */
+/** Returns a complete and valid reply. */
 export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}, speak = `I use ${name}.`): string =>
   JSON.stringify({
     thoughts: { text: "I think.", reasoning: "Because.", plan: "- go on", criticism: "none", speak },

@@ -1,19 +1,19 @@
-/** loopback.ts -- a bare HTTP server on loopback, and a list of what came that can be waited for. */
+/** loopback.ts -- a bare HTTP server on loopback, and a list of arrivals that a test can wait for. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Loopback extends AsyncDisposable {
   readonly server: Server;
   readonly port: number;
-  /** Such as http://127.0.0.1:4000 */
+  /** For example http://127.0.0.1:4000 */
   readonly origin: string;
-  /** Connections, whatever came on them. */
+  /** Number of connections, with or without a request. */
   readonly connections: number;
-  /** Cuts every connection and listens no more. */
+  /** Closes every connection and stops listening. */
   close(): Promise<void>;
 }
 
-/** At a port of its own, unless one is given. */
+/** Listens on a free port, unless one is given. */
 export async function listenOnLoopback(listener: RequestListener, wantedPort = 0): Promise<Loopback> {
   const server = createServer(listener);
   let connections = 0;
@@ -39,9 +39,9 @@ export async function listenOnLoopback(listener: RequestListener, wantedPort = 0
 
 export interface Arrivals<T> {
   readonly all: readonly T[];
-  /** Its index. */
+  /** Returns the index of the arrival. */
   add(arrival: T): number;
-  /** Resolves when there are so many. */
+  /** Resolves after `count` arrivals. */
   reach(count: number): Promise<void>;
 }
 

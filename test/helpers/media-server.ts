@@ -1,5 +1,5 @@
 /**
- * media-server.ts -- OpenAI's images and transcriptions on loopback, strict in what they take; and pictures and recordings to send.
+ * media-server.ts -- OpenAI's images and transcriptions on loopback, with strict checks; and pictures and recordings to send.
  */
 import { deflateSync } from "node:zlib";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
@@ -40,16 +40,16 @@ const isImageRequest = new Ajv().compile<ImageRequest>({
   },
   required: ["model", "prompt", "size", "n"],
   additionalProperties: false,
-  // As the service does: models of its present kind refuse the wish for a format.
+  // The service rejects response_format for its present models.
   if: { properties: { model: { type: "string", pattern: "^gpt-image" } } },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
   then: { not: { required: ["response_format"] } },
 });
 
 export interface MediaReplies {
   readonly image?: (request: ImageRequest, server: string) => Answer;
   readonly speech?: (request: SpeechRequest) => Answer;
-  /** In place of what neither of them is asked for. */
+  /** Answers requests outside of /v1. */
   readonly other?: (request: ServiceRequest) => Answer;
 }
 
@@ -90,7 +90,7 @@ export const pictureAnswer = (bytes: Uint8Array, more: object = {}): Answer => (
   body: { created: 1, data: [{ b64_json: Buffer.from(bytes).toString("base64"), ...more }] },
 });
 
-/** The request, or what is wrong with it. */
+/** Returns the request, or what is wrong with it. */
 async function readForm({ headers, body }: ServiceRequest): Promise<SpeechRequest | string> {
   const type = headers["content-type"] ?? "";
   if (!type.startsWith("multipart/form-data; boundary=")) return `content type ${type}`;
@@ -108,7 +108,7 @@ async function readForm({ headers, body }: ServiceRequest): Promise<SpeechReques
 
 // ---------------------------------------------------------------- pictures
 
-/** A whole grey picture. */
+/** Returns a complete grey picture. */
 export function png(width: number, height: number): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -119,14 +119,14 @@ export function png(width: number, height: number): Uint8Array {
   return new Uint8Array(Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), ...chunks]));
 }
 
-/** Without its checksum right: nobody here looks at it. */
+/** Returns a chunk with a zero checksum, which no test reads. */
 function chunk(type: string, data: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);
   return Buffer.concat([length, Buffer.from(type, "latin1"), data, Buffer.alloc(4)]);
 }
 
-/** A JPEG's beginning: an application's segment, then the frame. */
+/** Returns the beginning of a JPEG: an application segment, then the frame. */
 export function jpeg(width: number, height: number): Uint8Array {
   const frame = Buffer.from("ffc2001108000000000301220002110103110", "hex");
   frame.writeUInt16BE(height, 5);
@@ -153,7 +153,7 @@ export function webp(kind: "VP8 " | "VP8L" | "VP8X", width: number, height: numb
   return new Uint8Array(bytes);
 }
 
-/** A second of silence. */
+/** Returns a second of silence. */
 export function wav(): Uint8Array {
   const samples = 8_000;
   const bytes = Buffer.alloc(44 + samples, 0x80);

@@ -1,7 +1,7 @@
 /**
- * memory-rows.ts -- the part of a store that recall reads: memory rows, in main memory.
+ * memory-rows.ts -- the part of a store that recall reads: memory rows in main memory.
  *
- * Counts what is asked of it, and fails on demand.
+ * Counts calls, and fails on demand.
  */
 import type { MemoryRow, NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -9,12 +9,12 @@ import type { Store } from "#core/ports/store.ts";
 export interface MemoryRows extends Pick<Store, "memories" | "saveVectors"> {
   /** Adds one row; seq and step go up by one unless given. */
   add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
-  /** As a person does: the row comes again, without its text and its vector. */
+  /** Forgets a row as a person does: it comes again without its text and its vector. */
   forget(agent: string, id: string): void;
   readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
-  /** Rows handed out so far, and lots of vectors saved. */
+  /** Number of rows returned so far, and number of calls that saved vectors. */
   readonly counts: { read: number; saved: number };
-  /** Thrown by every call while it is set. */
+  /** Errors that every call throws while they are set. */
   readonly trouble: { reading?: Error; saving?: Error };
 }
 

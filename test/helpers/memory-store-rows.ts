@@ -1,4 +1,4 @@
-/** memory-store-rows.ts -- rows of memory in the store in memory: added, replaced, pinned, forgotten. */
+/** memory-store-rows.ts -- memory rows of the store in memory: added, replaced, pinned, forgotten. */
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory-row.ts";
 import { wellFormed } from "#core/text.ts";
 import { forgottenError, supersededError } from "#store/curate.ts";
@@ -84,7 +84,7 @@ export function insertRow(
     memories[place] = { ...old, supersededBy: row.id, change: nextChange(memories) };
 }
 
-/** Those of the first `head` events, as the copy has them. */
+/** Returns the fork's copies of the rows that belong to the first `head` events. */
 export function forkMemories(memories: readonly MemoryRow[], source: string, fork: string, head: number): MemoryRow[] {
   const copied = memories.filter(({ id, seq }) => id.includes("/+") || seq <= head).sort((a, b) => a.change - b.change);
   const ids = new Map(copied.map(({ id }) => [id, fork + id.slice(source.length)]));

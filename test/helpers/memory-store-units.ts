@@ -1,4 +1,4 @@
-/** memory-store-units.ts -- what the store in memory holds, and the changes of it that are made whole or not at all. */
+/** memory-store-units.ts -- the state of the store in memory, and its atomic changes. */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
@@ -21,35 +21,35 @@ import { isoTime, nameOf, nameOfRow } from "#store/rows.ts";
 import { folderOf, freeSlug, requireFree } from "#store/slug.ts";
 import { BLANK, forkMemories, insertRow } from "./memory-store-rows.ts";
 
-/** Never changed once it is in the state: a unit changes copies. */
+/** Immutable once it is in the state: a unit changes copies. */
 export interface Held {
-  /** Never given twice. */
+  /** Never used for another agent. */
   readonly no: number;
   row: AgentRow;
   readonly events: string[];
   readonly inbox: { readonly key: string; readonly at: string; readonly message: string; readonly consumed: boolean }[];
   readonly timers: Map<string, { readonly at: string; readonly message: string }>;
   readonly memories: MemoryRow[];
-  /** What each curation returned, by its key. */
+  /** The result of each curation, by its key. */
   readonly curated: Map<string, readonly MemoryChanged[]>;
   readonly files: FileVersion[];
   readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
-  /** Hashes of the blobs that its commits kept. */
+  /** Hashes of the blobs that its commits stored. */
   readonly kept: Set<string>;
 }
 export interface State {
-  /** Of all agents that ever were. */
+  /** Highest number that an agent ever had. */
   highestNo: number;
-  /** Of all that were removed. */
+  /** Highest epoch of all removed agents. */
   highestEpoch: number;
   readonly agents: Map<string, Held>;
   shared: Pick<Held, "memories" | "curated">;
-  /** Agent ids by the key that they were created with. */
+  /** Agent ids by creation key. */
   readonly created: Map<string, string>;
   readonly blobs: Map<string, Uint8Array>;
 }
 export interface Draft extends State {
-  /** The copies that this unit may change. */
+  /** Copies that this unit may change. */
   readonly touched: Map<string, Held>;
 }
 

@@ -1,9 +1,9 @@
 /**
- * memory-store.ts -- a Store in memory, for tests of what stands on one.
+ * memory-store.ts -- a Store in memory, for tests of code that uses one.
  *
- * Held to the same contract as the real one. It keeps JSON text, not objects, so that nothing is shared
- * with the caller and nothing comes back that JSON would not bring back. `failNextCommit` is
- * the power cut: before the commit nothing was kept, after it everything was, and nobody was told.
+ * It passes the same contract as the real store. It keeps JSON text instead of objects, so that nothing is shared
+ * with the caller and values come back as JSON. `failNextCommit` simulates a power cut: nothing is stored
+ * before the commit, everything after it, and the caller gets an error.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
@@ -34,7 +34,7 @@ import {
 type Vectors = Parameters<Store["saveVectors"]>[2];
 
 export class MemoryStore implements Store {
-  /** Every commit that was kept, oldest first. */
+  /** All stored commits, oldest first. */
   readonly commits: Commit[] = [];
   #state: State = {
     highestNo: 0,
@@ -44,13 +44,13 @@ export class MemoryStore implements Store {
     created: new Map(),
     blobs: new Map(),
   };
-  /** By namespace and embedder, then by id. */
+  /** Vectors by namespace and embedder, then by id. */
   readonly #next = new Map<string, Map<string, Float32Array>>();
-  /** By index and namespace, then by id. */
+  /** Rows by index and namespace, then by id. */
   readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
   #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
 
-  /** The next commit rejects with `error`: before anything was kept, or after everything was. */
+  /** Makes the next commit reject with `error`: before anything is stored, or after everything is. */
   failNextCommit(error: Error, when: "before" | "after" = "before"): void {
     this.#failure = { error, when };
   }
@@ -258,7 +258,7 @@ export class MemoryStore implements Store {
     return this.#state.agents.get(agent) ?? throwNoAgent(agent);
   }
 
-  /** What throws leaves the state as it was. */
+  /** Changes the state only when `work` returns. */
   #unit<T>(work: (draft: Draft) => T): T {
     const { agents, created, blobs } = this.#state;
     const copies = { agents: new Map(agents), created: new Map(created), blobs: new Map(blobs) };

@@ -1,7 +1,7 @@
 /**
- * memory-workspace.ts -- an agent's folder without a disk: the fake of the Workspace port.
+ * memory-workspace.ts -- the fake of the Workspace port, without a disk.
  *
- * Files lie in a map by their normal path; folders exist as far as files lie in them.
+ * Files are in a map by their normal path; a folder exists when it has files.
  */
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -20,10 +20,10 @@ export class MemoryWorkspace implements Workspace {
   readonly #onChange: (change: FileChange) => void;
   readonly #own: boolean;
   readonly #lastVersion: LastVersion | undefined;
-  /** What was told here: newer than what `lastVersion` says. */
-  readonly #told = new Map<string, FileChange>();
+  /** Changes reported here, which are newer than `lastVersion`. */
+  readonly #reported = new Map<string, FileChange>();
 
-  /** Workspaces that share `files` see the same folder. */
+  /** Workspaces with the same `files` share one folder. */
   constructor(
     options: {
       files?: Files;
@@ -55,7 +55,7 @@ export class MemoryWorkspace implements Workspace {
     const bytes = toBytes(content);
     const file = this.#pathToChange(path);
     this.#files.set(file, bytes);
-    this.#tell("write", file, bytes.length, bytes);
+    this.#report("write", file, bytes.length, bytes);
   }
 
   async append(path: string, content: string | Uint8Array): Promise<{ path: string; bytes: number }> {
@@ -63,10 +63,10 @@ export class MemoryWorkspace implements Workspace {
     const file = this.#pathToChange(path);
     const base = this.#files.get(file) ?? new Uint8Array();
     if (this.#lastVersion && base.length > 0 && (await this.#versionOf(file))?.bytes !== base.length)
-      this.#tell("found", file, base.length, base);
+      this.#report("found", file, base.length, base);
     const whole = Buffer.concat([base, bytes]);
     this.#files.set(file, new Uint8Array(whole));
-    this.#tell("append", file, whole.length, bytes);
+    this.#report("append", file, whole.length, bytes);
     return { path: file, bytes: whole.length };
   }
 
@@ -81,7 +81,7 @@ export class MemoryWorkspace implements Workspace {
   async remove(path: string, { wasThere = false }: { readonly wasThere?: boolean } = {}): Promise<boolean> {
     const file = this.#pathToChange(path);
     const removed = this.#files.delete(file);
-    if (removed || wasThere) this.#tell("delete", file, 0, null);
+    if (removed || wasThere) this.#report("delete", file, 0, null);
     return removed;
   }
 
@@ -92,12 +92,12 @@ export class MemoryWorkspace implements Workspace {
     const bytes = content.length;
     const sha256 = createHash("sha256").update(content).digest("hex");
     const last = await this.#versionOf(file);
-    if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#tell("found", file, bytes, content);
+    if (last?.sha256 !== sha256 || last.bytes !== bytes) this.#report("found", file, bytes, content);
     return { bytes, sha256 };
   }
 
   async #versionOf(file: string): ReturnType<LastVersion> {
-    return this.#told.get(file) ?? (await this.#lastVersion?.(file));
+    return this.#reported.get(file) ?? (await this.#lastVersion?.(file));
   }
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
@@ -150,10 +150,10 @@ export class MemoryWorkspace implements Workspace {
     return content;
   }
 
-  #tell(operation: FileChange["operation"], path: string, bytes: number, content: Uint8Array | null): void {
+  #report(operation: FileChange["operation"], path: string, bytes: number, content: Uint8Array | null): void {
     const sha256 = content && createHash("sha256").update(content).digest("hex");
     const change = { path, operation, bytes, sha256, content };
-    if (this.#lastVersion) this.#told.set(path, change);
+    if (this.#lastVersion) this.#reported.set(path, change);
     this.#onChange(change);
   }
 }

@@ -1,9 +1,9 @@
 /**
- * mutants.ts -- good replies with seeded structural damage, to measure what damage leads a reader astray.
+ * mutants.ts -- good replies with seeded structural damage, to measure which damage misleads a reader.
  *
- * One to three edits outside the strings: a character lost, added or doubled, the end cut
- * off, a fence, a sentence in front. A reader is right when it reads the original command,
- * safe when it reads none, and wrong when it reads another one.
+ * One to three edits outside the strings: a character lost, added or doubled, the end cut off, a fence,
+ * a sentence in front. A reader is right when it returns the original command, and wrong when it
+ * returns another one.
  */
 import type { CommandCall } from "#core/call.ts";
 
@@ -37,7 +37,7 @@ const CALLS: readonly CommandCall[] = [
   { name: "delete_agent", args: { key: 12 } },
 ];
 
-/** The same seed gives the same mutants. */
+/** Yields the same mutants for the same seed. */
 export function* mutants(seed: number, count: number): Generator<Mutant> {
   const below = randomIntegers(seed);
   for (let made = 0; made < count; made++) {
@@ -59,7 +59,7 @@ export function* mutants(seed: number, count: number): Generator<Mutant> {
   }
 }
 
-/** Content keeps its place through all edits: damage never falls inside a string that was sound. */
+/** Edits never change the content of a string. */
 interface Symbol {
   readonly char: string;
   readonly place: "structure" | "content" | "end-quote";
@@ -94,7 +94,7 @@ function symbolsOf(text: string): Symbol[] {
   });
 }
 
-/** Numerical Recipes' linear congruential generator; the high bits are used, the low ones repeat early. */
+/** Numerical Recipes' linear congruential generator. It uses the high bits, because the low ones repeat early. */
 function randomIntegers(seed: number): (limit: number) => number {
   let state = seed >>> 0;
   return (limit) => {
@@ -109,7 +109,7 @@ export interface Tally {
   wrong: number;
 }
 
-/** How often a reader is right and wrong, for the mutants of commands that change things and of the others. */
+/** Counts right and wrong readings, separately for commands with side effects and read-only ones. */
 export function tally(
   source: Iterable<Mutant>,
   hasSideEffect: (name: string) => boolean,

@@ -1,4 +1,4 @@
-/** named-embedder.ts -- semantic embedders that differ by their name alone: vectors of two of them mean different things. */
+/** named-embedder.ts -- semantic embedders that differ by name alone, so that their vectors are not comparable. */
 import type { Embedder } from "#core/ports/vectors.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
 

@@ -1,4 +1,4 @@
-/** no-network.child.ts -- loaded first, it refuses every socket of the process, and says so on standard error. */
+/** no-network.child.ts -- loaded by `node --import`: refuses every socket of the process, with a line on standard error. */
 import dns from "node:dns";
 import net from "node:net";
 

@@ -1,8 +1,8 @@
 /**
- * numbered-model.ts -- a model that works through a list of commands and knows nothing but what the prompt shows.
+ * numbered-model.ts -- a model that works through a list of commands and decides by the prompt alone.
  *
- * It goes on after the highest numbered task of its own that it sees, so the same prompt gets the same reply,
- * as often as it is asked: exactly what a program that is killed and started again relies on.
+ * It continues after the highest numbered task in its own replies, so the same prompt always gets the same reply,
+ * also after the program was killed and restarted.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { ChatRequest } from "./openai-answers.ts";
@@ -10,7 +10,7 @@ import type { ChatRequest } from "./openai-answers.ts";
 const SUBJECTS = ["strings", "rackets", "grips", "shoes", "balls", "courts", "coaches", "towels"] as const;
 const VERBS = ["compare", "measure", "describe", "rank", "price", "photograph", "repair"] as const;
 
-/** `calls`, then task_complete. */
+/** Returns `calls` in order, then task_complete. */
 export const numberedModel =
   (calls: readonly CommandCall[]) =>
   (request: ChatRequest): string => {
@@ -19,7 +19,7 @@ export const numberedModel =
     return replyWith(call, `Task ${next} of ${calls.length}: I ${about(next)} with ${call.name}.`);
   };
 
-/** No two tasks in the same words: near-duplicates are not recalled twice. */
+/** Gives each task other words, because near-duplicates are not recalled twice. */
 const about = (task: number): string =>
   `${VERBS[task % VERBS.length]} the ${SUBJECTS[task % SUBJECTS.length]} of chapter ${task * 37}`;
 
@@ -40,7 +40,7 @@ export const append = (text: string, file = "ledger.txt"): CommandCall => ({
 });
 export const write = (file: string, text: string): CommandCall => ({ name: "write_to_file", args: { file, text } });
 
-/** Lines 1 to `count`, one append each. */
+/** Returns one append for each of the lines 1 to `count`. */
 export const ledger = (count: number): readonly CommandCall[] =>
   Array.from({ length: count }, (_, at) => append(`line ${at + 1}\n`));
 export const ledgerText = (count: number): string =>

@@ -1,6 +1,6 @@
-/** openai-answers.ts -- what the OpenAI-compatible test server sends: completions, vectors, lists, errors, and every way to fail. */
+/** openai-answers.ts -- answers of the OpenAI-compatible test server: completions, vectors, lists, errors and faults. */
 import type { ServerResponse } from "node:http";
-import { type Streaming, stream } from "./openai-stream.ts";
+import { type Streaming, streamCompletion } from "./openai-stream.ts";
 
 export interface ChatRequest {
   readonly model: string;
@@ -17,7 +17,7 @@ export interface EmbeddingRequest {
   readonly dimensions?: number;
 }
 
-/** A chat completion, in pieces when the request asks for a stream; what is null is left out of it. */
+/** A chat completion, streamed when the request asks for it. Members that are null are left out. */
 interface Completion {
   readonly text?: string | null;
   readonly finishReason?: string | null;
@@ -25,7 +25,7 @@ interface Completion {
   readonly toolCalls?: readonly unknown[];
   readonly usage?: object | null;
   readonly delayMs?: number;
-  /** How it is streamed; "document": not at all, whatever was asked for. */
+  /** How it is streamed; "document": always sent whole. */
   readonly streamed?: Streaming | "document";
 }
 export interface RawAnswer {
@@ -36,16 +36,16 @@ export interface RawAnswer {
   readonly delayMs?: number;
 }
 /**
- * stall: no answer at all. stall-body: half an answer, then silence. close: the connection
- * breaks before the answer. cut: it breaks in the middle of it.
+ * stall: no answer. stall-body: half an answer, then silence. close: the connection
+ * breaks before the answer. cut: it breaks in the middle of the answer.
  */
 interface Fault {
   readonly fault: "stall" | "stall-body" | "close" | "cut";
 }
 export type Answer = string | Completion | RawAnswer | Fault;
 
-/** How long to wait for an answer like this: not long for silence, and longer than a busy machine takes for anything else. */
-export const patienceMs = (answer: Answer | undefined): number =>
+/** Returns a client's timeout for this answer: short for silence, else longer than a busy machine needs. */
+export const timeoutMsFor = (answer: Answer | undefined): number =>
   typeof answer === "object" && "fault" in answer && answer.fault.startsWith("stall") ? 500 : 30_000;
 
 export const failure = (status: number, message: string, code: string | null = null): RawAnswer => ({
@@ -54,7 +54,7 @@ export const failure = (status: number, message: string, code: string | null = n
 });
 export const notFound = (): RawAnswer => failure(404, "Unknown request URL.", "unknown_url");
 
-/** Echoes the ends of the key, as the real one does. */
+/** Echoes the ends of the key, as the real server does. */
 export function unauthorized(header: string | undefined): RawAnswer {
   const key = header?.replace("Bearer ", "") ?? "";
   return failure(401, `Incorrect API key provided: ${key.slice(0, 7)}*****${key.slice(-4)}.`, "invalid_api_key");
@@ -96,7 +96,7 @@ export function embeddingList(
 export const base64Of = (vector: Float32Array): string =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");
 
-/** One count per word, at a place that FNV-1a gives it: texts that share words are near. Not of unit length. */
+/** Counts each word at a place given by FNV-1a, so that texts with common words are near. Not of unit length. */
 function wordVector(words: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions).fill(0.001);
   for (const word of words.toLowerCase().match(/\p{L}+|\d+/gu) ?? []) {
@@ -108,31 +108,31 @@ function wordVector(words: string, dimensions: number): Float32Array {
   return vector;
 }
 
-/** `request`: the chat request that this answers, if it is one. */
-export function give(answer: Answer, outgoing: ServerResponse, request?: ChatRequest): void {
+/** `request` is the chat request that this answers; undefined for other requests. */
+export function sendAnswer(answer: Answer, outgoing: ServerResponse, request?: ChatRequest): void {
   if (typeof answer === "object" && "fault" in answer) {
-    giveFault(answer.fault, outgoing);
+    sendFault(answer.fault, outgoing);
     return;
   }
   const completion = typeof answer === "string" ? { text: answer } : answer;
   if (!("status" in completion) && request?.stream && completion.streamed !== "document") {
     const { streamed = {}, delayMs = 0 } = completion;
     const wantsUsage = request.stream_options !== undefined;
-    setTimeout(() => void stream(completionBody(completion), streamed, wantsUsage, outgoing), delayMs);
+    setTimeout(() => void streamCompletion(completionBody(completion), streamed, wantsUsage, outgoing), delayMs);
     return;
   }
   const raw = "status" in completion ? completion : { status: 200, body: completionBody(completion) };
-  setTimeout(() => giveRaw(raw, outgoing), completion.delayMs ?? 0);
+  setTimeout(() => sendRaw(raw, outgoing), completion.delayMs ?? 0);
 }
 
-function giveRaw({ status, body = "", headers = {} }: RawAnswer, outgoing: ServerResponse): void {
+function sendRaw({ status, body = "", headers = {} }: RawAnswer, outgoing: ServerResponse): void {
   const isBytes = typeof body === "string" || body instanceof Uint8Array;
   const type = isBytes ? "text/html; charset=utf-8" : "application/json";
   outgoing.writeHead(status, { "content-type": type, ...headers });
   outgoing.end(isBytes ? body : JSON.stringify(body));
 }
 
-function giveFault(fault: Fault["fault"], outgoing: ServerResponse): void {
+function sendFault(fault: Fault["fault"], outgoing: ServerResponse): void {
   if (fault === "stall") return;
   if (fault === "close") {
     outgoing.socket?.destroy();

@@ -1,12 +1,13 @@
 /**
- * openai-server.ts -- an OpenAI-compatible server on loopback for tests: strict in what it takes, scripted in what it answers.
+ * openai-server.ts -- an OpenAI-compatible server on loopback: strict in its input, scripted in its answers.
  *
- * It knows chat completions, embeddings and the model list. A chat request that the schema below does
- * not know is answered with 400 and noted in `violations`, so that a misspelt parameter cannot
- * pass unseen. A reply function sees the request: a test's model then knows only what the prompt shows.
+ * It has chat completions, embeddings and the model list. A chat request that violates the schema below
+ * gets 400 and is noted in `violations`, so that a misspelt parameter fails a test.
+ * A reply function receives the request, so that a test's model can decide by the prompt alone.
  */
 import type { IncomingMessage } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { parseJson } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import {
   type Answer,
@@ -14,10 +15,10 @@ import {
   type EmbeddingRequest,
   embeddingList,
   failure,
-  give,
   modelList,
   notFound,
   type RawAnswer,
+  sendAnswer,
   unauthorized,
 } from "./openai-answers.ts";
 import { RESPONSE_FORMAT } from "./strict-schema.ts";
@@ -29,10 +30,10 @@ export interface OpenAIServerOptions {
   readonly reply?: string | readonly Answer[] | ((request: ChatRequest, index: number) => Answer | Promise<Answer>);
   /** null: no such endpoint. */
   readonly models?: readonly string[] | null;
-  /** null: no such endpoint. A function may answer in place of the deterministic vectors. */
+  /** null: no such endpoint. A function may replace the deterministic vectors. */
   readonly embeddings?: null | ((request: EmbeddingRequest, index: number) => Answer | undefined);
   readonly dimensions?: number;
-  /** Any other key is answered with 401. */
+  /** Requests with any other key get 401. */
   readonly apiKey?: string;
 }
 
@@ -48,7 +49,7 @@ export interface OpenAIServer extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly RecordedRequest[];
   readonly chats: readonly ChatRequest[];
-  /** What the requests did wrong, each a sentence; a good client leaves it empty. */
+  /** Violations of the schemas, each a sentence. */
   readonly violations: readonly string[];
   close(): Promise<void>;
 }
@@ -61,10 +62,10 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   const { port, origin, close } = await listenOnLoopback((incoming, outgoing) => {
     outgoing.on("error", () => undefined);
     answer(incoming).then(
-      ([given, chat]) => give(given, outgoing, chat),
+      ([given, chat]) => sendAnswer(given, outgoing, chat),
       (error: unknown) => {
         violations.push(`The reply function threw: ${String(error)}`);
-        give(failure(500, "the test's reply function threw"), outgoing);
+        sendAnswer(failure(500, "the test's reply function threw"), outgoing);
       },
     );
   });
@@ -74,7 +75,7 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
   async function answer(incoming: IncomingMessage): Promise<readonly [Answer, ChatRequest?]> {
     const { method = "", url = "", headers } = incoming;
     const text = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8");
-    const body = parse(text);
+    const body = parseJson(text);
     requests.push({ method, path: url, headers, body });
     if (options.apiKey !== undefined && headers.authorization !== `Bearer ${options.apiKey}`)
       return [unauthorized(headers.authorization)];
@@ -151,7 +152,7 @@ const isChatRequest = ajv.compile<ChatRequest>({
     user: text,
     prompt_cache_key: text,
   },
-  // OpenAI refuses it for a request that is not streamed.
+  // OpenAI rejects stream_options without a stream.
   dependentSchemas: { stream_options: { required: ["stream"], properties: { stream: { const: true } } } },
 });
 const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
@@ -168,11 +169,3 @@ const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
 });
 const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
   `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,23 +1,23 @@
-/** openai-stream.ts -- a chat completion as the test server streams it, and every way in which a stream can end. */
+/** openai-stream.ts -- a streamed chat completion of the test server, with every way in which a stream can end. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 
 export interface Streaming {
-  /** The text as it is cut; by default into pieces of some characters. */
+  /** The text in pieces; by default of some characters each. */
   readonly pieces?: readonly string[];
-  /** After the first so many pieces it waits for this. */
+  /** Waits for `until` after the first `after` pieces. */
   readonly pause?: { readonly after: number; readonly until: Promise<unknown> };
   /**
-   * `no-done`: without the mark behind the last piece. `no-finish`: without finish_reason and mark. `cut`: the
-   * connection breaks. `silence`: nothing more, for ever. `pings`: comments only, for ever. `error`: an error in the
-   * stream. `garbage`: data that is no JSON. Each but the first after half of the pieces.
+   * `no-done`: without the mark after the last piece. `no-finish`: without finish_reason and mark. `cut`: the
+   * connection breaks. `silence`: nothing more, without an end. `pings`: comments only, without an end. `error`: an
+   * error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
    */
   readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "pings" | "error" | "garbage";
-  /** In the place of the server's own error. */
+  /** Replaces the server's own error. */
   readonly error?: object;
-  /** Line ends CRLF, comments between the events. */
+  /** Uses CRLF line ends, and comments between the events. */
   readonly fussy?: boolean;
-  /** Every event is written byte by byte. */
+  /** Writes every event byte by byte. */
   readonly bytewise?: boolean;
 }
 
@@ -25,8 +25,8 @@ const PIECE_CHARS = 12;
 const MAX_PIECES = 2_000;
 const PING_EVERY_MS = 20;
 
-/** `completion`: as it would be sent in one piece. */
-export async function stream(
+/** `completion` is the body of an answer that is not streamed. */
+export async function streamCompletion(
   completion: object,
   streaming: Streaming,
   wantsUsage: boolean,
@@ -42,7 +42,7 @@ export async function stream(
   const write = async (event: string): Promise<void> => {
     if (outgoing.destroyed) return;
     if (!bytewise) {
-      if (!outgoing.write(event) && !outgoing.destroyed) await drained(outgoing);
+      if (!outgoing.write(event) && !outgoing.destroyed) await waitForDrain(outgoing);
       return;
     }
     for (const byte of Buffer.from(event)) {
@@ -105,8 +105,8 @@ export async function stream(
   }
 }
 
-/** Or closed: nobody reads any more. */
-async function drained(outgoing: ServerResponse): Promise<void> {
+/** Resolves when the buffer is empty or the connection closed. */
+async function waitForDrain(outgoing: ServerResponse): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
   await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);

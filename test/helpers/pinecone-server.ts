@@ -1,12 +1,13 @@
 /**
- * pinecone-server.ts -- a Pinecone index on loopback for tests: data plane, and as much of the controller as finds it.
+ * pinecone-server.ts -- a Pinecone index on loopback: the data plane, and the controller's description of the index.
  *
- * Strict in what it takes: a request that the schemas below do not know, a wrong version header or another key is refused
- * and noted in `violations`. Writes show after `visibleAfterMs`, as there: each gets a number of its namespace, and a query says
- * up to which number it has seen. It computes real cosines, so that a wrong neighbour is a wrong answer.
+ * Strict in its input: a request that violates the schemas below, a wrong version header or another key is rejected
+ * and noted in `violations`. Writes become visible after `visibleAfterMs`. Each write has a number in its namespace, and a
+ * query returns the last visible number. It computes real cosines, so that a wrong neighbour is a wrong answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
+import { parseJson } from "#util/json.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
 interface StoredRecord {
@@ -19,7 +20,7 @@ interface Answer {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
-/** `lost`: the request is answered, and the answer does not arrive. */
+/** `lost`: the request is executed, but its answer does not arrive. */
 type Trouble = (path: string, body: unknown) => Answer | "stall" | "cut" | "lost" | undefined;
 
 export interface PineconeServerOptions {
@@ -27,10 +28,10 @@ export interface PineconeServerOptions {
   readonly metric?: string;
   readonly apiKey?: string;
   readonly visibleAfterMs?: number;
-  /** False: no numbers of writes and queries are told, as pods do not. */
+  /** False: no numbers of writes and queries are sent, as with pods. */
   readonly tellsProgress?: boolean;
   readonly port?: number;
-  /** What the controller says of the index; `host` is this server unless given. */
+  /** The controller's description of the index; `host` is this server unless given. */
   readonly described?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,12 +40,12 @@ export interface PineconeServer extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly { readonly path: string; readonly body: unknown }[];
   readonly violations: readonly string[];
-  /** Asked before each answer while it is set. */
+  /** Called before each answer while it is set. */
   trouble: Trouble | undefined;
-  /** All records of a namespace, those too that no query shows yet. */
+  /** All records of a namespace, also those not yet visible to queries. */
   records(namespace: string): ReadonlyMap<string, StoredRecord>;
   namespaces(): readonly string[];
-  /** How many requests had this path. */
+  /** Number of requests with this path. */
   count(path: string): number;
   close(): Promise<void>;
 }
@@ -90,7 +91,7 @@ export async function startPineconeServer(options: PineconeServerOptions = {}): 
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     outgoing.on("error", () => undefined);
-    const body = parse(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8"));
+    const body = parseJson(Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString("utf8"));
     const path = incoming.url ?? "";
     requests.push({ path, body });
     const trouble = pinecone.trouble?.(path, body);
@@ -265,12 +266,4 @@ function compile(properties: Readonly<Record<string, unknown>>, required: readon
 function cosine(a: readonly number[], b: readonly number[]): number {
   const dot = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
   return dot / (Math.hypot(...a) * Math.hypot(...b));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-/** plain-index.ts -- the shortest VectorIndex there is: compare with all, sort, cut. What the others are measured by. */
+/** plain-index.ts -- the reference VectorIndex: compares with all rows, sorts, and cuts. */
 import type { VectorIndex } from "#core/ports/vectors.ts";
 
 export function plainIndex(dimensions: number): VectorIndex {

@@ -1,4 +1,4 @@
-/** pool.ts -- work done a few pieces at a time, each with a promise of its own that a test can wait for. */
+/** pool.ts -- runs work on items, a few at a time, with one promise for each item. */
 export function inPool<T, R>(size: number, items: readonly T[], work: (item: T) => Promise<R>): readonly Promise<R>[] {
   const pieces = items.map((item) => ({ item, ...Promise.withResolvers<R>() }));
   const waiting = [...pieces];
@@ -8,7 +8,7 @@ export function inPool<T, R>(size: number, items: readonly T[], work: (item: T) 
   };
   for (let count = 0; count < size; count++) void worker();
   return pieces.map(({ promise }) => {
-    // A test that waits later still hears of it.
+    // A test that waits later still gets the rejection.
     promise.catch(() => undefined);
     return promise;
   });

@@ -1,14 +1,14 @@
-/** power-cut.ts -- the power goes at a chosen moment of a loop's life: nothing after it happened, and the next life begins. */
+/** power-cut.ts -- simulates a power cut at a chosen moment of a loop's run. */
 import type { Store } from "#core/ports/store.ts";
 import type { Prepare } from "#loop/perform.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
-/** The process dies: nothing after this line happened. */
+/** Simulated death of the process. */
 export class PowerCut extends Error {}
 
 export type When = "before" | "after";
 
-/** Around a store: cuts the power before, or right after, its commit number `at`, whoever's it is; counts on over several lives. */
+/** Wraps a store: cuts the power before or after its commit number `at`, counted over all agents and runs. */
 export function cutPowerAt(at: number, when: When) {
   let count = 0;
   return (store: MemoryStore) => {
@@ -18,18 +18,21 @@ export function cutPowerAt(at: number, when: When) {
       await store.commit(lease, head, unit);
       if (count === at) throw new PowerCut();
     };
-    return {
-      load: store.load.bind(store),
-      inbox: store.inbox.bind(store),
-      blob: store.blob.bind(store),
-      deliver: store.deliver.bind(store),
-      commit,
-    };
+    return replaceCommit(store, commit);
   };
 }
-export type CutStore = ReturnType<ReturnType<typeof cutPowerAt>>;
+export type CutStore = ReturnType<typeof replaceCommit>;
 
-/** Cuts the power when a move of that kind has acted: its intent is durable, its end is not seen. */
+/** Returns the part of a store that a loop uses, with another `commit`. */
+export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
+  load: store.load.bind(store),
+  inbox: store.inbox.bind(store),
+  blob: store.blob.bind(store),
+  deliver: store.deliver.bind(store),
+  commit,
+});
+
+/** Cuts the power after the effect of a move of that kind: its intent is durable, its result is lost. */
 export const cutPowerAfter =
   (kind: "ask" | "execute", isDeadly: () => boolean = () => true) =>
   (real: Prepare): Prepare =>

@@ -1,6 +1,6 @@
-/** random-vectors.ts -- vectors from a seed: the same in every run. */
+/** random-vectors.ts -- vectors from a seed, which are the same in every run. */
 
-/** Mulberry32: numbers in 0..1. */
+/** Mulberry32: returns numbers from 0 to 1. */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** `count` vectors around `clusters` centres, as texts lie around topics; not of unit length. */
+/** Returns `count` vectors around `clusters` centres, as texts lie around topics. Not of unit length. */
 export function clusteredVectors(count: number, dimensions: number, clusters: number, seed = 1): Float32Array[] {
   const next = randomNumbers(seed);
   const around = (centre: Float32Array | undefined, spread: number) =>

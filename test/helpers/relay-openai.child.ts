@@ -1,7 +1,7 @@
 /**
- * relay-openai.child.ts -- loaded into goald by `node --import`: what it asks of OpenAI's own server goes to a test's server.
+ * relay-openai.child.ts -- loaded by `node --import`: sends requests for OpenAI's own server to a test's server.
  *
- * RELAY_OPENAI_TO is the base URL of that, ending in /v1. No test asks the real one.
+ * RELAY_OPENAI_TO is the base URL of that server, ending in /v1.
  */
 const target = process.env.RELAY_OPENAI_TO ?? "";
 const send = globalThis.fetch;

@@ -1,8 +1,8 @@
-/** What lay at a path after a change, made from the history alone: as `FileChange` in ports/file-version.ts says. */
+/** Restores a file's content from its history alone, as `FileChange` in ports/file-version.ts says. */
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { Store } from "#core/ports/store.ts";
 
-/** `versions`: of one path, oldest first, up to the wanted one. Null for no file. Throws when the history does not hold it. */
+/** `versions` are those of one path, oldest first. Returns null for no file. Throws when the history is incomplete. */
 export async function restoreFile(
   versions: readonly FileVersion[],
   store: Pick<Store, "blob">,

@@ -1,4 +1,4 @@
-/** rounds.ts -- how often a test goes round that gets surer with every round: as often as it says, times GOALD_TEST_ROUNDS (default: 1). */
+/** rounds.ts -- multiplies the rounds of a randomized test by GOALD_TEST_ROUNDS (default 1). */
 const FACTOR = Number(process.env.GOALD_TEST_ROUNDS) || 1;
 
 export const rounds = (usual: number): number => Math.max(1, Math.round(usual * FACTOR));

@@ -1,14 +1,15 @@
 /**
- * scripted-lines.ts -- a person who types given lines and then leaves.
+ * scripted-lines.ts -- the input of a person who types given lines and then leaves.
  */
+
 import type { LineInput } from "#cli/terminal/line-input.ts";
 
 export interface ScriptedLines extends LineInput {
-  /** What was asked, oldest first; questions for secrets begin with "(secret) ". */
+  /** All questions, oldest first; questions for secrets begin with "(secret) ". */
   readonly asked: readonly string[];
 }
 
-/** `typedAhead`: lines that are queued behind the given ones when somebody takes them. */
+/** `typedAhead` are the lines that `takeTypedAhead` returns. */
 export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []): ScriptedLines {
   const left = [...lines];
   const asked: string[] = [];

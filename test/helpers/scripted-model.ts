@@ -1,10 +1,10 @@
-/** scripted-model.ts -- a language model that says what a test tells it to, and remembers what it was asked. */
+/** scripted-model.ts -- a language model with scripted replies that records its requests. */
 import type { LanguageModel, ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 
-/** The model never answers; only the signal ends the wait. */
+/** A reply that never comes; only the signal ends the wait. */
 export const HANG = Symbol("never answers");
 
-/** A text is a reply that the model ended by itself. */
+/** A string is a reply with finish reason `stop`. */
 export type ScriptedReply = string | ModelAnswer | typeof HANG;
 export type Script =
   | readonly ScriptedReply[]
@@ -14,7 +14,7 @@ export interface ScriptedModel extends LanguageModel {
   readonly requests: readonly ModelRequest[];
 }
 
-/** Asked more often than an array has replies, it fails with `script-over` for good. */
+/** After the last reply of an array every request fails with `script-over`. */
 export function scriptedModel(script: Script): ScriptedModel {
   const requests: ModelRequest[] = [];
   return {

@@ -1,7 +1,7 @@
 /**
  * search-servers.ts -- Tavily, Serper, Brave, SearXNG and DuckDuckGo's page on loopback.
  *
- * Each checks what it is asked by a schema of its own, knows one key, and answers in its own form with what it was given.
+ * Each server checks requests by its own schema, has one key, and answers in its own format with the given hits.
  */
 import { Ajv } from "ajv";
 import type { Answer, RawAnswer } from "./openai-answers.ts";
@@ -17,13 +17,13 @@ export interface Hit {
 }
 
 export interface SearchServer extends Pick<ServiceServer, "origin" | "requests">, AsyncDisposable {
-  /** What was wrong with what it was asked. */
+  /** Violations of the schema. */
   readonly violations: readonly string[];
-  /** What was searched for. */
+  /** All searched texts. */
   readonly queries: readonly string[];
 }
 
-/** `reply`: instead of the hits, for one who asks as he should. */
+/** `reply` replaces the hits in answers to valid requests. */
 export async function startSearchServer(
   name: Name,
   hits: readonly Hit[],
@@ -38,7 +38,7 @@ export async function startSearchServer(
     if (key && request.headers[key[0]] !== key[1]) return { status: 401, body: { detail: `Wrong key ${SEARCH_KEY}` } };
     if (!check(asked)) {
       violations.push(`${request.method} ${request.path}: ${JSON.stringify(check.errors)}`);
-      return { status: 400, body: "What?" };
+      return { status: 400, body: "Invalid request." };
     }
     queries.push(query(asked as never));
     return reply(index) ?? answer(hits);
@@ -48,7 +48,7 @@ export async function startSearchServer(
 }
 
 const ajv = new Ajv({ strict: false });
-/** Compiled once for each schema. */
+/** Compiles a schema once. */
 const checkOf = (schema: object) => ajv.compile(schema);
 
 interface Asked {
@@ -190,7 +190,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
   },
 };
 
-/** As the page for browsers without scripts looks: its links lead through itself, and the first one is an advertisement. */
+/** The page for browsers without scripts: its links lead through DuckDuckGo, and the first hit is an advertisement. */
 export const page = (content: string, status = 200): RawAnswer => ({
   status,
   headers: { "content-type": "text/html; charset=UTF-8" },
@@ -213,6 +213,6 @@ const pageResult = ({ title, href, body }: Hit): string => `
 const NO_RESULTS =
   '<div class="result results_links results_links_deep result--no-result"><div class="no-results">No&nbsp; results.</div></div>';
 
-/** What it shows to those whom it takes for robots. */
+/** The page for suspected robots. */
 export const CHALLENGE =
   '<form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html"><div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></form>';

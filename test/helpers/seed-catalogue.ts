@@ -1,12 +1,12 @@
 /**
  * seed-catalogue.ts -- the argument schemas of AutoGPT 0.2.1's twenty-one commands, as test data.
  *
- * The real commands bring their own schemas; these let the reply reader be tested with the
- * whole list that models have been taught, also where no such command is built.
+ * The commands bring their own schemas; these test the reply reader with the whole list that
+ * models were trained on, also where a command is not built.
  */
 import { readFileSync } from "node:fs";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
-import type { Catalogue } from "#reply/read.ts";
+import type { ReplyCatalogue } from "#reply/read.ts";
 
 const words = (hint: string): PropertySchema => ({
   type: "string",
@@ -82,7 +82,7 @@ const SIDE_EFFECTS: ReadonlySet<string> = new Set([
   "send_tweet",
 ]);
 
-export const seedCatalogue: Catalogue = {
+export const seedCatalogue: ReplyCatalogue = {
   schemas: seedSchemas,
   hasSideEffect: (name) => SIDE_EFFECTS.has(name),
   aliases: JSON.parse(readFileSync(new URL("../../config/aliases.json", import.meta.url), "utf8")),

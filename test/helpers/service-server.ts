@@ -1,22 +1,22 @@
-/** service-server.ts -- a web service on loopback for tests: it keeps what was asked, and answers as the test says. */
+/** service-server.ts -- a web service on loopback that records requests and sends scripted answers. */
 import type { IncomingHttpHeaders } from "node:http";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
-import { type Answer, give } from "./openai-answers.ts";
+import { type Answer, sendAnswer } from "./openai-answers.ts";
 
 export interface ServiceRequest {
   readonly method: string;
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 export interface ServiceServer extends AsyncDisposable {
-  /** Such as http://127.0.0.1:4000 */
+  /** For example http://127.0.0.1:4000 */
   readonly origin: string;
   readonly requests: readonly ServiceRequest[];
-  /** Connections, whatever came on them. */
+  /** Number of connections, with or without a request. */
   readonly connections: number;
-  /** Resolves when so many requests have come. */
+  /** Resolves after `count` requests. */
   asked(count: number): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function startServiceServer(
     const { method = "", url: path = "", headers } = incoming;
     const request = { method, path, headers, body };
     const index = requests.add(request);
-    give(await reply(request, index), outgoing);
+    sendAnswer(await reply(request, index), outgoing);
   });
   return {
     origin: listening.origin,

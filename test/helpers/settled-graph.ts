@@ -1,4 +1,4 @@
-/** settled-graph.ts -- an HNSW index whose searches wait until its graph has every row, unless `waits` is false. */
+/** settled-graph.ts -- an HNSW index whose searches wait until its graph is complete, unless `waits` is false. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VectorIndex } from "#core/ports/vectors.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
@@ -9,7 +9,7 @@ export interface SettledGraph extends VectorIndex {
   readonly keeper: GraphKeeper;
   /** Resolves when the graph has every row. */
   settled(): Promise<void>;
-  /** How often the exact index was asked after all. */
+  /** Number of searches by the exact index. */
   readonly scans: () => number;
   readonly reports: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * strict-schema.ts -- what OpenAI takes as `response_format`, as a schema of our own: in strict mode every object closed
- * and every key required, and of the keywords only those that are known to be taken.
+ * strict-schema.ts -- a schema of what OpenAI accepts as `response_format`: in strict mode every object is closed,
+ * every key is required, and only known keywords are allowed.
  */
 const anySchema = { $ref: "#/properties/response_format/$defs/any" } as const;
 

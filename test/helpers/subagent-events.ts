@@ -1,4 +1,4 @@
-/** family-events.ts -- an agent with another one at work for it, as events and messages tell of it. */
+/** subagent-events.ts -- events and messages of an agent with a sub-agent. */
 
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
@@ -38,7 +38,7 @@ export const startedAgent = (agent = "foo-ann", step = 1, change = {}): EventOf<
   task: "counts",
   child: child(change),
 });
-export const waits = (step = 1): NewEvent => ({
+export const commandWaiting = (step = 1): NewEvent => ({
   type: "command-waiting",
   step,
   callId: `c${step}`,
@@ -46,7 +46,7 @@ export const waits = (step = 1): NewEvent => ({
   until: UNTIL,
 });
 /** A parent whose call of start_agent waits. */
-export const waiting: readonly NewEvent[] = [
+export const waitingParent: readonly NewEvent[] = [
   created({ stepLimit: 100, tokenLimit: 10_000, budgetUsd: 10 }),
   asked(),
   replied(),
@@ -54,7 +54,7 @@ export const waiting: readonly NewEvent[] = [
   approved(),
   started("transactional"),
   startedAgent(),
-  waits(),
+  commandWaiting(),
 ];
 export const SPENT: Spending = { steps: 3, tokens: 300, usd: 0.5 };
 export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf<"agent-reported"> => ({
@@ -65,13 +65,13 @@ export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf
   spent: SPENT,
   ...change,
 });
-export const said = (change: Partial<Extract<SubagentMessage, { type: "report" }>> = {}): InboxMessage => ({
+export const reportMessage = (change: Partial<Extract<SubagentMessage, { type: "report" }>> = {}): InboxMessage => ({
   ...report(),
   type: "report",
   observation: observed("42", { source: "agent" }),
   ...change,
 });
-export const told = (step = 2): NewEvent => ({
+export const agentTold = (step = 2): NewEvent => ({
   type: "agent-told",
   step,
   callId: `c${step}`,

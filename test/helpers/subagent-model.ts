@@ -1,17 +1,17 @@
 /**
- * family-model.ts -- one model for several agents: each is known by the name in its system message, and works through its own list.
+ * subagent-model.ts -- one model for several agents: it finds the agent's name in the system message and works through that agent's list.
  */
 import type { CommandCall } from "#core/call.ts";
 import { numberedModel } from "./numbered-model.ts";
 import type { ChatRequest } from "./openai-answers.ts";
 
-/** `calls`: by the agent's name; one without a list says at once that it is done. */
+/** `calls` are lists by the agent's name; an agent without a list completes at once. */
 export const subagentModel =
   (calls: Readonly<Record<string, readonly CommandCall[]>>) =>
   (request: ChatRequest): string =>
     numberedModel(calls[nameIn(request)] ?? [])(request);
 
-/** As the first words of the system message have it. */
+/** Returns the name at the beginning of the system message. */
 export const nameIn = ({ messages }: ChatRequest): string =>
   /You are ([^,]+),/.exec(messages[0]?.content ?? "")?.[1] ?? "";
 

@@ -1,8 +1,8 @@
 /**
- * verbs.child.ts -- a process that answers calls of goald's command line one after the other, in place of a process for each.
+ * verbs.child.ts -- a process that answers many calls of goald's command line, one after the other.
  *
- * It is asked over IPC, with the folder and the environment of each call, and tells what was printed and the exit code. What the process around
- * a verb does (its streams, its signals, its end) is no part of it.
+ * A call comes over IPC with its folder and environment; the answer has the output and the exit code. Streams,
+ * signals and the exit of a real process are not covered.
  */
 import module from "node:module";
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ process.on("message", async ({ args, cwd, env }: VerbCall) => {
   Object.assign(process.env, env);
   Object.assign(said, { stdout: "", stderr: "" });
   const code = await main(args);
-  // Each call listens to what becomes of its output.
+  // Each call adds its own listeners for output errors.
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error");
   process.send?.({ ...said, code } satisfies VerbOutcome);
 });

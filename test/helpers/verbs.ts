@@ -1,8 +1,8 @@
 /**
- * verbs.ts -- goald's command line at work in one process for many calls, for what many calls print.
+ * verbs.ts -- runs many calls of goald's command line in one process, for tests of what they print.
  *
- * A start of the binary costs ten times what most verbs do. What the process itself shows (streams, signals, kills, an exit)
- * needs the binary.
+ * A start of the binary costs ten times what most verbs do. Tests of streams, signals, kills and exits
+ * need the binary.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 export interface VerbCall {
   readonly args: readonly string[];
   readonly cwd: string;
-  /** All of it. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -21,16 +21,16 @@ export interface VerbOutcome {
 }
 
 export interface VerbProcess {
-  /** One call after the other, in the order in which they come. Rejects when the process ends under it. */
+  /** Runs one call after the other, in order. Rejects when the process ends. */
   ask(call: VerbCall): Promise<VerbOutcome>;
   close(): void;
 }
 
 const CHILD = fileURLToPath(new URL("./verbs.child.ts", import.meta.url));
-/** Less than a test's own time limit. */
-const PATIENCE_MS = 45_000;
+/** Shorter than a test's own time limit. */
+const WAIT_LIMIT_MS = 45_000;
 
-/** It is started at the first call. */
+/** Starts the process at the first call. */
 export function openVerbProcess(): VerbProcess {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -50,7 +50,7 @@ export function openVerbProcess(): VerbProcess {
     const asked = child ?? start(call);
     child = asked;
     return new Promise((resolve, reject) => {
-      const patience = setTimeout(() => asked.kill("SIGKILL"), PATIENCE_MS);
+      const patience = setTimeout(() => asked.kill("SIGKILL"), WAIT_LIMIT_MS);
       const settle = (act: () => void): void => {
         clearTimeout(patience);
         asked.removeAllListeners();

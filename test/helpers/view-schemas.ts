@@ -1,21 +1,16 @@
 /**
- * view-schemas.ts -- what a program may rely on in the JSON of the verbs that look: ps, show, report, why, diff, restore.
+ * view-schemas.ts -- the documented JSON of the reading verbs: ps, show, report, why, diff, restore.
  *
- * One closed schema for each. A field that is new, gone or of another kind is a change of the interface, and shows here first.
+ * Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
  */
 import { Ajv, type ValidateFunction } from "ajv";
+import { bool, closed, count, positive, string, strings, time } from "./schema-parts.ts";
 
-const string = { type: "string" } as const;
-const bool = { type: "boolean" } as const;
 const number = { type: "number", minimum: 0 } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const positive = { type: "integer", minimum: 1 } as const;
-const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
 const absolute = { type: "string", pattern: "^/" } as const;
 const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const;
 const list = (items: object) => ({ type: "array", items }) as const;
 const orNull = (schema: object) => ({ anyOf: [schema, { type: "null" }] }) as const;
-const strings = list(string);
 const byWhom = { enum: ["agent", "person"] } as const;
 const operation = { enum: ["write", "append", "delete", "found"] } as const;
 
@@ -174,13 +169,8 @@ const validators = new Map<string, ValidateFunction>(
   Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]),
 );
 
-/** What is wrong with a document, in words; empty when nothing is. */
+/** Returns what is wrong with a document; an empty string when nothing is. */
 export function problemsOfView(name: keyof typeof SCHEMAS, document: unknown): string {
   const validate = validators.get(name);
   return validate?.(document) ? "" : ajv.errorsText(validate?.errors);
-}
-
-/** An object with exactly these properties. */
-function closed(properties: Readonly<Record<string, object>>) {
-  return { type: "object", additionalProperties: false, required: Object.keys(properties), properties } as const;
 }

@@ -1,4 +1,4 @@
-/** worked-home.ts -- a home in which one agent has worked through its calls to the end; the model server stays there. */
+/** worked-home.ts -- a home in which one agent has completed its calls, with the model server still open. */
 import type { CommandCall } from "#core/call.ts";
 import { endedWith, type Goald, makeGoald } from "./goald.ts";
 import { numberedModel } from "./numbered-model.ts";

@@ -1,6 +1,6 @@
 /**
- * x-server.ts -- X's API v2 on loopback, strict in what it takes: it works out each signature again, from the request
- * that came and the secrets that both sides know, and knows every post and nonce that it has seen.
+ * x-server.ts -- X's API v2 on loopback, strict in its input: it computes each signature again from the request
+ * and the shared secrets, and rejects repeated posts and nonces.
  */
 import { createHmac } from "node:crypto";
 import { Ajv2019 as Ajv } from "ajv/dist/2019.js";
@@ -29,11 +29,11 @@ const isPost = new Ajv().compile<{ text: string }>({
 
 export interface XServer extends ServiceServer {
   readonly posts: readonly string[];
-  /** What the requests did wrong. */
+  /** Violations of the API, each a sentence. */
   readonly violations: readonly string[];
 }
 
-/** `reply` may answer in place of what X would. */
+/** `reply` may replace X's own answer. */
 export async function startXServer(
   reply: (text: string) => Answer | undefined = () => undefined,
   now: () => number = Date.now,
@@ -102,7 +102,7 @@ function fieldsOf(header: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Byte by byte, as RFC 5849 has it: a second way to the same number. */
+/** RFC 5849, implemented byte by byte and independently of goald's own code. */
 function signature(method: string, address: string, fields: ReadonlyMap<string, string>): string {
   const signed = [...fields].filter(([name]) => name !== "oauth_signature");
   const pairs = signed.map(([name, value]) => `${octets(name)}=${octets(value)}`).sort();

@@ -23,10 +23,10 @@ describe("an agent whose log cannot be read", () => {
       agents: async () => [row],
       load: async () => Promise.reject(new Error("It cannot be read.")),
     };
-    const supervisor: Pick<Supervisor, "lives"> = { lives: new Map([["foo", {}]]) as unknown as Supervisor["lives"] };
+    const supervisor = { runners: new Map([["foo", {}]]) };
     const views = createHostViews({
       store: store as Store,
-      supervisor: supervisor as Supervisor,
+      supervisor: supervisor as unknown as Supervisor,
       clock: { now: () => new Date(Date.parse(AT) + 3_600_000) } as Parameters<typeof createHostViews>[0]["clock"],
       workspaceFolder: "/w",
       stallAfterMs: () => 1_000,

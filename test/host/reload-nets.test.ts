@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
-import { openDaemon } from "#app/daemon.ts";
+import { openHost } from "#app/host.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load.ts";
 import { openLog } from "#util/log.ts";
 
-it("an answer of a daemon goes through no more nets with every reload", async () => {
+it("redacts an answer of a daemon once, however often its settings were reloaded", async () => {
   const root = await mkdtemp(join(tmpdir(), "goald-nets-"));
   const asked: number[] = [];
   let loads = 0;
@@ -25,15 +25,14 @@ it("an answer of a daemon goes through no more nets with every reload", async ()
       };
       return { settings, redact, scrub: (text: string) => text };
     };
-    const daemon = await openDaemon({ ...(await load()), home, log, load });
-    try {
-      for (let reloads = 0; reloads < 5; reloads++) await daemon.reload();
-      asked.length = 0;
-      await connectHost(daemon.socket).status();
-      expect([...new Set(asked)].sort()).toEqual([0, 5]);
-    } finally {
-      await daemon.close(0);
-    }
+    const { socket } = home;
+    await using host = await openHost({ ...(await load()), home, log, load, socket, role: "daemon" });
+    await host.serve();
+    for (let reloads = 0; reloads < 5; reloads++) await host.reload();
+    asked.length = 0;
+    await connectHost(socket).status();
+    expect([...new Set(asked)].sort()).toEqual([5]);
+    await host.stopServing("The test is over.");
   } finally {
     await rm(root, { recursive: true, force: true });
   }

@@ -47,15 +47,15 @@ describe("one life of an agent", () => {
 
   it("is not mistaken for that of another agent, which got its name when it was removed", async () => {
     const { world, host } = await askingForever(2);
-    const old = host.supervisor.lives.get("foo");
+    const old = host.supervisor.runners.get("foo");
     await world.store.remove("foo");
     host.supervisor.forget("foo");
     await world.create("Foo");
     host.supervisor.wake("foo");
-    const young = host.supervisor.lives.get("foo");
+    const young = host.supervisor.runners.get("foo");
     await old?.settled();
     await until(() => world.model.requests.length === 2);
-    expect([young === old, host.supervisor.lives.get("foo") === young, host.problems]).toEqual([false, true, []]);
+    expect([young === old, host.supervisor.runners.get("foo") === young, host.problems]).toEqual([false, true, []]);
     await host.supervisor.drain(0);
   });
 });
@@ -189,7 +189,7 @@ it("whatever is asked of an agent in whatever order, its log is in order, nothin
       }
       await settle(world, host.quiet());
       await checkLog(world);
-      expect([host.problems, host.supervisor.lives.size]).toEqual([[], 0]);
+      expect([host.problems, host.supervisor.runners.size]).toEqual([[], 0]);
     }),
     { numRuns: 25 },
   );

@@ -77,7 +77,7 @@ describe("a host of many agents", () => {
     await host.quiet();
     for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(LINES(3));
     expect(host.stopped.map(({ state }) => activeFrame(state).phase.kind)).toEqual(["resting", "resting", "resting"]);
-    expect(host.supervisor.lives.size).toBe(0);
+    expect(host.supervisor.runners.size).toBe(0);
   });
 
   it("takes turns: no agent runs ahead of the others while the model answers all", async () => {
@@ -119,7 +119,7 @@ describe("a host of many agents", () => {
     const host = world.begin();
     await host.supervisor.start();
     await host.quiet();
-    expect([host.supervisor.lives.size, host.idle]).toEqual([0, ["asks"]]);
+    expect([host.supervisor.runners.size, host.idle]).toEqual([0, ["asks"]]);
     await host.control.answer("asks", { verdict: "approved", count: 10 });
     await host.quiet();
     expect(standsAt(world, "asks")).toBe(LINES(1));
@@ -298,7 +298,7 @@ describe("an agent that is cut off", () => {
     const stopping = host.control.stop("busy", 5_000);
     await until(() => world.clock.sleepers > 0);
     await world.clock.advance(4_999);
-    expect(host.supervisor.lives.get("busy")?.running).toBe(true);
+    expect(host.supervisor.runners.get("busy")?.running).toBe(true);
     await world.clock.advance(1);
     const { agent, note } = await stopping;
     expect([agent.state, note]).toEqual(["stopped", "Its step did not end within 5 s and was cut off."]);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { activeFrame } from "#core/state.ts";
-import type { Answer } from "#host/foreground.ts";
+import type { Answer } from "../helpers/answering-person.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
 const always = { approve: "always" } as const;
 
-/** A person who answers in this order. */
+/** A person who gives these answers in this order. */
 function person(...answers: readonly Answer[]) {
   const asked: string[] = [];
   const ask = async (call: { readonly name: string }): Promise<Answer> => {
@@ -17,8 +17,8 @@ function person(...answers: readonly Answer[]) {
 }
 const yes = (count = 1): Answer => ({ kind: "approved", count });
 
-describe("a person at the terminal", () => {
-  it("is asked before every command, and yes runs it", async () => {
+describe("approval by a person", () => {
+  it("is requested before every command, and a yes runs the command", async () => {
     const loop = await makeLoop({ script: [write("a"), write("b"), done()], settings: always });
     const { ask, asked } = person(yes(), yes(), yes());
     await loop.run({ ask });
@@ -26,7 +26,7 @@ describe("a person at the terminal", () => {
     expect([...loop.files.keys()]).toEqual(["a", "b"]);
   });
 
-  it("with y -N says yes to N commands, this one included", async () => {
+  it("covers N commands after y -N, the present one included", async () => {
     const loop = await makeLoop({ script: [write("a"), write("b"), write("c"), write("d"), done()], settings: always });
     const { ask, asked } = person(yes(3), yes(2));
     const state = await loop.run({ ask });
@@ -37,7 +37,7 @@ describe("a person at the terminal", () => {
     );
   });
 
-  it("says something else instead: the command does not run, and the model reads the words", async () => {
+  it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
     expect(loop.files.size).toBe(0);
@@ -47,7 +47,7 @@ describe("a person at the terminal", () => {
     expect((await loop.store.memories(loop.row.id, 0, 10))[0]?.text).toContain("call it b, please");
   });
 
-  it("leaves: nothing of it has run, and a resume asks about the same command", async () => {
+  it("stays open when the person leaves: a resume asks about the same command, which has not run", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     const state = await loop.run({ ask: person({ kind: "leave" }).ask });
     expect(state.paused).toMatchObject({ code: "person" });
@@ -60,7 +60,7 @@ describe("a person at the terminal", () => {
     expect(loop.text("a")).toBe("a");
   });
 
-  it("who is not there is waited for: the agent parks, the question is durable", async () => {
+  it("is durably requested while nobody is there, and the agent waits", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     const state = await loop.run();
     expect(activeFrame(state).phase).toEqual({ kind: "awaiting-approval", callId: "c1" });
@@ -74,7 +74,7 @@ describe("a person at the terminal", () => {
     expect(loop.text("a")).toBe("a");
   });
 
-  it("is asked by nobody in a continuous run", async () => {
+  it("is not requested in a continuous run", async () => {
     const loop = await makeLoop({ script: [write("a"), done()] });
     const { ask, asked } = person();
     await loop.run({ ask });
@@ -83,7 +83,7 @@ describe("a person at the terminal", () => {
 });
 
 describe("Ctrl-C", () => {
-  it("finishes the step that is under way and stops before the next", async () => {
+  it("lets the present step finish and pauses before the next", async () => {
     const controller = new AbortController();
     const loop = await makeLoop({
       script: (_request, index) => {
@@ -111,8 +111,8 @@ describe("Ctrl-C", () => {
   });
 });
 
-describe("words from outside", () => {
-  it("are read in the next step, once", async () => {
+describe("a person's words", () => {
+  it("are shown to the model in the next step, once", async () => {
     const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
     await loop.store.deliver(
       loop.row.id,

@@ -4,7 +4,7 @@ import { activeFrame } from "#core/state.ts";
 import type { Prepare } from "#loop/perform.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -12,7 +12,7 @@ const script = [...lines.map((text) => reply("append_to_file", { file: "ledger.t
 const makeLedger = (): Promise<Loop> =>
   makeLoop({ script: ({ messages }) => nextReply(messages.map((message) => message.content)) });
 
-/** The model goes by what the prompt shows, as a real one does: the same question gets the same reply. */
+/** The model decides by the prompt alone, as a real one does: the same prompt gets the same reply. */
 function nextReply(contents: readonly string[]): string {
   const written = contents.join("\n").matchAll(/line (\d+)\\n/g);
   const seen = Math.max(0, ...[...written].map((match) => Number(match[1])));
@@ -31,22 +31,25 @@ async function crashAndResume(
   expect(activeFrame(state).phase.kind).toBe("resting");
 }
 
-const POINTS = Array.from({ length: 2 * (STEPS + 1) + 1 }, (_, at) => [at + 1, "before"] as const).flatMap(([at]) => [
-  [at, "before"] as const,
-  [at, "after"] as const,
-]);
+/** Returns the moments before and after each of `commits` commits. */
+const cutPoints = (commits: number): (readonly [at: number, when: When])[] =>
+  Array.from({ length: commits }, (_, index) => index + 1).flatMap((at) => [
+    [at, "before"],
+    [at, "after"],
+  ]);
+const POINTS = cutPoints(2 * (STEPS + 1) + 1);
 
 describe("a power cut at every commit of a twelve-step run", () => {
-  it.each(POINTS)("commit %i, %s it: twelve effects, none doubled, none missing", async (at, when) => {
+  it.each(POINTS)("leaves each of the twelve effects exactly once: commit %i, cut %s it", async (at, when) => {
     const loop = await makeLedger();
     await crashAndResume(loop, at, when);
     expect(loop.text("ledger.txt")).toBe(lines.join(""));
-    // Asked once more only when the cut fell between request and reply: after an odd commit, or before the even one that would have kept the reply.
+    // A request is repeated only when its reply was not committed: a cut before an even commit.
     const lostReply = at % 2 === 0 && when === "before";
     expect(loop.model.requests.length).toBe(STEPS + 1 + (lostReply ? 1 : 0));
   });
 
-  it("can fail: with the intent written after the effect, effects are doubled", async () => {
+  it("doubles effects in a control run that writes the intent after the effect", async () => {
     const effectFirst =
       (prepare: Prepare): Prepare =>
       async (move, journal) => {
@@ -69,7 +72,7 @@ describe("a power cut at every commit of a twelve-step run", () => {
   });
 });
 
-describe("a command that nobody can look at", () => {
+describe("a command whose effect cannot be probed", () => {
   const ring = (bell: { rung: number }) =>
     defineCommand({
       name: "ring",
@@ -84,9 +87,9 @@ describe("a command that nobody can look at", () => {
     });
 
   it.each([
-    ["after its intent, before its effect is known", 2, "after", 0],
-    ["after its effect, before its result", 3, "before", 1],
-  ] as const)("is never run again when the power was cut %s", async (_title, at, when, rung) => {
+    ["after its intent and before its effect", 2, "after", 0],
+    ["after its effect and before its result", 3, "before", 1],
+  ] as const)("is never run again after a power cut %s", async (_title, at, when, rung) => {
     const bell = { rung: 0 };
     const loop = await makeLoop({ script: [reply("ring"), done()], commands: [ring(bell)] });
     await crashAndResume(loop, at, when);
@@ -100,8 +103,8 @@ describe("a command that nobody can look at", () => {
   });
 });
 
-describe("what was put aside and is gone", () => {
-  it("is never replaced by its beginning: the agent stops and says what is missing", async () => {
+describe("a stored text that is missing", () => {
+  it("is never replaced by its beginning: the agent stops and names what is missing", async () => {
     const text = "line of text\n".repeat(4_000);
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
     await expect(loop.run({ store: cutPowerAt(2, "after") })).rejects.toThrow(PowerCut);
@@ -111,8 +114,8 @@ describe("what was put aside and is gone", () => {
   });
 });
 
-describe("a person's work between crash and resume", () => {
-  it("is kept in the history before an interrupted overwrite is done again", async () => {
+describe("a file that a person changed between crash and resume", () => {
+  it("is kept in the history before an interrupted overwrite is repeated", async () => {
     const loop = await makeLoop({ script: [reply("write_to_file", { file: "a.txt", text: "agent" }), done()] });
     await expect(loop.run({ store: cutPowerAt(3, "before") })).rejects.toThrow(PowerCut);
     loop.files.set("a.txt", Buffer.from("a week of work"));
@@ -124,7 +127,7 @@ describe("a person's work between crash and resume", () => {
   });
 });
 
-describe("what a command stages", () => {
+describe("a memory that a command stages", () => {
   const note = defineCommand({
     name: "note",
     label: "Note",
@@ -138,15 +141,7 @@ describe("what a command stages", () => {
     },
   });
 
-  it.each(
-    Array.from({ length: 5 }, (_, at) => [at + 1, "before"] as const).flatMap(
-      ([at]) =>
-        [
-          [at, "before"],
-          [at, "after"],
-        ] as const,
-    ),
-  )("is there exactly once after a power cut at commit %i, %s it", async (at, when) => {
+  it.each(cutPoints(5))("exists exactly once after a power cut at commit %i, cut %s it", async (at, when) => {
     const loop = await makeLoop({
       script: ({ messages }) => (messages.length > 2 ? done() : reply("note")),
       commands: [note],
@@ -158,21 +153,16 @@ describe("what a command stages", () => {
 });
 
 describe("a second host", () => {
-  it("fences the first: its late write is refused and nothing of it is kept", async () => {
+  it("fences off the first one, whose late write is refused completely", async () => {
     const loop = await makeLedger();
     const before = (await loop.events()).length;
     await expect(
       loop.run({
-        store: (store) => ({
-          load: store.load.bind(store),
-          inbox: store.inbox.bind(store),
-          blob: store.blob.bind(store),
-          deliver: store.deliver.bind(store),
-          commit: async (lease, head, unit) => {
+        store: (store) =>
+          replaceCommit(store, async (lease, head, unit) => {
             await store.claim(lease.agent);
             return store.commit(lease, head, unit);
-          },
-        }),
+          }),
       }),
     ).rejects.toMatchObject({ code: "GOALD_FENCED" });
     expect((await loop.events()).length).toBe(before);

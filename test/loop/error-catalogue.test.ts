@@ -6,7 +6,7 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { done, type Loop, makeLoop } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import type { ChatRequest } from "../helpers/openai-answers.ts";
@@ -17,22 +17,29 @@ import { scriptedModel } from "../helpers/scripted-model.ts";
 const KEY = "sk-planted-5Wn2cX8vTq1";
 
 interface Given {
-  /** What goes wrong at the request of that index, if anything does. */
+  /** The answer to the request with that index when it fails; undefined when it succeeds. */
   fails(request: ChatRequest, index: number): Answer | undefined;
   readonly fallbackModel?: string;
   readonly baseUrl?: (baseUrl: string) => string;
   readonly temperature?: number;
   readonly settings?: Partial<AgentSettings>;
-  /** So many requests at the beginning are waited for less than a second: what falls silent is to be given up soon. */
-  readonly hurried?: number;
+  /** Number of first requests with a short timeout, for servers that fall silent. */
+  readonly shortTimeouts?: number;
 }
 
-const IN_A_HURRY = { timeoutMs: 600, idleTimeoutMs: 150 };
-/** Longer than any answer takes to come, on any machine: nothing fails of time but what is meant to. */
-const PATIENT = { timeoutMs: 60_000, idleTimeoutMs: 60_000 };
+const SHORT = { timeoutMs: 600, idleTimeoutMs: 150 };
+/** Longer than any answer takes on any machine, so that only the intended requests time out. */
+const LONG = { timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
-/** The real loop and the real client, against a real server; only time is not real. */
-async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature, settings = {}, hurried = 0 }: Given) {
+/** The real loop and the real client against a real server, with a fake clock. */
+async function startScenario({
+  fails,
+  fallbackModel,
+  baseUrl = (url) => url,
+  temperature,
+  settings = {},
+  shortTimeouts = 0,
+}: Given) {
   const think = numberedModel(ledger(2));
   let isMended = false;
   const server: OpenAIServer = await startOpenAIServer({
@@ -43,14 +50,14 @@ async function under({ fails, fallbackModel, baseUrl = (url) => url, temperature
     baseUrl: baseUrl(server.baseUrl),
     apiKey: KEY,
     http: createHttp(),
-    replySchema: replySchemaOf((await loadRegistry(["commands"])).all),
+    replySchema: buildReplySchema((await loadRegistry(["commands"])).all),
     ...(temperature === undefined ? {} : { temperature }),
   };
-  const patient = createOpenAIModel({ ...common, ...PATIENT });
-  const hasty = createOpenAIModel({ ...common, ...IN_A_HURRY });
+  const patient = createOpenAIModel({ ...common, ...LONG });
+  const hasty = createOpenAIModel({ ...common, ...SHORT });
   const model: LanguageModel = {
     ...patient,
-    complete: (...given) => (server.chats.length < hurried ? hasty : patient).complete(...given),
+    complete: (...given) => (server.chats.length < shortTimeouts ? hasty : patient).complete(...given),
   };
   const loop = await makeLoop({
     script: [],
@@ -105,8 +112,8 @@ const HALF: Answer = { fault: "stall-body" };
 const SILENT: ReadonlySet<Answer> = new Set([SILENCE, PINGS, STALL, HALF]);
 const seconds = (...all: readonly number[]): readonly number[] => all.map((each) => each * 1_000);
 
-/** What passes after `times` failures: what was waited for between the tries, in milliseconds. */
-describe("what passes is waited for, and the work goes on", () => {
+/** Failures that pass after `times` attempts; `slept` are the waits between attempts in milliseconds. */
+describe("retries temporary failures and continues", () => {
   it.each<[title: string, answer: Answer, times: number, code: string, slept: readonly number[]]>([
     ["408", error(408, "slow"), 3, "timeout", seconds(1, 2, 4)],
     ["409", error(409, "locked"), 3, "conflict", seconds(1, 2, 4)],
@@ -137,10 +144,10 @@ describe("what passes is waited for, and the work goes on", () => {
     ["pings without data", PINGS, 1, "timeout", seconds(1)],
     ["no answer at all", STALL, 1, "timeout", seconds(1)],
     ["half a body, then nothing", HALF, 1, "timeout", seconds(1)],
-  ])("%s", async (_title, answer, times, code, slept) => {
-    await using given = await under({
+  ])("after %s", async (_title, answer, times, code, slept) => {
+    await using given = await startScenario({
       fails: (_request, index) => (index < times ? answer : undefined),
-      hurried: SILENT.has(answer) ? times : 0,
+      shortTimeouts: SILENT.has(answer) ? times : 0,
     });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);
@@ -152,7 +159,7 @@ describe("what passes is waited for, and the work goes on", () => {
   });
 });
 
-describe("what does not pass pauses, and the work goes on when it is mended", () => {
+describe("pauses for lasting failures and continues after a resume", () => {
   it.each<[title: string, answer: Answer, tries: number, pause: PauseCode]>([
     ["401", error(401, `Incorrect API key provided: ${KEY}`, "invalid_api_key"), 1, "key-refused"],
     ["403", error(403, "Country not supported"), 1, "model-refused"],
@@ -173,8 +180,8 @@ describe("what does not pass pauses, and the work goes on when it is mended", ()
     ["a cut stream for ever", ended("cut"), 3, "model-unreachable"],
     ["an overflow that no shorter prompt helps", OVERFLOW, 2, "prompt-too-long"],
     ["refusals for ever", { text: null, refusal: "I will not." }, 3, "bad-replies"],
-  ])("%s", async (_title, answer, tries, pause) => {
-    await using given = await under({ fails: () => answer });
+  ])("after %s", async (_title, answer, tries, pause) => {
+    await using given = await startScenario({ fails: () => answer });
     const { loop, server, mend } = given;
     const state = await loop.run();
     expect(state.paused?.code).toBe(pause);
@@ -185,37 +192,40 @@ describe("what does not pass pauses, and the work goes on when it is mended", ()
     await expectOnce(loop);
   });
 
-  it("a name that leads nowhere, at the first question", async () => {
-    await using given = await under({ fails: () => undefined, baseUrl: () => "http://no-such-host.invalid/v1" });
+  it("pauses after the first attempt for an unknown host", async () => {
+    await using given = await startScenario({
+      fails: () => undefined,
+      baseUrl: () => "http://no-such-host.invalid/v1",
+    });
     expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable" });
     expect(await failures(given.loop)).toEqual(["unknown-host"]);
   });
 
-  it("a server that is down, after seven tries", async () => {
-    await using given = await under({ fails: () => undefined });
+  it("pauses after seven attempts for a server that is down", async () => {
+    await using given = await startScenario({ fails: () => undefined });
     await given.server.close();
     expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable" });
     expect(await failures(given.loop)).toEqual(Array(7).fill("no-connection"));
   });
 
-  it("no more than eight tries, whatever they fail with", async () => {
+  it("pauses after eight attempts, whatever the failures are", async () => {
     const answers = [error(500, "a"), error(408, "b"), error(409, "c"), error(429, "d"), html(200), ended("cut")];
-    await using given = await under({ fails: (_request, index) => answers[index % answers.length] });
+    await using given = await startScenario({ fails: (_request, index) => answers[index % answers.length] });
     expect((await given.loop.run()).paused?.code).toBe("model-unreachable");
     expect(given.server.chats).toHaveLength(8);
   });
 });
 
-describe("an agent of the background whose server is out of order", () => {
+describe("an agent in the background whose server is out of order", () => {
   it.each<[title: string, answer: Answer, tries: number, code: string]>([
     ["500", error(500, "oops"), 7, "server-error"],
     ["503", error(503, "loading"), 7, "server-error"],
     ["a reset", { fault: "close" }, 7, "connection-lost"],
     ["408", error(408, "slow"), 4, "timeout"],
     ["429 without a time", error(429, "too many"), 8, "rate-limited"],
-  ])("tries it each minute until it is not, and goes on by itself: %s", async (_title, answer, tries, code) => {
+  ])("retries every minute until the server works again, then continues: %s", async (_title, answer, tries, code) => {
     const times = tries + 20;
-    await using given = await under({
+    await using given = await startScenario({
       fails: (_request, index) => (index < times ? answer : undefined),
       settings: { background: true },
     });
@@ -230,8 +240,8 @@ describe("an agent of the background whose server is out of order", () => {
     await expectOnce(loop);
   });
 
-  it("is not charged for tries of a server that has not worked for so long", async () => {
-    await using given = await under({
+  it("does not charge attempts during a long outage", async () => {
+    await using given = await startScenario({
       fails: (_request, index) => (index < 40 ? error(500, "oops") : undefined),
       settings: { background: true },
     });
@@ -241,21 +251,24 @@ describe("an agent of the background whose server is out of order", () => {
     expect(state.lost.tokens).toBeLessThanOrEqual(7 * (asked?.reservedTokens ?? 0));
   });
 
-  it("waits no longer than it may live, and pauses for what does not pass by itself", async () => {
+  it("pauses at its deadline, and pauses for lasting failures", async () => {
     const deadline = "2026-11-20T09:00:00.000Z";
-    await using limited = await under({ fails: () => error(503, "no"), settings: { background: true, deadline } });
+    await using limited = await startScenario({
+      fails: () => error(503, "no"),
+      settings: { background: true, deadline },
+    });
     expect((await limited.loop.run()).paused).toMatchObject({ code: "time-limit" });
 
-    await using refused = await under({
+    await using refused = await startScenario({
       fails: (_request, index) => (index < 9 ? error(503, "no") : error(401, "no", "invalid_api_key")),
       settings: { background: true },
     });
     expect((await refused.loop.run()).paused).toMatchObject({ code: "key-refused" });
   });
 
-  it("is tried at once when a person says so", async () => {
+  it("retries at once when a person resumes the agent", async () => {
     let isDown = true;
-    await using given = await under({
+    await using given = await startScenario({
       fails: () => (isDown ? error(503, "no", null, { "retry-after": "7200" }) : undefined),
       settings: { background: true },
     });
@@ -279,12 +292,12 @@ describe("an agent of the background whose server is out of order", () => {
 const modesOf = async (loop: Loop): Promise<readonly string[]> =>
   (await loop.events()).flatMap((event: RecordedEvent) => (event.type === "model-asked" ? [event.mode] : []));
 
-describe("what a server refuses of a request is left out from then on", () => {
+describe("leaves out request features that the server rejects", () => {
   const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
   it.each<[title: string, fails: Given["fails"], modes: readonly string[], extra: number]>([
     ["nothing", () => undefined, ["json_schema"], 0],
     [
-      "schemas",
+      "json_schema",
       (request) =>
         formatOf(request) === "json_schema"
           ? error(400, "This model does not support response format `json_schema`.")
@@ -293,7 +306,7 @@ describe("what a server refuses of a request is left out from then on", () => {
       1,
     ],
     [
-      "any response_format",
+      "response_format in any form",
       (request) =>
         formatOf(request) === "plain"
           ? undefined
@@ -302,7 +315,7 @@ describe("what a server refuses of a request is left out from then on", () => {
       1,
     ],
     [
-      "all but text, one after the other",
+      "json_schema, then json_object",
       (request) =>
         formatOf(request) === "plain" ? undefined : error(400, `json_schema or json_object: ${formatOf(request)} no`),
       ["json_schema", "json_object", "plain"],
@@ -310,7 +323,7 @@ describe("what a server refuses of a request is left out from then on", () => {
     ],
     ["streams", ({ stream }) => (stream ? error(400, "stream is not supported") : undefined), ["json_schema"], 1],
     [
-      "both, without a word",
+      "streams and response_format without a reason",
       (request) => (request.stream || request.response_format ? { status: 400, body: "Bad Request" } : undefined),
       ["json_schema", "plain"],
       1,
@@ -330,8 +343,8 @@ describe("what a server refuses of a request is left out from then on", () => {
       ["json_schema"],
       1,
     ],
-  ])("%s", async (_title, fails, modes, extra) => {
-    await using given = await under({ fails, temperature: 0.5 });
+  ])("when the server rejects %s", async (_title, fails, modes, extra) => {
+    await using given = await startScenario({ fails, temperature: 0.5 });
     const { loop, server } = given;
     expect(isDone(await loop.run())).toBe(true);
     expect(server.chats).toHaveLength(3 + extra);
@@ -341,10 +354,10 @@ describe("what a server refuses of a request is left out from then on", () => {
     await expectOnce(loop);
   });
 
-  it("roles that do not take turns, also when it says so with status 500", async () => {
+  it("merges messages so that roles alternate, also when the server rejects them with status 500", async () => {
     const inTurns = ({ messages }: ChatRequest): boolean =>
       messages.slice(1).every(({ role }, index) => role === (index % 2 === 0 ? "user" : "assistant"));
-    await using given = await under({
+    await using given = await startScenario({
       fails: (request) =>
         inTurns(request)
           ? undefined
@@ -355,8 +368,8 @@ describe("what a server refuses of a request is left out from then on", () => {
     await expectOnce(given.loop);
   });
 
-  it("a mode in which two replies in a row could not be read", async () => {
-    await using given = await under({
+  it("leaves out a response format after two unreadable replies in a row", async () => {
+    await using given = await startScenario({
       fails: ({ response_format: format }) =>
         format?.type === "json_schema" ? "Certainly! I would begin." : undefined,
     });
@@ -370,10 +383,16 @@ describe("a prompt that is too long", () => {
   const CHARS = 9_000;
   const size = ({ messages }: ChatRequest): number => messages.reduce((sum, { content }) => sum + content.length, 0);
   it.each<[string, Answer]>([
-    ["with its limit", error(400, "This model's maximum context length is 3,000 tokens.", "context_length_exceeded")],
-    ["without a number", error(400, "the request exceeds the available context size", "exceed_context_size_error")],
-    ["with status 413", { status: 413, body: "Payload too large" }],
-  ])("is made shorter, %s, and the next ones stay so", async (_title, answer) => {
+    [
+      "an answer that names the limit",
+      error(400, "This model's maximum context length is 3,000 tokens.", "context_length_exceeded"),
+    ],
+    [
+      "an answer without a number",
+      error(400, "the request exceeds the available context size", "exceed_context_size_error"),
+    ],
+    ["status 413", { status: 413, body: "Payload too large" }],
+  ])("is shortened, and stays short, after %s", async (_title, answer) => {
     const long = { file: "a.txt", text: "word ".repeat(8_000) };
     const server = await startOpenAIServer({
       reply: (request) => {
@@ -401,8 +420,8 @@ describe("a prompt that is too long", () => {
   });
 });
 
-describe("the form that a reply is bound to", () => {
-  it("counts with the request, and is left out where there is no room for it", async () => {
+describe("the response format", () => {
+  it("is counted as part of the request, and left out when it does not fit", async () => {
     const first = async (contextTokens: number, formatTokens: number) => {
       const scripted = scriptedModel([done()]);
       const terms = async () => ({ mode: "json_schema", contextTokens: null, formatTokens }) as const;
@@ -421,14 +440,14 @@ describe("the form that a reply is bound to", () => {
   });
 });
 
-describe("another model takes over", () => {
+describe("the fallback model", () => {
   const own = ({ model }: ChatRequest): boolean => model === "test-model";
   it.each<[string, Answer, number]>([
-    ["when the agent's own is gone", error(404, "no such model", "model_not_found"), 1],
-    ["when it refuses for good", error(403, "no access"), 1],
-    ["when it fails and fails", error(500, "oops"), 3],
+    ["takes over when the agent's own model is gone", error(404, "no such model", "model_not_found"), 1],
+    ["takes over when the agent's own model refuses for good", error(403, "no access"), 1],
+    ["takes over when the agent's own model fails three times", error(500, "oops"), 3],
   ])("%s", async (_title, answer, tries) => {
-    await using given = await under({
+    await using given = await startScenario({
       fails: (request) => (own(request) ? answer : undefined),
       fallbackModel: "spare",
     });
@@ -445,8 +464,8 @@ describe("another model takes over", () => {
     await expectOnce(loop);
   });
 
-  it("for an hour; then the agent's own is tried again, and stays when it answers", async () => {
-    await using given = await under({
+  it("is used for an hour, then the agent's own model is tried and kept when it answers", async () => {
+    await using given = await startScenario({
       fails: (_request, index) =>
         index === 0
           ? error(404, "gone")
@@ -467,14 +486,14 @@ describe("another model takes over", () => {
     expect(state.fallback).toBeNull();
   });
 
-  it("and is not asked for what is the server's fault", async () => {
-    await using given = await under({ fails: () => error(401, "no"), fallbackModel: "spare" });
+  it("is not used for failures of the server itself", async () => {
+    await using given = await startScenario({ fails: () => error(401, "no"), fallbackModel: "spare" });
     expect((await given.loop.run()).paused?.code).toBe("key-refused");
     expect(given.server.chats).toHaveLength(1);
   });
 
-  it("and pauses when it fails too", async () => {
-    await using given = await under({ fails: () => error(404, "gone"), fallbackModel: "spare" });
+  it("pauses the agent when it fails too", async () => {
+    await using given = await startScenario({ fails: () => error(404, "gone"), fallbackModel: "spare" });
     expect((await given.loop.run()).paused?.code).toBe("model-refused");
     expect(given.server.chats).toHaveLength(2);
   });

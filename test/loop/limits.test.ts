@@ -9,14 +9,14 @@ import type { Prepare } from "#loop/perform.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
-/** A dollar for each token in, two for each out: limits in round numbers. */
+/** One dollar per input token and two per output token, so that limits are round numbers. */
 const PRICE: Price = { input: 1_000_000, cachedInput: 500_000, output: 2_000_000 };
 const priceOf = () => PRICE;
 const AT = "2026-11-20T08:00:00.000Z";
 
-/** Each reads another file, so that nothing goes round in a circle. */
+/** Each one reads another file, so that no repetition is noticed. */
 const reads = Array.from({ length: 40 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
-/** Used 100 tokens in, 50 of them cached, and 10 out. */
+/** The reply used 100 input tokens, 50 of them cached, and 10 output tokens. */
 const answered = (text: string): ModelAnswer => ({
   kind: "replied",
   text,
@@ -30,13 +30,13 @@ const limited = (settings: Partial<AgentSettings>, options: Partial<LoopOptions>
 const asked = async (loop: Loop) => (await loop.events()).filter((event) => event.type === "model-asked");
 const tell = (loop: Loop, key: string, message: InboxMessage) => loop.store.deliver(loop.row.id, key, message, AT);
 
-/** The process dies between the request and its reply: the intent is durable, the end is not seen. */
+/** The process dies between the request and its reply: the intent is durable, the reply is lost. */
 async function dieWhileAsking(loop: Loop): Promise<void> {
   await expect(loop.run({ prepare: cutPowerAfter("ask") })).rejects.toThrow(PowerCut);
 }
 
 describe("a budget", () => {
-  it("is spent by what the replies cost, and every request reserves what it may cost", async () => {
+  it("is spent by the cost of replies, and each request reserves its highest cost", async () => {
     const loop = await limited({ budgetUsd: 1e9 });
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "step-limit" });
@@ -47,7 +47,7 @@ describe("a budget", () => {
     expect(replied?.costUsd).toBeCloseTo(COST, 6);
   });
 
-  it("stops the agent before a request that might go beyond it: none leaves", async () => {
+  it("pauses the agent before a request that might exceed it, and does not send the request", async () => {
     const { reservedUsd } = (await probe()) as { reservedUsd: number };
     const exact = await limited({ budgetUsd: reservedUsd, stepLimit: 1 });
     expect((await exact.run()).paused).toMatchObject({ code: "step-limit" });
@@ -61,7 +61,7 @@ describe("a budget", () => {
     expect(await asked(short)).toHaveLength(0);
   });
 
-  it("survives a crash: what a dead process may have spent counts, and no request leaves beyond it", async () => {
+  it("counts what a dead process may have spent, and stops further requests when it is exceeded", async () => {
     const { reservedUsd } = (await probe()) as { reservedUsd: number };
     const loop = await limited({ budgetUsd: reservedUsd * 2.5 });
     await dieWhileAsking(loop);
@@ -78,7 +78,7 @@ describe("a budget", () => {
     expect(unlimited.model.requests).toHaveLength(2 + 5);
   });
 
-  it("that is raised lets the agent go on where it stood", async () => {
+  it("lets the agent continue when it was raised", async () => {
     const { reservedUsd } = (await probe()) as { reservedUsd: number };
     const loop = await limited({ budgetUsd: reservedUsd - 1 });
     await loop.run();
@@ -87,7 +87,7 @@ describe("a budget", () => {
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
   });
 
-  it("counts a call that failed after the server may have worked for it, and no other", async () => {
+  it("counts a failed call only when the server may have charged for it", async () => {
     const failed = (code: string): ModelAnswer => ({ kind: "failed", code, message: code, retry: { afterMs: 10 } });
     const lost = async (code: string) =>
       (await (await limited({ stepLimit: 1 }, { script: [failed(code), answered(reads[0] as string)] })).run()).lost;
@@ -96,7 +96,7 @@ describe("a budget", () => {
     expect((await lost("timeout")).usd).toBeGreaterThan(2_000);
   });
 
-  it("fails closed for a model without a price, before anything is recalled or sent", async () => {
+  it("pauses for a model without a price before anything is recalled or sent", async () => {
     let recalls = 0;
     const recall = async () => {
       recalls++;
@@ -113,7 +113,7 @@ describe("a budget", () => {
     expect((await asked(free))[0]?.reservedUsd).toBeNull();
   });
 
-  it("costs a local model nothing, even when there is none", async () => {
+  it("is not spent by a free local model, even when the budget is zero", async () => {
     const loop = await limited({ budgetUsd: 0 }, { priceOf: () => ({ input: 0, cachedInput: 0, output: 0 }) });
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
   });
@@ -125,8 +125,8 @@ describe("a budget", () => {
   }
 });
 
-describe("a limit of tokens", () => {
-  it("stops before a request that has no room in it, and survives a crash", async () => {
+describe("a token limit", () => {
+  it("pauses before a request that does not fit, and counts requests of a dead process", async () => {
     const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
     await loop.run();
     const reservedTokens = (await asked(loop))[0]?.reservedTokens ?? 0;
@@ -140,15 +140,15 @@ describe("a limit of tokens", () => {
   });
 });
 
-describe("a limit of time", () => {
-  it("ends a wait for the next attempt, and is what the host is woken for", async () => {
+describe("a deadline", () => {
+  it("ends a wait for the next attempt", async () => {
     const script = [{ kind: "failed", code: "rate-limited", message: "", retry: { afterMs: 3_600_000 } } as const];
     const loop = await limited({ deadline: "2026-11-20T08:10:00.000Z" }, { script });
     expect((await loop.run()).paused).toMatchObject({ code: "time-limit" });
     expect(loop.clock.slept).toEqual([600_000]);
   });
 
-  it("wakes an agent that waits for an approval, so that it pauses then", async () => {
+  it("sets the wake time of an agent that waits for an approval, so that it pauses then", async () => {
     const loop = await limited({ approve: "always", deadline: "2026-11-20T08:10:00.000Z" });
     expect(activeFrame(await loop.run()).phase.kind).toBe("awaiting-approval");
     expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-20T08:10:00.000Z");
@@ -158,7 +158,7 @@ describe("a limit of time", () => {
 });
 
 describe("the agent's own model", () => {
-  it("is asked, reserved for and paid for in place of the one of the settings, with its own room", async () => {
+  it("replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
     const seen: string[] = [];
     const loop = await limited(
       { model: "other-model", stepLimit: 2 },
@@ -186,12 +186,12 @@ describe("the agent's own model", () => {
   });
 });
 
-describe("a model that goes round in a circle", () => {
+describe("a model that repeats a command", () => {
   const circle = () => makeLoop({ script: () => reply("read_file", { file: "a.txt" }) });
   const contents = (loop: Loop, index: number) =>
     (loop.model.requests[index]?.messages ?? []).map((message) => message.content).join("\n");
 
-  it("is told after the third time, and paused at the fifth, which is not run", async () => {
+  it("is warned after the third call, and paused before the fifth one runs", async () => {
     const loop = await circle();
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "loop", reason: expect.stringContaining("read_file") });
@@ -204,7 +204,7 @@ describe("a model that goes round in a circle", () => {
     expect(types.slice(-2)).toEqual(["command-requested", "agent-paused"]);
   });
 
-  it("goes on with the call that was held back when a person resumes", async () => {
+  it("continues with the call that was held back when a person resumes", async () => {
     const loop = await circle();
     await loop.run();
     await tell(loop, "1", { type: "say", from: "ada", text: "Try b.txt." });
@@ -216,7 +216,7 @@ describe("a model that goes round in a circle", () => {
     expect(contents(loop, 5)).toContain("Try b.txt.");
   });
 
-  it("is left alone as long as it does something else in between", async () => {
+  it("is not warned when it runs another command in between", async () => {
     const turns = Array.from({ length: 12 }, (_, at) => reply("read_file", { file: at % 2 === 0 ? "a" : "b" }));
     const loop = await makeLoop({ script: [...turns, done()] });
     expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
@@ -224,7 +224,7 @@ describe("a model that goes round in a circle", () => {
   });
 });
 
-describe("an agent that takes the process down", () => {
+describe("an agent whose commands kill the process", () => {
   const hammer = (deadly: { readonly is: boolean }, effect: "pure" | "at-most-once", hits: { count: number }) =>
     defineCommand({
       name: "hammer",
@@ -238,40 +238,37 @@ describe("an agent that takes the process down", () => {
         return succeed(deadly.is ? "never seen" : "Hit.");
       },
     });
-  /** The process dies while the command runs: its intent is durable, and nothing after it. */
+  /** The process dies while the command runs: only its intent is durable. */
   const dying = (deadly: { readonly is: boolean }) => ({ prepare: cutPowerAfter("execute", () => deadly.is) });
   const script = (_request: unknown, index: number) => (index < 9 ? reply("hammer", { at: index }) : done());
 
   it.each([
-    ["again and again with the same call", "pure", 3, 3],
-    ["with call after call of which nobody can tell the end", "at-most-once", 3, 3],
-  ] as const)(
-    "%s is parked at the third death, and goes on when it is resumed",
-    async (_title, effect, deaths, runs) => {
-      const deadly = { is: true };
-      const hits = { count: 0 };
-      const loop = await makeLoop({ script, commands: [hammer(deadly, effect, hits)] });
-      for (let life = 1; life <= deaths; life++) await expect(loop.run(dying(deadly))).rejects.toThrow(PowerCut);
-      const parked = await loop.run(dying(deadly));
-      expect(parked.paused).toMatchObject({ code: "crash-loop", reason: expect.stringContaining("hammer") });
-      expect(hits.count).toBe(runs);
-      // A further start does not try it again.
-      expect((await loop.run(dying(deadly))).paused).toMatchObject({ code: "crash-loop" });
-      expect(hits.count).toBe(runs);
-      deadly.is = false;
-      await tell(loop, "resume", { type: "resume" });
-      const state = await loop.run();
-      expect(activeFrame(state).phase.kind).toBe("resting");
-      expect(state.deaths).toBe(0);
-    },
-  );
+    ["dies three times during the same call", "pure", 3, 3],
+    ["dies three times during different calls whose outcome stays unknown", "at-most-once", 3, 3],
+  ] as const)("is paused when it %s, and continues after a resume", async (_title, effect, deaths, runs) => {
+    const deadly = { is: true };
+    const hits = { count: 0 };
+    const loop = await makeLoop({ script, commands: [hammer(deadly, effect, hits)] });
+    for (let life = 1; life <= deaths; life++) await expect(loop.run(dying(deadly))).rejects.toThrow(PowerCut);
+    const parked = await loop.run(dying(deadly));
+    expect(parked.paused).toMatchObject({ code: "crash-loop", reason: expect.stringContaining("hammer") });
+    expect(hits.count).toBe(runs);
+    // A further start does not run the command again.
+    expect((await loop.run(dying(deadly))).paused).toMatchObject({ code: "crash-loop" });
+    expect(hits.count).toBe(runs);
+    deadly.is = false;
+    await tell(loop, "resume", { type: "resume" });
+    const state = await loop.run();
+    expect(activeFrame(state).phase.kind).toBe("resting");
+    expect(state.deaths).toBe(0);
+  });
 
-  it("is not parked as long as its commands come to an end in between", async () => {
+  it("is not paused when commands finish in between", async () => {
     const deadly = { is: true };
     const loop = await makeLoop({ script, commands: [hammer(deadly, "pure", { count: 0 })] });
     for (let death = 1; death <= 5; death++) {
       let runs = 0;
-      // From the second life on, the call that was cut off comes to its end; with the next one the process dies again.
+      // From the second process on, the interrupted call finishes first; then the next call kills the process.
       const prepare: (real: Prepare) => Prepare = (real) => async (move, journal) => {
         if (move.kind === "execute") deadly.is = ++runs > (death === 1 ? 0 : 1);
         return dying(deadly).prepare(real)(move, journal);
@@ -284,7 +281,7 @@ describe("an agent that takes the process down", () => {
 });
 
 describe("an agent that has finished", () => {
-  it("begins its next turn with a person's words or new goals, and keeps its limits", async () => {
+  it("begins its next turn for a person's words or new goals, and keeps its limits", async () => {
     const loop = await makeLoop({ script: [done("first"), done("second"), done("third")], settings: { stepLimit: 2 } });
     await loop.run();
     await tell(loop, "1", { type: "say", from: "ada", text: "And the second part?" });

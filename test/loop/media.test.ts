@@ -1,24 +1,24 @@
-/** What pictures and speech cost, by the real loop and the real commands against servers of the real protocol. */
+/** Cost of pictures and speech, with the real loop and commands against servers of the real protocol. */
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { type Command, defineCommand, succeed } from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
-import type { Prepare } from "#loop/perform.ts";
 import { createOpenAIImages } from "#model/openai-images.ts";
 import { createOpenAISpeech } from "#model/openai-speech.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { MEDIA_KEY, type MediaServer, pictureAnswer, png, startMediaServer, wav } from "../helpers/media-server.ts";
-import { type Answer, failure, patienceMs } from "../helpers/openai-answers.ts";
+import { type Answer, failure, timeoutMsFor } from "../helpers/openai-answers.ts";
+import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
-/** In the loop's own questions nothing costs anything, so that every dollar is a picture's. */
+/** The loop's own requests are free, so that every dollar is the cost of a picture. */
 const FREE: Price = { input: 0, cachedInput: 0, output: 0 };
 const PAINTER: Price = { input: 5, cachedInput: 1.25, output: 40 };
 const TOLD = { input_tokens: 20, output_tokens: 4_160, total_tokens: 4_180 };
 const COST = (20 * 5 + 4_160 * 40) / 1e6;
-/** Of a picture of 1024 by 1024 pixels, and four tokens of a prompt. */
+/** Highest cost of a picture of 1024 by 1024 pixels and a prompt of four tokens. */
 const MOST = { tokens: 4_164, usd: (4 * 5 + 4_160 * 40) / 1e6 };
 const picture = (usage?: object): Answer => {
   const { body, ...answer } = pictureAnswer(png(8, 8)) as { status: number; body: object };
@@ -32,10 +32,10 @@ interface Way {
   readonly settings?: Partial<AgentSettings>;
   readonly price?: Price | null;
   readonly script?: readonly string[];
-  /** What the server of the pictures will answer, where it may be silence. */
+  /** The answer of the picture server; a stalled one shortens the timeout. */
   readonly answer?: Answer;
 }
-function servicesOf({ baseUrl }: MediaServer, timeoutMs = patienceMs(undefined)): Partial<Services> {
+function servicesOf({ baseUrl }: MediaServer, timeoutMs = timeoutMsFor(undefined)): Partial<Services> {
   const given = { baseUrl, apiKey: MEDIA_KEY, http: createHttp(), timeoutMs };
   return {
     images: createOpenAIImages({ ...given, model: "gpt-image-1" }),
@@ -52,7 +52,17 @@ const painting = (server: MediaServer, { settings = {}, price = PAINTER, script 
     priceOf: () => FREE,
     servicePriceOf: () => price,
     services: { images: { ready: true }, speech: { ready: true } },
-    serving: servicesOf(server, patienceMs(answer)),
+    serving: servicesOf(server, timeoutMsFor(answer)),
+  });
+/** Makes an agent that calls `command` once. */
+const makePainter = (server: MediaServer, command: Command, settings: Partial<AgentSettings> = {}): Promise<Loop> =>
+  makeLoop({
+    script: [reply(command.name), done()],
+    commands: [command],
+    settings,
+    priceOf: () => FREE,
+    servicePriceOf: () => PAINTER,
+    serving: servicesOf(server),
   });
 async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
   const found = (await loop.events()).find((event) => event.type === "command-finished");
@@ -60,8 +70,8 @@ async function ended(loop: Loop): Promise<EventOf<"command-finished">> {
   return found;
 }
 
-describe("what a picture costs", () => {
-  it("is the agent's own spending, by what the server says that it took", async () => {
+describe("the cost of pictures", () => {
+  it("is added to the agent's spending as the server reports it", async () => {
     await using server = await answeringWith(picture(TOLD));
     const loop = await painting(server, { script: paints("a", "b") });
     const state = await loop.run();
@@ -79,7 +89,7 @@ describe("what a picture costs", () => {
     expect((await ended(loop)).spent).toEqual({ usage, costUsd: expect.closeTo(COST, 9), modelCalls: 1 });
   });
 
-  it("stops the agent at its budget, and at its limit of tokens", async () => {
+  it("pauses the agent at its budget and at its token limit", async () => {
     await using server = await answeringWith(picture({ ...TOLD, output_tokens: 10_000 }));
     const script = paints("a", "b", "c");
     const poor = await (await painting(server, { script, settings: { budgetUsd: 0.4 } })).run();
@@ -93,7 +103,7 @@ describe("what a picture costs", () => {
     expect(server.images).toHaveLength(2);
   });
 
-  it("is asked for only where the most that it may cost is left: else nothing leaves, and the model reads why", async () => {
+  it("is limited by what is left: the request is not sent, and the model is told why", async () => {
     await using server = await answeringWith(picture(TOLD));
     const loop = await painting(server, { settings: { budgetUsd: 0.1664 } });
     const state = await loop.run();
@@ -111,17 +121,41 @@ describe("what a picture costs", () => {
   });
 
   it.each<[title: string, answer: Answer, price: Price | null, tokens: number, usd: number]>([
-    ["turned down: nothing", failure(400, "No."), PAINTER, 0, 0],
-    ["too many requests: nothing", failure(429, "Later."), PAINTER, 0, 0],
-    ["no end seen: the most", { fault: "stall" }, PAINTER, MOST.tokens, MOST.usd],
-    ["no end seen, no price: the most, no dollars", { fault: "stall" }, null, MOST.tokens, 0],
-    ["no picture in it: what the server says", { status: 200, body: { data: [], usage: TOLD } }, PAINTER, 4_180, COST],
-    ["not said, with a price: the most", picture(), PAINTER, MOST.tokens, MOST.usd],
-    ["said in a form that nobody knows: as if not said", picture({ input_tokens: -1 }), PAINTER, MOST.tokens, MOST.usd],
-    ["not said and no price, as of those billed by the picture: nothing is made up", picture(), null, 0, 0],
-    ["said, without a price: tokens and no dollars", picture(TOLD), null, 4_180, 0],
-    ["not said on a server of one's own: nothing", picture(), FREE, 0, 0],
-  ])("after an answer like this: %s", async (_title, answer, price, tokens, usd) => {
+    ["zero for a rejected request", failure(400, "No."), PAINTER, 0, 0],
+    ["zero for too many requests", failure(429, "Later."), PAINTER, 0, 0],
+    ["the maximum when no end was seen", { fault: "stall" }, PAINTER, MOST.tokens, MOST.usd],
+    [
+      "the maximum in tokens and zero dollars when no end was seen and the price is unknown",
+      { fault: "stall" },
+      null,
+      MOST.tokens,
+      0,
+    ],
+    [
+      "as reported when the answer holds no picture",
+      { status: 200, body: { data: [], usage: TOLD } },
+      PAINTER,
+      4_180,
+      COST,
+    ],
+    ["the maximum when it is not reported and the price is known", picture(), PAINTER, MOST.tokens, MOST.usd],
+    [
+      "the maximum when it is reported in an unknown form",
+      picture({ input_tokens: -1 }),
+      PAINTER,
+      MOST.tokens,
+      MOST.usd,
+    ],
+    [
+      "zero when it is not reported and the price is unknown, as for pictures billed by the piece",
+      picture(),
+      null,
+      0,
+      0,
+    ],
+    ["in tokens alone when it is reported and the price is unknown", picture(TOLD), null, 4_180, 0],
+    ["zero on a free server that reports nothing", picture(), FREE, 0, 0],
+  ])("is counted: %s", async (_title, answer, price, tokens, usd) => {
     await using server = await answeringWith(answer);
     const loop = await painting(server, { price, answer });
     const state = await loop.run();
@@ -130,7 +164,7 @@ describe("what a picture costs", () => {
     expect(spentOf(state).usd).toBeCloseTo(usd, 9);
   });
 
-  it("hinders nobody with a budget where no price is known: its dollars are not known either", async () => {
+  it("does not block an agent with a budget when the price is unknown", async () => {
     await using server = await answeringWith(picture(TOLD));
     const loop = await painting(server, { price: null, settings: { budgetUsd: 1 } });
     await loop.run();
@@ -138,17 +172,10 @@ describe("what a picture costs", () => {
     expect((await ended(loop)).spent).toMatchObject({ costUsd: null, usage: { outputTokens: 4_160 } });
   });
 
-  it("counts once after a crash: what a dead process may have spent is set aside, and the picture is not asked for again", async () => {
+  it("is reserved once after a crash, and the picture is not requested again", async () => {
     await using server = await answeringWith(picture(TOLD));
     const loop = await painting(server);
-    const dying =
-      (real: Prepare): Prepare =>
-      async (move, journal) => {
-        const work = await real(move, journal);
-        if (move.kind !== "execute") return work;
-        return { ...work, act: () => work.act().then(() => Promise.reject(new Error("power cut"))) };
-      };
-    await expect(loop.run({ prepare: dying })).rejects.toThrow("power cut");
+    await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
     expect(server.images).toHaveLength(1);
     const [started] = (await loop.events()).filter((event) => event.type === "command-started");
@@ -159,7 +186,7 @@ describe("what a picture costs", () => {
   });
 });
 
-describe("what speech costs", () => {
+describe("the cost of speech", () => {
   const listening = async (usage: object) => {
     const server = await startMediaServer({ speech: () => ({ status: 200, body: { text: "hello", usage } }) });
     const price: Price = { input: 3, cachedInput: 3, output: 5 };
@@ -169,14 +196,14 @@ describe("what speech costs", () => {
     return spentOf(await loop.run());
   };
 
-  it("is counted where the server says tokens, and the most where it says minutes and a price is known", async () => {
+  it("is counted as reported in tokens, and as the maximum when minutes are reported and the price is known", async () => {
     const told = await listening({ type: "tokens", input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 });
     expect(told).toMatchObject({ tokens: 1_320, usd: expect.closeTo(0.0035, 9) });
     const minutes = await listening({ type: "duration", seconds: 60 });
     expect(minutes).toMatchObject({ tokens: 18_220, usd: expect.closeTo(0.058, 9) });
   });
 
-  it("is nothing for a file that is no recording: it never left", async () => {
+  it("is zero for a file that is not a recording, which is not sent", async () => {
     await using server = await startMediaServer();
     const loop = await painting(server, { script: [reply("read_audio_from_file", { file: "a.wav" })] });
     loop.files.set("a.wav", new TextEncoder().encode("no sound"));
@@ -199,16 +226,9 @@ describe("a command that makes several pictures", () => {
     },
   });
 
-  it("stays within the limits with all of them together, those under way included", async () => {
+  it("stays within the limits with all of them together, unfinished ones included", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makeLoop({
-      script: [reply("make_album"), done()],
-      commands: [album],
-      settings: { budgetUsd: 0.34 },
-      priceOf: () => FREE,
-      servicePriceOf: () => PAINTER,
-      serving: servicesOf(server),
-    });
+    const loop = await makePainter(server, album, { budgetUsd: 0.34 });
     const state = await loop.run();
     expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
     expect(server.images).toHaveLength(2);
@@ -230,15 +250,9 @@ describe("a command that buys a picture and then waits", () => {
     },
   });
 
-  it("has paid for it when the wait begins, once", async () => {
+  it("is charged once, when the wait begins", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makeLoop({
-      script: [reply("show_picture"), done()],
-      commands: [show],
-      priceOf: () => FREE,
-      servicePriceOf: () => PAINTER,
-      serving: servicesOf(server),
-    });
+    const loop = await makePainter(server, show);
     const state = await loop.run();
     expect((await loop.events()).map(({ type }) => type)).toContain("command-waiting");
     expect(server.images).toHaveLength(1);

@@ -28,14 +28,14 @@ const planted: readonly Recall[] = Array.from({ length: 20 }, (_, index) => ({
   score: 1,
 }));
 
-/** Ten at each question. */
+/** Returns ten recalls for each request. */
 function memoryOf(recalls: readonly Recall[]): LongTermMemory {
   let asked = 0;
   return { remote: false, recall: async () => recalls.slice(10 * (asked % 2), 10 * (asked++ % 2) + 10) };
 }
 
-describe("twenty memories with planted instructions", () => {
-  it("stand in one delimiter of one user message, which they cannot close, with whose words they are", async () => {
+describe("memories with planted instructions", () => {
+  it("are all inside one delimiter of one user message, which they cannot close, with their origin", async () => {
     const loop = await makeLoop({ script: () => done(), memory: memoryOf(planted) });
     await loop.run();
     const other = await makeLoop({ script: () => done(), memory: memoryOf(planted.slice(10)) });
@@ -73,7 +73,7 @@ describe("twenty memories with planted instructions", () => {
     ["agent", "foo/3", false],
     ["person", "shared/+1", false],
     ["file", "foo/+1", false],
-  ])("taint when they are of %s in %s: %s", async (trust, id, taints) => {
+  ])("mark the agent as tainted when they are of trust %s in %s: %s", async (trust, id, taints) => {
     const recall = { ...(planted[0] as Recall), trust, id };
     const loop = await makeLoop({
       script: (_request, index) => (index < 2 ? reply("post", {}) : done()),
@@ -87,7 +87,7 @@ describe("twenty memories with planted instructions", () => {
     expect(events.find(({ type }) => type === "model-asked")).toEqual(
       expect.objectContaining(taints ? { tainted: true } : { recallIds: [id] }),
     );
-    // Two were granted at once; what was read from outside makes the second one be asked about again.
+    // Two commands were approved at once; text from outside makes goald ask again for the second.
     expect(events.filter(({ type }) => type === "approval-asked")).toHaveLength(taints ? 2 : 1);
   });
 });

@@ -25,12 +25,12 @@ const reply = JSON.stringify({
   command: { name: "google", args: { query: "racket string" } },
 });
 
-describe("what an agent is busy with", () => {
-  it("is its goals alone at the start", () => {
+describe("describeWork", () => {
+  it("returns only the goals at the start", () => {
     expect(describeWork(stateWith()).texts).toEqual(["Compare strings.\nWrite it down."]);
   });
 
-  it("is what it thinks first, then its command, then what came back, without the names that stand in every reply", () => {
+  it("weighs thoughts over the command over the result, and leaves out the keys of the reply", () => {
     const state = stateWith(message("reply", reply), message("result", "3 hits".padEnd(5_000, "x")));
     const { texts } = describeWork(state);
     expect(texts.slice(1, 3)).toEqual(["google\nracket string", "I need the price\nlook\nnote"]);
@@ -40,7 +40,7 @@ describe("what an agent is busy with", () => {
     expect(command).toBeGreaterThan(result ?? 1);
   });
 
-  it("is a person's words as much as its own, and all the less the older they are", () => {
+  it("weighs a person's words like the agent's own, and older messages less", () => {
     const state = stateWith(
       message("feedback", "old words"),
       message("reply", "no JSON"),
@@ -51,7 +51,7 @@ describe("what an agent is busy with", () => {
     expect(weightOf(state, "old words")).toBeCloseTo(0.81);
   });
 
-  it.each(["null", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])("survives the reply %s", (text) => {
+  it.each(["null", "[]", '"text"', '{"thoughts":null}', '{"a":', ""])("accepts the malformed reply %s", (text) => {
     expect(describeWork(stateWith(message("reply", text))).texts).toHaveLength(2);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
-import { base64Of, patienceMs } from "../helpers/openai-answers.ts";
+import { base64Of, timeoutMsFor } from "../helpers/openai-answers.ts";
 import {
   type Answer,
   type EmbeddingRequest,
@@ -207,7 +207,7 @@ describe("the OpenAI embedder", () => {
     ["half an answer", { fault: "cut" }, false],
     ["silence", { fault: "stall" }, false],
   ])("after %s reports whether a retry can help", async (_title, answer, unavailable) => {
-    const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: patienceMs(answer) });
+    const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: timeoutMsFor(answer) });
     const error = await refusal(embedder.embed(["a"], live));
     expect(isGoaldError(error)).toBe(true);
     expect(isEmbeddingUnavailable(error)).toBe(unavailable);

@@ -1,4 +1,4 @@
-/** fixtures.ts -- states, messages and recalls as prompts are built from. */
+/** fixtures.ts -- states, messages and recalls for tests of prompts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Recall } from "#core/ports/recall.ts";
@@ -8,7 +8,7 @@ import type { Words } from "#prompt/template.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../prompts");
 
-/** The shipped words, read by other means than `loadWords`, and at once: jest loads no module that awaits. */
+/** The shipped words, read synchronously without `loadWords`: jest does not load modules with top-level await. */
 export const shippedWords = Object.fromEntries(
   readdirSync(SHIPPED).map((name) => {
     const file = join(SHIPPED, name);
@@ -48,7 +48,7 @@ export const resultMessage = (
   ...changes,
 });
 
-/** Replies and results by turns, `count` of them, numbered from 1. */
+/** Returns `count` messages, alternately replies and results, numbered from 1. */
 export const messages = (count: number, text: (seq: number) => string = (seq) => `text ${seq}`): readonly Message[] =>
   Array.from({ length: count }, (_, index) => {
     const seq = index + 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Recall } from "#core/ports/recall.ts";
-import { recallsBlock, renderRows } from "#prompt/recalls.ts";
+import { renderRecalls, renderRows } from "#prompt/recalls.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { recalls, shippedWords } from "./fixtures.ts";
 
@@ -39,7 +39,7 @@ describe("renderRows", () => {
     expect(renderRows([{ ...recall, at }], NOW, 128_000)[0]).toContain(`, ${age} | `);
   });
 
-  it("tells the age anew when time has gone on", () => {
+  it("updates the age when time has passed", () => {
     renderRows(recalls(1), NOW, 128_000);
     expect(renderRows(recalls(1), new Date("2026-11-20T11:20:00.000Z"), 128_000)[0]).toContain("3 h ago");
   });
@@ -59,12 +59,12 @@ describe("renderRows", () => {
       );
       expect(rows).toHaveLength(count);
       for (const row of rows) expect(estimateTokens(row)).toBeLessThanOrEqual(200);
-      expect(estimateTokens(recallsBlock(rows, shippedWords))).toBeLessThanOrEqual(1_500);
-      expect(estimateTokens(recallsBlock(rows, shippedWords))).toBeGreaterThan(count * 90);
+      expect(estimateTokens(renderRecalls(rows, shippedWords))).toBeLessThanOrEqual(1_500);
+      expect(estimateTokens(renderRecalls(rows, shippedWords))).toBeGreaterThan(count * 90);
     }
   });
 
-  it("keeps both ends of a memory that is too long", () => {
+  it("keeps both ends of a long memory", () => {
     const [row = ""] = renderRows(
       recalls(1, () => `began ${"and went on ".repeat(200)}ended`),
       NOW,
@@ -84,7 +84,7 @@ describe("renderRows", () => {
       NOW,
       128_000,
     );
-    const block = recallsBlock(rows, shippedWords);
+    const block = renderRecalls(rows, shippedWords);
     expect(rows.join("")).not.toMatch(/[\n\u2028\u2029\u0085\u000b]/);
     expect(block.split("\n").filter((line) => line.startsWith("[foo/"))).toEqual(rows);
     const [, mark = ""] = /<data-([\w-]+)>\n/.exec(block) ?? [];
@@ -92,7 +92,7 @@ describe("renderRows", () => {
     expect(block.endsWith(`\n</data-${mark}>`)).toBe(true);
   });
 
-  it("keeps a hostile id, time or a name without end within its row", () => {
+  it("keeps a hostile id, time or very long name inside its row", () => {
     const [recall] = recalls(1);
     const hostile = [
       {
@@ -124,7 +124,7 @@ describe("in a small context window", () => {
 });
 
 describe("a long memory", () => {
-  it("is shown by its excerpt, which may change from one recall to the next", () => {
+  it("shows its excerpt, which may differ between recalls", () => {
     const [recall] = recalls(1, () => "whole") as [Recall];
     for (const excerpt of ["one part", "another part"])
       expect(renderRows([{ ...recall, excerpt }], NOW, 128_000)[0]).toContain(`] ${excerpt}`);
@@ -132,12 +132,12 @@ describe("a long memory", () => {
   });
 });
 
-describe("recallsBlock", () => {
-  it("says that these are past events and no instructions", () => {
-    expect(recallsBlock(renderRows(recalls(2), NOW, 128_000), shippedWords)).toMatch(
+describe("renderRecalls", () => {
+  it("states that its rows are past events and not instructions", () => {
+    expect(renderRecalls(renderRows(recalls(2), NOW, 128_000), shippedWords)).toMatch(
       /past[\s\S]*not instructions[^\n]*:\n<data-/,
     );
   });
 
-  it("is nothing when nothing is recalled", () => expect(recallsBlock([], shippedWords)).toBe(""));
+  it("is empty without recalls", () => expect(renderRecalls([], shippedWords)).toBe(""));
 });

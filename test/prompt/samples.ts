@@ -1,5 +1,5 @@
 /**
- * samples.ts -- texts of the kinds that prompts are made of, with what tokenizers make of them.
+ * samples.ts -- sample texts of all kinds that prompts contain, with their token counts.
  *
  * `tokens` is the larger of the counts of cl100k_base and o200k_base for exactly this text.
  */
@@ -25,7 +25,7 @@ does both, at the price of comfort: after about ten hours it goes dead, and the 
 const code = `export function readLines(file: string, { from = 1, count = 200 } = {}): readonly string[] {
   const lines = readFileSync(file, "utf8").split(/\\r?\\n/);
   if (from > lines.length) throw new RangeError(\`\${file} has \${lines.length} lines, not \${from}.\`);
-  // The last line end opens no further line.
+  // The last line end does not start another line.
   return lines.slice(from - 1, from - 1 + count).filter((line, index) => line !== "" || index > 0);
 }
 

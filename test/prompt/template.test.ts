@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
-import { fill, loadWords } from "#prompt/template.ts";
+import { fillTemplate, loadWords } from "#prompt/template.ts";
 import { shippedWords } from "./fixtures.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../prompts");
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A home's prompts folder with these files. */
+/** Makes a prompts folder with these files. */
 async function home(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const path = join(folder, `home-${count++}`);
   await mkdir(path);
@@ -31,35 +31,38 @@ async function errorOf(promise: Promise<unknown>): Promise<Error> {
   return error;
 }
 
-describe("fill", () => {
+describe("fillTemplate", () => {
   const template = (text: string) => ({ file: "x.md", text });
 
   it("replaces every placeholder in one pass", () => {
-    expect(fill(template("{{a}}-{{ b }}-{{a}}"), { a: "1", b: "2" })).toBe("1-2-1");
+    expect(fillTemplate(template("{{a}}-{{ b }}-{{a}}"), { a: "1", b: "2" })).toBe("1-2-1");
   });
 
   it.each(["{{b}}", "{{7*7}}", "{{goals}}", "$&", "$1", "$`", "{{", "}}", "{{a}}"])(
     "leaves %s in a value alone",
     (value) => {
-      expect(fill(template("<{{a}}>"), { a: value, b: "no" })).toBe(`<${value}>`);
+      expect(fillTemplate(template("<{{a}}>"), { a: value, b: "no" })).toBe(`<${value}>`);
     },
   );
 
-  it("takes the line of an empty value away, when it stands alone", () => {
-    expect(fill(template("one\n\n{{a}}\n\ntwo {{a}}three"), { a: "" })).toBe("one\n\ntwo three");
-    expect(fill(template("one\n\n{{a}}\n\ntwo"), { a: "x" })).toBe("one\n\nx\n\ntwo");
+  it("removes the line of an empty value that is alone on it", () => {
+    expect(fillTemplate(template("one\n\n{{a}}\n\ntwo {{a}}three"), { a: "" })).toBe("one\n\ntwo three");
+    expect(fillTemplate(template("one\n\n{{a}}\n\ntwo"), { a: "x" })).toBe("one\n\nx\n\ntwo");
   });
 
-  it.each(["{{c}}", "{{7*7}}", "{{constructor}}", "{{}}"])("refuses %s, naming the file and what is known", (text) => {
-    expect(() => fill(template(text), { a: "1" })).toThrow(
-      expect.objectContaining({ code: "GOALD_TEMPLATE", message: expect.stringContaining(`x.md has ${text}`) }),
-    );
-    expect(() => fill(template(text), {})).toThrow(/no placeholder/);
-  });
+  it.each(["{{c}}", "{{7*7}}", "{{constructor}}", "{{}}"])(
+    "refuses %s and names the file and the known placeholders",
+    (text) => {
+      expect(() => fillTemplate(template(text), { a: "1" })).toThrow(
+        expect.objectContaining({ code: "GOALD_TEMPLATE", message: expect.stringContaining(`x.md has ${text}`) }),
+      );
+      expect(() => fillTemplate(template(text), {})).toThrow(/no placeholder/);
+    },
+  );
 
   it("leaves single braces and JSON alone", () => {
     const json = '{\n  "a": {\n    "b": {}\n  }\n}';
-    expect(fill(template(json), {})).toBe(json);
+    expect(fillTemplate(template(json), {})).toBe(json);
   });
 });
 
@@ -75,7 +78,7 @@ describe("loadWords", () => {
     }
   });
 
-  it("lets a home replace single files by name", async () => {
+  it("lets a home override single files by name", async () => {
     const own = await home({
       "role.md": "<!-- ours -->\n<!-- twice -->\r\nI am {{name}}:\r\n{{role}}\r\n",
       ".hidden.md": "x",
@@ -87,18 +90,18 @@ describe("loadWords", () => {
     expect(words.system).toEqual(shipped.system);
   });
 
-  it("does not mind a home without a prompts folder", async () => {
+  it("accepts a home without a prompts folder", async () => {
     await expect(loadWords([SHIPPED, join(folder, "nowhere")])).resolves.toBeDefined();
   });
 
-  it("takes control characters out of the words", async () => {
+  it("removes control characters from the words", async () => {
     const own = await home({ "empty-text.md": "\ufeffa\u001b[31mb\u202e" });
     expect((await loadWords([SHIPPED, own]))["empty-text"].text).toBe("ab");
   });
 
   it.each([
     ["an unknown file", { "rolle.md": "x" }, /rolle\.md.*role\.md/],
-    ["a file of another kind", { "role.txt": "x" }, /role\.txt.*Known are system\.md/],
+    ["a file of another kind", { "role.txt": "x" }, /role\.txt.*Known files: system\.md/],
     [
       "an unknown placeholder",
       { "role.md": "{{name}} {{role}} {{age}}" },
@@ -116,13 +119,13 @@ describe("loadWords", () => {
     );
   });
 
-  it("says which shipped files are missing", async () => {
+  it("names the missing shipped files", async () => {
     const own = await home({ "role.md": "{{name}} {{role}}" });
     expect((await errorOf(loadWords([own]))).message).toMatch(/system\.md, constraints\.md/);
     expect((await errorOf(loadWords([]))).message).toMatch(/system\.md/);
   });
 
-  it("says what it cannot read", async () => {
+  it("names the file or folder that it cannot read", async () => {
     const own = await home({});
     await mkdir(join(own, "role.md"));
     expect((await errorOf(loadWords([SHIPPED, own]))).message).toMatch(/role\.md cannot be read/);

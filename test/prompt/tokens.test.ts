@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { estimateMessage, estimateTokens, shrink } from "#prompt/tokens.ts";
+import { estimateMessage, estimateTokens, shrinkText } from "#prompt/tokens.ts";
 import { SAMPLES } from "./samples.ts";
 
 describe("estimateTokens", () => {
-  it.each(SAMPLES)("is at most a tenth low and a third high for $name", ({ text, tokens }) => {
+  it.each(SAMPLES)("is at most 10 % low and 33 % high for $name", ({ text, tokens }) => {
     const estimated = estimateTokens(text);
     expect(estimated).toBeGreaterThanOrEqual(Math.floor(tokens * 0.9));
     expect(estimated).toBeLessThanOrEqual(Math.ceil(tokens * 1.35));
@@ -26,13 +26,13 @@ describe("estimateTokens", () => {
     expect((sample?.text.length ?? 0) / charsPerToken).toBeLessThan((sample?.tokens ?? 0) * 0.6);
   });
 
-  it("is 0 for nothing and at least 1 for anything", () => {
+  it("is 0 for an empty text and at least 1 for any other", () => {
     expect(estimateTokens("")).toBe(0);
     for (const text of [" ", "\t", "a", "é", "漢", "\u0001", "\ue000"]) expect(estimateTokens(text)).toBeGreaterThan(0);
     expect(estimateMessage("")).toBe(4);
   });
 
-  it("charges every script something, and no character more than three", () => {
+  it("charges each character more than 0 and at most 3 in every script", () => {
     const scripts = "ł ̸ λ я Ա ש ع क ก ქ አ ế — → 。 カ 㐀 漢 한 😀 \ue000 Ａ";
     for (const char of scripts.split(" ")) {
       const tokens = estimateTokens(char.repeat(100));
@@ -42,7 +42,7 @@ describe("estimateTokens", () => {
   });
 });
 
-describe("shrink", () => {
+describe("shrinkText", () => {
   const cut = (text: string) => (limit: number) => ({
     text: text.slice(0, limit),
     tokens: estimateTokens(text.slice(0, limit)),
@@ -50,21 +50,21 @@ describe("shrink", () => {
 
   it("comes close to the limit from below", () => {
     const text = "one word after the other ".repeat(400);
-    const { tokens } = shrink(text.length, estimateTokens(text), 300, cut(text));
+    const { tokens } = shrinkText(text.length, estimateTokens(text), 300, cut(text));
     expect(tokens).toBeLessThanOrEqual(300);
     expect(tokens).toBeGreaterThan(250);
   });
 
-  it("copes with a text that is dense at the beginning", () => {
+  it("handles a text whose beginning is dense", () => {
     const text = "漢".repeat(1_000) + " ".repeat(100_000);
-    const { tokens } = shrink(text.length, estimateTokens(text), 100, cut(text));
+    const { tokens } = shrinkText(text.length, estimateTokens(text), 100, cut(text));
     expect(tokens).toBeLessThanOrEqual(100);
     expect(tokens).toBeGreaterThan(0);
   });
 
-  it.each([0, -5, Number.NaN, Number.NEGATIVE_INFINITY])("ends with nothing for a limit of %p", (maxTokens) => {
+  it.each([0, -5, Number.NaN, Number.NEGATIVE_INFINITY])("renders an empty text for a limit of %p", (maxTokens) => {
     let tries = 0;
-    const result = shrink(100, 100, maxTokens, (limit) => {
+    const result = shrinkText(100, 100, maxTokens, (limit) => {
       tries++;
       return { limit, tokens: 50 };
     });

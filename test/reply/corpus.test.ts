@@ -15,7 +15,7 @@ interface Case {
   readonly expect: "reject" | { readonly command: { readonly name: string; readonly args: Record<string, unknown> } };
 }
 
-/** Quotes that nobody can tell from structure (`"if a == "x":"`) or from a stutter (`"""`): the model is asked again. */
+/** Quotes that look like structure (`"if a == "x":"`) or like a repeated delimiter (`"""`) are rejected. */
 const KNOWN_FALSE_REJECTS = ["str-quote8", "str-quote9", "str-quote10"];
 
 const FILES = ["replies", "more_replies"];
@@ -43,13 +43,13 @@ const readings: readonly (readonly [Case, ParsedReply])[] = cases.map((one) => [
 const right = readings.filter(([one, reading]) => (expectedCall(one) === null) === (reading.kind === "problem"));
 
 describe(`the corpus of odd replies (${right.length} of ${cases.length} read as expected)`, () => {
-  it("never yields a command that was not meant", () => {
+  it("never returns a command that was not meant", () => {
     for (const [one, reading] of readings)
       if (reading.kind === "command")
         expect({ id: one.id, call: reading.call }).toEqual({ id: one.id, call: expectedCall(one) });
   });
 
-  it("asks again only where the quotes are ambiguous", () => {
+  it("rejects only replies with ambiguous quotes", () => {
     const asked = readings.filter(([one, reading]) => one.expect !== "reject" && reading.kind === "problem");
     expect(asked.map(([{ id }]) => id)).toEqual(KNOWN_FALSE_REJECTS);
   });
@@ -58,7 +58,7 @@ describe(`the corpus of odd replies (${right.length} of ${cases.length} read as 
     expect(right.length / cases.length).toBeGreaterThanOrEqual(0.98);
   });
 
-  it("says in one to five short sentences what to send instead", () => {
+  it("reports problems in one to five short sentences", () => {
     for (const [{ id }, reading] of readings) {
       if (reading.kind !== "problem") continue;
       expect({ id, count: reading.problems.length >= 1 && reading.problems.length <= 5 }).toEqual({ id, count: true });

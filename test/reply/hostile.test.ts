@@ -61,7 +61,7 @@ describe("a hostile reply", () => {
     ],
     ["more than 2 MB", `${"lorem ipsum ".repeat(200_000)}${good}`, /at most 2000000/],
   ])("of %s is refused in words", (_title, text, problem) => {
-    // Of a reply that took all its room, what is missing was cut off.
+    // A reply that reached its length limit lacks its end.
     const orCut = new RegExp(`${problem.source}|^The reply was cut off`);
     for (const [finishReason, expected] of [
       ["stop", problem],
@@ -82,7 +82,7 @@ describe("a hostile reply", () => {
     expect(read(text, "stop")).toMatchObject({ kind: "command", call: { name: "google", args: { input: "x y" } } });
   });
 
-  it("leaves Object.prototype alone and gains nothing from it", () => {
+  it("neither changes nor uses Object.prototype", () => {
     for (const key of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
       expect(read(`{"command":{"name":"${key}","args":{}}}`, "stop").kind).toBe("problem");
       expect(read(`{"command":{"name":"do_nothing","args":{"${key}":{"polluted":1}}}}`, "stop").kind).toBe("problem");

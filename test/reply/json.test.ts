@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { endOfString } from "#reply/json.ts";
+import { findStringEnd } from "#reply/json.ts";
 
 describe("the end of a JSON string", () => {
   it.each<[what: string, text: string, end: number]>([
@@ -12,13 +12,13 @@ describe("the end of a JSON string", () => {
     ["nowhere when the only quote is escaped", String.raw`"a\"`, 4],
     ["nowhere behind the last quote", '"', 1],
   ])("is %s", (_what, text, end) => {
-    expect(endOfString(text, 0)).toBe(end);
+    expect(findStringEnd(text, 0)).toBe(end);
   });
 
-  it("is where JSON.parse has it, whatever stands in the string", () => {
+  it("is where JSON.parse finds it, for any content", () => {
     for (const value of ["", '"', "\\", '\\"', '\\\\"\\', `"${"\\".repeat(99)}`, "\u0000{}[]:,'"]) {
       const text = `x${JSON.stringify(value)},"next"`;
-      expect(JSON.parse(text.slice(1, endOfString(text, 1) + 1))).toBe(value);
+      expect(JSON.parse(text.slice(1, findStringEnd(text, 1) + 1))).toBe(value);
     }
   });
 });

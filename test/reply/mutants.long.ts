@@ -11,7 +11,7 @@ const line = (title: string, { mutants: all, right, wrong }: Tally): string =>
 
 describe("structural damage (60,000 seeded mutants of good replies)", () => {
   it.each([2024, 7, 99])(
-    "leads to a wrong command that changes things in at most 4 of 1,000 (seed %i)",
+    "causes a wrong command with side effects in at most 4 of 1,000 (seed %i)",
     (seed) => {
       const read = createReplyReader(seedCatalogue);
       const naive = createNaiveReader(seedCatalogue);

@@ -14,19 +14,19 @@ describe("structural damage (2,000 seeded mutants of good replies)", () => {
     return reading.kind === "command" ? reading.call : null;
   });
 
-  it("leads to a wrong command that changes things in at most 4 of 1,000, nearly all of them edits of a number", () => {
+  it("causes a wrong command with side effects in at most 4 of 1,000, nearly all with a changed number", () => {
     expect(sideEffect.wrong / sideEffect.mutants).toBeLessThan(0.004);
   });
 
-  it("leads to a wrong read-only command in at most 4 of 1,000", () => {
+  it("causes a wrong read-only command in at most 4 of 1,000", () => {
     expect(readOnly.wrong / readOnly.mutants).toBeLessThan(0.004);
   });
 
-  it("still leaves every second reply readable", () => {
+  it("leaves at least half of the replies readable", () => {
     expect((sideEffect.right + readOnly.right) / COUNT).toBeGreaterThan(0.5);
   });
 
-  it("leads a reader that repairs the whole reply astray far more often (control)", () => {
+  it("misleads a reader that repairs the whole reply far more often (control)", () => {
     const control = tally(mutants(2024, COUNT), seedCatalogue.hasSideEffect, ({ text }) => naive(text));
     expect(control.sideEffect.wrong).toBeGreaterThan(3 * sideEffect.wrong);
   });

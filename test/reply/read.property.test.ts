@@ -42,7 +42,7 @@ const wrapper = fc.constantFrom<(json: string) => string>(
   (json) => `${json}\n\nDone {so far}.`,
 );
 
-describe("a reply that is sound", () => {
+describe("a valid reply", () => {
   it("is read back exactly, in prose and fences, in either order of its keys", () => {
     fc.assert(
       fc.property(
@@ -63,7 +63,7 @@ describe("a reply that is sound", () => {
     );
   });
 
-  it("never runs half an argument, wherever it is cut", () => {
+  it("never runs an incomplete argument, wherever it is cut", () => {
     fc.assert(
       fc.property(call, fc.nat(), fc.constantFrom("length", "stop", "unknown", ""), (meant, cut, finishReason) => {
         const text = JSON.stringify({ thoughts: { text: "a" }, command: meant });
@@ -74,7 +74,7 @@ describe("a reply that is sound", () => {
     );
   });
 
-  it("is never misread and never throws, whatever the text is", () => {
+  it("is never misread and never throws for any text", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(..."{}[]\"':,\\ \nacommandthoughts<>/#`“”=+().1"), maxLength: 300 }),

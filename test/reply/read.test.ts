@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Catalogue, createReplyReader, type ParsedReply } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/seed-catalogue.ts";
 
 const read = createReplyReader(seedCatalogue);
@@ -12,7 +12,7 @@ const problemsOf = (reading: ParsedReply): string =>
   reading.kind === "problem" ? reading.problems.join(" ") : `command ${JSON.stringify(reading.call)}`;
 
 describe("a reply that can be read", () => {
-  it("brings thoughts and command back as they were sent, and says that nothing was mended", () => {
+  it("returns thoughts and command unchanged, marked as not repaired", () => {
     const thoughts = { text: "a", reasoning: "b", plan: "- c", criticism: "d", speak: "e" };
     const command = { name: "write_to_file", args: { file: "a.txt", text: "x" } };
     const expected = { kind: "command", call: command, thoughts, repaired: false };
@@ -34,7 +34,7 @@ describe("a reply that can be read", () => {
     expect(reading.thoughts).toMatchObject(expected);
   });
 
-  it("takes thoughts from an object of their own, and none at all", () => {
+  it("reads thoughts from a separate object, and accepts a reply without them", () => {
     const command = '{"command":{"name":"do_nothing","args":{}}}';
     expect(read(`{"thoughts":{"text":"first"}}\n${command}`, "stop").thoughts?.text).toBe("first");
     expect(read(command, "stop").thoughts?.text).toBe("");
@@ -102,7 +102,7 @@ describe("a reply that can be read", () => {
     expect(read(text, "stop")).toMatchObject({ ...expected, repaired: true });
   });
 
-  it("keeps every backslash of a Windows path in a search, but asks again before it writes one", () => {
+  it("keeps every backslash of a Windows path in a search, but rejects a write with one", () => {
     const text = (name: string, key: string): string =>
       `{"command":{"name":"${name}","args":{"file":"a","${key}":"C:\\Users\\me\\new"}}}`;
     expect(read(text("google", "input").replace('"file":"a",', ""), "stop")).toMatchObject(
@@ -113,7 +113,7 @@ describe("a reply that can be read", () => {
     );
   });
 
-  it("finds the reply behind a brace in prose", () => {
+  it("finds the reply after a brace in prose", () => {
     expect(read('I mean { and: {"command":{"name":"google","args":{"input":"x"}}}', "stop")).toMatchObject(google("x"));
     expect(read('It is { "so, {"command":{"name":"google","args":{"input":"x"}}}', "stop")).toMatchObject(google("x"));
   });
@@ -169,7 +169,7 @@ describe("a reply that must not be run", () => {
     ["a cut in prose", "First I weigh what there is, and then", "length", /^The reply was cut off/],
     ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', "length", /cut off/],
     [
-      "a cut behind the arguments of a change, brackets open",
+      "a cut after the arguments of a side effect, brackets open",
       '{"command":{"name":"write_to_file","args":{"file":"a","text":"b"',
       "stop",
       /cut off/,
@@ -183,12 +183,12 @@ describe("a reply that must not be run", () => {
       /cut off/,
     ],
     [
-      "a change whose own JSON was guessed",
+      "a side effect whose own JSON was guessed",
       '{"command":{"name":write_to_file,"args":{"file":"a","text":b}}}',
       "stop",
       /what write_to_file was to do could only be guessed/,
     ],
-    ["a stutter of quotes", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), "stop", /could not be repaired/],
+    ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), "stop", /could not be repaired/],
     ["dots for a value", reply("google", '{"input":...}'), "stop", /Three dots/],
     ["dots in a string", reply("google", '{"input":"..."}'), "stop", /placeholder/],
     ["a placeholder", reply("google", '{"input":"<search>"}'), "stop", /still the placeholder "<search>"/],
@@ -209,12 +209,12 @@ describe("a reply that must not be run", () => {
     expect(reading.kind).toBe("problem");
   });
 
-  it("runs the same guessed JSON when nothing can be changed by it (the rule is about effects)", () => {
+  it("runs the same guessed JSON for a read-only command (the rule concerns side effects)", () => {
     expect(read('{"command":{"name":google,"args":{"input":"b"}}}', "stop")).toMatchObject({
       ...google("b"),
       repaired: true,
     });
-    const harmless: Catalogue = { ...seedCatalogue, hasSideEffect: () => false };
+    const harmless: ReplyCatalogue = { ...seedCatalogue, hasSideEffect: () => false };
     const text = '{"command":{"name":write_to_file,"args":{"file":"a","text":"b"}}}';
     expect(createReplyReader(harmless)(text, "stop")).toMatchObject(write("a", "b"));
   });
@@ -228,7 +228,7 @@ describe("the problem that the model reads", () => {
   const problem = (name: string, args: object): string =>
     problemsOf(read(JSON.stringify({ command: { name, args } }), "stop"));
 
-  it("names an unknown command and at most five that come near", () => {
+  it("names an unknown command and at most five similar ones", () => {
     expect(problem("wirte_to_file", {})).toMatch(
       /^There is no command "wirte_to_file"\. The nearest names are: write_to_file(, \w+){4}\.$/,
     );
@@ -251,7 +251,7 @@ describe("the problem that the model reads", () => {
 
   it("lists the values that an enumeration allows", () => {
     const schema = { type: "string", description: "m", enum: ["add", "replace"] } as const;
-    const catalogue: Catalogue = {
+    const catalogue: ReplyCatalogue = {
       ...seedCatalogue,
       schemas: { edit: { type: "object", properties: { mode: schema }, required: ["mode"] } },
     };
@@ -259,7 +259,7 @@ describe("the problem that the model reads", () => {
     expect(problemsOf(reading)).toMatch(/"mode" of edit must be one of: add,replace\.$/);
   });
 
-  it("echoes only a short, clean piece of the reply", () => {
+  it("quotes only a short, clean part of the reply", () => {
     const long = problem(`x\u001b[31m"${"evil ".repeat(500)}`, {});
     expect(long.length).toBeLessThan(250);
     expect(long).not.toContain("\u001b");
@@ -285,16 +285,16 @@ describe("names and arguments", () => {
     expect(read(JSON.stringify({ command }), "stop")).toMatchObject(expected);
   });
 
-  it("takes a command by its exact name before any rewriting, whatever the name looks like", () => {
+  it("prefers the exact name of a command to a rewritten one", () => {
     const schema = { type: "object", properties: {} } as const;
-    const catalogue: Catalogue = { ...seedCatalogue, schemas: { "Server.Tool-1": schema, search: schema } };
+    const catalogue: ReplyCatalogue = { ...seedCatalogue, schemas: { "Server.Tool-1": schema, search: schema } };
     const reader = createReplyReader(catalogue);
     for (const name of ["Server.Tool-1", "search"])
       expect(reader(`{"command":{"name":"${name}","args":{}}}`, "stop")).toMatchObject({ call: { name } });
     expect(problemsOf(reader('{"command":{"name":"google","args":{}}}', "stop"))).toMatch(/no command "google"/);
   });
 
-  it("knows optional arguments of every type, and converts no boolean or fraction", () => {
+  it("accepts optional arguments of every type, and converts no boolean or fraction", () => {
     const properties = {
       deep: { type: "boolean", description: "d", hint: "<deep>" },
       share: { type: "number", description: "s" },

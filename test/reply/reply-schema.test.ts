@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
-import { replySchemaOf } from "#reply/reply-schema.ts";
+import { buildReplySchema } from "#reply/reply-schema.ts";
 import { RESPONSE_FORMAT } from "../helpers/strict-schema.ts";
 
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };
@@ -12,11 +12,11 @@ async function make() {
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
   const read = createReplyReader({ schemas, hasSideEffect, aliases: { commands: {}, args: {} } });
-  return { all, schema: replySchemaOf(all) as { properties: { command: { anyOf: object[] } } }, read };
+  return { all, schema: buildReplySchema(all) as { properties: { command: { anyOf: object[] } } }, read };
 }
 
 describe("the schema of a reply", () => {
-  it("is one that strict servers take: all closed, all required, no two branches that begin alike", async () => {
+  it("is accepted by strict servers: all closed, all required, no two branches with the same first key", async () => {
     const { schema, all } = await make();
     const ajv = new Ajv({ strict: false });
     const isTaken = ajv.compile({ type: "object", properties: { response_format: RESPONSE_FORMAT } });
@@ -29,7 +29,7 @@ describe("the schema of a reply", () => {
     expect(JSON.stringify(schema).length).toBeLessThan(6_000);
   });
 
-  it("can fail: an open object is not taken", () => {
+  it("can fail: an open object is refused", () => {
     const ajv = new Ajv({ strict: false });
     const isTaken = ajv.compile({ type: "object", properties: { response_format: RESPONSE_FORMAT } });
     const open = { type: "object", properties: {}, required: [] };
@@ -37,7 +37,7 @@ describe("the schema of a reply", () => {
     expect(isTaken({ response_format: format })).toBe(false);
   });
 
-  it("describes replies that the reader takes, with what is left out as null", async () => {
+  it("describes replies that the reader accepts, with omitted arguments as null", async () => {
     const { schema, read } = await make();
     const isValid = new Ajv().compile(schema);
     const reply = { thoughts: THOUGHTS, command: { search_files: { directory: "", text: null, limit: null } } };
@@ -51,13 +51,13 @@ describe("the schema of a reply", () => {
     });
   });
 
-  it("leaves null refused where an argument is required", async () => {
+  it("does not allow null for a required argument", async () => {
     const { read } = await make();
     const reply = { thoughts: THOUGHTS, command: { read_file: { file: null } } };
     expect(read(JSON.stringify(reply), "stop").kind).toBe("problem");
   });
 
-  it("and a letter that was damaged on the way is never run", async () => {
+  it("does not let a damaged letter run", async () => {
     const { read } = await make();
     const reply = (text: string) => JSON.stringify({ command: { name: "append_to_file", args: { file: "a", text } } });
     expect(read(reply("caf\ufffd"), "stop")).toMatchObject({

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
 import { rounds } from "../helpers/rounds.ts";
-import { listenTo, type Telling } from "../helpers/told-lines.ts";
 
 const programOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
 const MANY = programOf("many-committing.child.ts");
@@ -26,7 +26,7 @@ describe("the store for many agents, with real processes", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Telling {
+  function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ProcessLines {
     const compileCache = { NODE_COMPILE_CACHE: join(folder, "compile-cache") };
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "inherit"],
@@ -34,10 +34,10 @@ describe("the store for many agents, with real processes", () => {
     });
     children.add(child);
     child.on("close", () => children.delete(child));
-    return listenTo(child);
+    return readProcessLines(child);
   }
-  const start = (...args: readonly string[]): Telling => watch(process.execPath, args);
-  const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Telling =>
+  const start = (...args: readonly string[]): ProcessLines => watch(process.execPath, args);
+  const startWith = (preload: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): ProcessLines =>
     watch(process.execPath, ["--import", programOf(preload), MANY, ...args], env);
 
   /** The highest head of each agent that the process printed as committed. */
@@ -63,8 +63,8 @@ describe("the store for many agents, with real processes", () => {
     return lost;
   }
 
-  async function killAtSomeMoment({ child, lines, ended, told }: Telling): Promise<void> {
-    await told(1);
+  async function killAtSomeMoment({ child, lines, ended, reach }: ProcessLines): Promise<void> {
+    await reach(1);
     await sleep(Math.random() * 40);
     child.kill("SIGKILL");
     await ended;

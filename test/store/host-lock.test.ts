@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { holdHostLock, isHostHeld, readHostInfo } from "#store/host-lock.ts";
+import { holdHostLock, isHostHeld, readHostInfo, takeHostLock } from "#store/host-lock.ts";
 import { rounds } from "../helpers/rounds.ts";
 
 const PROGRAM = fileURLToPath(new URL("./lock-process.ts", import.meta.url));
@@ -43,6 +43,17 @@ describe("the host lock", () => {
     child.stdin?.write("go\n");
     return answer;
   }
+
+  it("is waited for only while the holder is the named predecessor", async () => {
+    const first = holdHostLock(path, info);
+    await expect(takeHostLock(path, info, info.pid + 1)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
+    await expect(takeHostLock(path, info)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING" });
+    const next = takeHostLock(path, { ...info, version: "1.2.4" }, info.pid);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    first.release();
+    using _second = await next;
+    expect(readHostInfo(path)?.version).toBe("1.2.4");
+  });
 
   it("has one holder, which errors name, and is free after its release", () => {
     expect(isHostHeld(path)).toBe(false);

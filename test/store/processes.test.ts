@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
 import { NOTHING, said, stamped } from "../contracts/store-builders.ts";
+import { type ProcessLines, readProcessLines } from "../helpers/process-lines.ts";
 import { rounds } from "../helpers/rounds.ts";
-import { listenTo, type Telling } from "../helpers/told-lines.ts";
 
 const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
 
-const startWriter = (path: string, ...mode: string[]): Telling =>
-  listenTo(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
+const startWriter = (path: string, ...mode: string[]): ProcessLines =>
+  readProcessLines(spawn(process.execPath, [PROGRAM, path, ...mode], { stdio: ["ignore", "pipe", "inherit"] }));
 
 describe("the embedded store, with real processes", () => {
   let folder: string;
@@ -29,7 +29,7 @@ describe("the embedded store, with real processes", () => {
       let known = 0;
       for (let kill = 0; kill < rounds(4); kill++) {
         const writer = startWriter(path);
-        await writer.told(1);
+        await writer.reach(1);
         await sleep(Math.random() * 40);
         writer.child.kill("SIGKILL");
         await writer.ended;
@@ -62,7 +62,7 @@ describe("the embedded store, with real processes", () => {
   it("lets another process read during writes, and keeps its files private", async () => {
     const path = join(folder, "read", "goald.db");
     const writer = startWriter(path);
-    await writer.told(1);
+    await writer.reach(1);
     const reader = await openSqliteReader(path);
     let after = 0;
     while (after < 60) {
@@ -85,7 +85,7 @@ describe("the embedded store, with real processes", () => {
     // Files can grow to 1 or 2 MB, depending on the shell's unit. Node ignores the signal and gets EFBIG.
     const script = 'ulimit -f 2048; exec "$@"';
     const args = ["-c", script, "sh", process.execPath, PROGRAM, path, String(4 * 1024 * 1024)];
-    const writer = listenTo(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
+    const writer = readProcessLines(spawn("sh", args, { stdio: ["ignore", "pipe", "inherit"] }));
     await writer.ended;
     const [first, ...rest] = writer.lines;
     const failure = /^GOALD_STORE_FULL The disk did not take a write to .*goald\.db/;

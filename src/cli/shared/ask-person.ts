@@ -3,7 +3,6 @@
  */
 
 import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
-import type { ForegroundParts } from "#host/foreground.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
 
@@ -11,9 +10,9 @@ import type { CliContext } from "./context.ts";
 export type PersonSaid =
   | { readonly kind: "approved"; readonly count: number }
   | { readonly kind: "feedback"; readonly text: string }
-  /** To the agent's own question. */
+  /** The answer to the agent's own question. */
   | { readonly kind: "words"; readonly text: string }
-  /** Stop here; nothing of it has run. */
+  /** The agent is to stop; nothing of the command has run. */
   | { readonly kind: "no" }
   /** By Ctrl-C or the end of input. */
   | { readonly kind: "left" }
@@ -23,19 +22,17 @@ export type PersonSaid =
 /** Resolves to what the person said; `withdraw` takes the question back. */
 export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
 
+/** Asks the agent's own question; undefined when the person leaves, or when it is taken back. */
+export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
+
 /** undefined when there is no person. */
-export function createAskPerson({ output, settings }: CliContext): AskPerson | undefined {
+export function createAskPerson(context: CliContext): AskPerson | undefined {
+  const { output, settings } = context;
   if (!output.interactive) return undefined;
   const question = approvalQuestion(settings.keys);
   return async (withdraw) => {
     for (;;) {
-      const line = await output
-        .input()
-        .askLine(question, withdraw)
-        .catch((thrown: unknown) => {
-          if (withdraw.aborted) return undefined;
-          throw thrown;
-        });
+      const line = await askLine(context, question, withdraw);
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
       const answer = readApproval(line, settings.keys);
       switch (answer.kind) {
@@ -51,35 +48,25 @@ export function createAskPerson({ output, settings }: CliContext): AskPerson | u
   };
 }
 
-/** For an agent in this process. What was typed on at the set-up may answer the first question. */
-export function askInForeground(context: CliContext): ForegroundParts["ask"] {
-  const ask = createAskPerson(context);
-  if (!ask) return undefined;
-  let isFirst = true;
-  return async (_call, interrupt) => {
-    // A second “y” must not approve what nobody has seen.
-    if (!isFirst) context.output.input().dropTypedAhead();
-    isFirst = false;
-    const said = await ask(interrupt);
-    return said.kind === "approved" || said.kind === "feedback" ? said : { kind: "leave" };
-  };
-}
-
-/** The agent's own question. An empty line is no answer. */
-export function createAskWords({ output, redact }: CliContext): ForegroundParts["askWords"] {
+/** undefined when there is no person. An empty line is not an answer. */
+export function createAskWords(context: CliContext): AskWords | undefined {
+  const { output, redact } = context;
   if (!output.interactive) return undefined;
   return async (question, withdraw) => {
     output.say(redact(clean(`\nIt asks: ${question}`)));
-    output.input().dropTypedAhead();
     for (;;) {
-      const line = await output
-        .input()
-        .askLine("Your answer: ", withdraw)
-        .catch((thrown: unknown) => {
-          if (withdraw.aborted) return undefined;
-          throw thrown;
-        });
+      const line = await askLine(context, "Your answer: ", withdraw);
       if (line === undefined || line.trim() !== "") return line && clean(line).trim();
     }
   };
+}
+
+/** undefined when the person left, or the question was taken back. */
+async function askLine({ output }: CliContext, question: string, withdraw: AbortSignal): Promise<string | undefined> {
+  try {
+    return await output.input().askLine(question, withdraw);
+  } catch (thrown) {
+    if (withdraw.aborted) return undefined;
+    throw thrown;
+  }
 }

@@ -5,7 +5,7 @@
  * when this shell and its environment are gone.
  */
 
-import { findServers } from "#app/shared.ts";
+import { findServers } from "#app/services.ts";
 import { type ConnectionChoice, chooseConnection, saveKey } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
@@ -13,7 +13,6 @@ import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { demoVerb } from "../verbs/demo.ts";
 import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts";
 
 export type Connection =
@@ -25,6 +24,8 @@ export interface ConnectOptions extends GlobalOptions {
   readonly model?: string;
   /** A daemon is to use it, not this process. */
   readonly forDaemon?: boolean;
+  /** Offered beside a key and a server; resolves to the exit code. */
+  playDemo(): Promise<number>;
 }
 
 /** Throws GOALD_KEY_MISSING when there is none and nobody to ask. */
@@ -50,7 +51,7 @@ export async function connected(context: CliContext, options: ConnectOptions): P
       if (options.forDaemon) await keepServer(choice, context);
       return load({ "openai.baseUrl": choice.baseUrl, "models.smart": choice.model });
     case "demo":
-      return { kind: "done", exitCode: await demoVerb(options) };
+      return { kind: "done", exitCode: await options.playDemo() };
     case "left":
       return { kind: "done", exitCode: EXIT.interrupted };
   }

@@ -1,10 +1,10 @@
 /** doctor-daemon.ts -- the daemon, its lock, its socket and its service as `goald doctor` finds them. */
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
+import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { outputFileOf } from "#api/spawn-daemon.ts";
-import { hasDied } from "#api/wanted.ts";
 import { lockHome } from "#app/own-store.ts";
 import type { Home } from "#config/home.ts";
 import { isSocketOf } from "#config/open-home.ts";
@@ -84,7 +84,7 @@ function checkMute(met: Extract<Meeting, { kind: "mute" }>): Finding {
 }
 
 function checkAbsent(home: Home): Finding {
-  if (!hasDied(home)) return fine("daemon", "not running; what needs it starts it");
+  if (!hasDaemonDied(home)) return fine("daemon", "not running; what needs it starts it");
   const last = lastWords(home);
   return problem(
     "daemon",

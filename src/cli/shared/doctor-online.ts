@@ -4,7 +4,7 @@
  * The one check that leaves the machine, and only when it is asked for. It lists models, which costs nothing.
  */
 
-import { checkModelServer } from "#app/shared.ts";
+import { checkModelServer } from "#app/services.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";

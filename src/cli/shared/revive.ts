@@ -1,11 +1,11 @@
 /** revive.ts -- restarts the daemon of a home when it died with unfinished agents. */
-import { hasDied } from "#api/wanted.ts";
+import { hasDaemonDied } from "#api/daemon-expected.ts";
 import type { Home } from "#config/home.ts";
 import { readVersion } from "../../shipped.ts";
 
 /** Never rejects: reading works without a daemon. */
 export async function reviveDaemon(home: Home): Promise<void> {
-  if (!hasDied(home)) return;
+  if (!hasDaemonDied(home)) return;
   const [{ revive }, { unfinishedAgents }] = await Promise.all([
     import("#api/auto-start.ts"),
     import("#app/reading.ts"),

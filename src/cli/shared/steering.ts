@@ -3,7 +3,7 @@
  *
  * An unknown agent is an error before any daemon is started.
  */
-import type { Client } from "#api/client.ts";
+import type { Client, HostClient } from "#api/client.ts";
 import type { ControlResult } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -75,7 +75,7 @@ export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?
  * Waits up to 0.2 s until the agent has read its message, which a waiting agent does at once, and returns its view.
  * `told`: its view when the message was delivered, returned when the time is over.
  */
-export async function viewWhenHeard(client: Client, told: AgentView): Promise<AgentView> {
+export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: AgentView): Promise<AgentView> {
   for (let look = 1; look <= LOOKS; look++) {
     const view = await client.agent(told.id);
     if (view.changedAt !== told.changedAt || view.state !== told.state) return view;

@@ -5,7 +5,7 @@
  * known of a thought is cleaned and redacted anew, and only what that adds to the shown text is written. When it adds to
  * another text than the one that stands there, no more of the thought is shown; the whole follows with its event.
  */
-import type { LiveThoughts, ThoughtName } from "#reply/live-thoughts.ts";
+import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
 import { cutToWholeWords } from "#util/whole-words.ts";
 

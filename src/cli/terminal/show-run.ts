@@ -6,8 +6,8 @@
 import { styleText } from "node:util";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
-import type { ThoughtName } from "#reply/live-thoughts.ts";
 import type { Thoughts } from "#reply/read.ts";
+import type { ThoughtName } from "#reply/thoughts.ts";
 import { clean } from "#util/clean.ts";
 import { describeCall } from "./describe-call.ts";
 import { createShowLive, type ShowLiveParts } from "./show-live.ts";

@@ -3,15 +3,17 @@
  */
 
 import { isHostHeld } from "#api/host-lock.ts";
-import { GoaldError } from "#core/errors.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { RUN_CODES } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import { formatCall, type GlobalOptions } from "../shared/context.ts";
+import { followAgent } from "../shared/follow-agent.ts";
+import { Interrupts } from "../shared/interrupts.ts";
 import { showFrom, showLastStep } from "../shared/past.ts";
 import { folderOf } from "../shared/reading.ts";
-import { followOnScreen, openScreen, sayResult } from "../shared/screen.ts";
+import { openScreen, sayGoesOn, sayResult } from "../shared/screen.ts";
 import { steering } from "../shared/steering.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -47,13 +49,18 @@ export async function attachVerb(name: string, options: AttachOptions): Promise<
     if (since === undefined) await showLastStep(row.id, head, context, screen.show);
     else await showFrom(row.id, since, head, context, screen.show);
     if (isOver(state)) return sayResult(agent, state, context);
-    // A daemon that were started for it would not go on with an agent of a terminal.
+    // A daemon started now would not go on with an agent of a terminal.
     const client = state.settings.background || isHostHeld(home.lock) ? await reach() : undefined;
     const view = await client?.agent(row.id);
     if (!client || (view?.state === "interrupted" && !view.background)) {
       output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
       return sayResult(agent, state, context);
     }
-    return followOnScreen(agent, context, client, { after: head, state }, screen);
+    using interrupts = new Interrupts();
+    const following = { context, client, agent: agent.id, after: head, state, ...screen, interrupts };
+    const end = await followAgent({ ...following, onInterrupt: "leave", isEnd: isOver });
+    if (!end.left) return sayResult(agent, end.state, context);
+    sayGoesOn(agent, context, end.state.settings.background);
+    return EXIT.ok;
   });
 }

@@ -1,7 +1,6 @@
 /** commands.ts -- `goald commands`: lists the commands of agents in this home, and the settings that are missing. */
 import { join } from "node:path";
-import { loadRegistryOf } from "#app/catalogue.ts";
-import { serviceStates } from "#app/services.ts";
+import { loadRegistryOf, serviceStates } from "#app/catalogue.ts";
 import { renderTable } from "#cli/terminal/table.ts";
 import { AFTER_CRASH } from "#commands/describe.ts";
 import { type CommandLine, describeCommand, listCommands } from "#commands/list.ts";

@@ -1,21 +1,22 @@
 /**
  * daemon.ts -- the daemon's own process: `goald up --foreground`, and what every other verb starts in the background.
  *
- * It says once how its start went, over the channel of the process that started it, and then belongs to nobody.
- * SIGTERM and SIGINT finish the steps under way; a second one cuts them off. SIGHUP reads the settings again.
+ * It sends one message about its start to the process that started it, and then belongs to nobody. SIGTERM and SIGINT finish
+ * the steps under way; a second one cuts them off. SIGHUP reads the settings again.
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { expectDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
-import { type Daemon, type LoadedSettings, openDaemon } from "#app/daemon.ts";
+import { PREDECESSOR } from "#api/spawn-daemon.ts";
+import type { LoadedSettings } from "#app/agent.ts";
+import { type Host, openHost } from "#app/host.ts";
 import { loadSettings } from "#config/load.ts";
-import { openHome } from "#config/open-home.ts";
+import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
-import { openHostLog } from "../shared/host-agent.ts";
+import { openHostLog } from "../shared/own-host.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -33,57 +34,97 @@ export interface DaemonOptions extends GlobalOptions {
 
 /** Resolves when the daemon has gone down. */
 export async function daemonVerb(options: DaemonOptions): Promise<number> {
-  // Everything that it makes is for this user only.
+  // All files that it makes are for this user only.
   process.umask(0o077);
   const context = await openContext({ ...options, input: false }).catch(failed);
   await openHome(context.home, process.getuid?.()).catch(failed);
   const log = await openHostLog(context);
-  const known = new Set<string>();
+  const shutdown = Promise.withResolvers<number>();
   let daemon: Daemon;
   try {
-    daemon = await openDaemon({ ...context, log, load: () => loadAgain(context, known) });
+    daemon = await openDaemon(context, log, shutdown.resolve);
   } catch (thrown) {
     if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || options.foreground) return failed(thrown);
     handshake({ already: readHostInfo(context.home.lock) ?? null });
     return EXIT.ok;
   }
-  const { socket } = daemon;
-  await writeFile(join(context.home.privateFolder, "wanted"), "");
-  const ending = untilAsked(daemon, context, log);
-  handshake({ ready: { pid: process.pid, socket } });
-  log.info({ socket }, "The daemon is ready.");
-  if (options.foreground) context.output.say(`The daemon is ready (pid ${process.pid}, ${socket}). Ctrl-C ends it.`);
-  // Asked to go down while many agents are still set going, it does not set the others going first.
-  const starting = daemon.start();
+  await using host = daemon.host;
+  expectDaemon(context.home);
+  const ending = Promise.race([shutdown.promise, untilSignalled(host, context, log)]);
+  handshake({ ready: { pid: process.pid, socket: daemon.socket } });
+  log.info({ socket: daemon.socket }, "The daemon is ready.");
+  if (options.foreground)
+    context.output.say(`The daemon is ready (pid ${process.pid}, ${daemon.socket}). Ctrl-C ends it.`);
+  // A daemon that is asked to go down while it starts many agents starts no more of them.
+  const starting = host.supervisor.start();
   const graceMs = await Promise.race([ending, starting.then(() => ending)]);
-  await daemon.close(graceMs);
+  host.isStopping = true;
+  await host.supervisor.drain(graceMs);
+  await host.stopServing("The daemon goes down.");
   log.info("The daemon has gone down.");
   return EXIT.ok;
 }
 
-/** Resolves to the grace time when it is to go down. */
-async function untilAsked(daemon: Daemon, context: CliContext, log: Log): Promise<number> {
+interface Daemon {
+  readonly host: Host;
+  readonly socket: string;
+}
+
+/** Takes calls when it resolves. Throws as `openHost` does. */
+async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: number) => void): Promise<Daemon> {
+  const { home, settings, redact, scrub } = context;
+  const socket = await chooseSocketPath(home, process.getuid?.());
+  const secrets = new Set<string>();
+  const host = await openHost({
+    ...{ home, settings, redact, scrub, log, socket, onShutdown, role: "daemon" },
+    predecessor: takePredecessor(),
+    load: () => loadAgain(context, secrets),
+  });
+  try {
+    await host.serve();
+    return { host, socket };
+  } catch (thrown) {
+    await host[Symbol.asyncDispose]();
+    throw thrown;
+  }
+}
+
+/** Taken out of the environment: it is not for the processes that agents start. */
+function takePredecessor(): number | undefined {
+  const pid = Number(process.env[PREDECESSOR]);
+  delete process.env[PREDECESSOR];
+  return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+/** Resolves to the grace time when a signal asks the daemon to go down. */
+function untilSignalled({ supervisor, control }: Host, { settings }: CliContext, log: Log): Promise<number> {
   const signalled = Promise.withResolvers<number>();
   let isSignalled = false;
   const onSignal = (name: string): void => {
     log.info({ signal: name }, isSignalled ? "Asked again to go down: at once." : "Asked to go down.");
-    if (isSignalled) daemon.hurry();
+    if (isSignalled) supervisor.abortAll("The daemon goes down at once.");
     isSignalled = true;
-    signalled.resolve(context.settings.daemon.graceSeconds * 1000);
+    signalled.resolve(settings.daemon.graceSeconds * 1000);
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
   process.on("SIGHUP", () => {
-    daemon.reload().catch((thrown) => log.error(clean(`The settings were not read again: ${toError(thrown).message}`)));
+    control.reload().catch((thrown) => {
+      log.error(clean(`The settings were not read again: ${toError(thrown).message}`));
+    });
   });
-  // Without anything to do, only its socket keeps the process alive; a closed terminal must not end it.
-  return Promise.race([signalled.promise, daemon.asked.then(({ graceMs }) => graceMs)]);
+  return signalled.promise;
 }
 
-/** `known`: secrets that were read earlier; those that are read now come to them. */
-async function loadAgain({ home }: CliContext, known: Set<string>): Promise<LoadedSettings> {
-  const { settings, secrets } = await loadSettings({ home, env: process.env, flags: {} });
+/** `known`: secrets read earlier; one that was replaced is still a secret. */
+async function loadAgain(context: CliContext, known: Set<string>): Promise<LoadedSettings> {
+  const { settings, secrets } = await loadSettings({ home: context.home, env: process.env, flags: {} });
   for (const secret of secrets) known.add(secret);
-  return { settings, ...redactorsFor([...known]) };
+  const later = redactorsFor([...known]);
+  return {
+    settings,
+    redact: (text) => context.redact(later.redact(text)),
+    scrub: (text) => context.scrub(later.scrub(text)),
+  };
 }
 
 function failed(thrown: unknown): never {
@@ -93,7 +134,7 @@ function failed(thrown: unknown): never {
   throw error;
 }
 
-/** To the process that started it, if there is one. */
+/** Sent to the process that started this one, if there is one. */
 function handshake(message: unknown): void {
   if (!process.send) return;
   process.send(message, () => {

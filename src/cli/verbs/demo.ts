@@ -3,21 +3,22 @@
  */
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isHostHeld } from "#api/host-lock.ts";
-import { openHost } from "#app/main.ts";
 import { readRecording } from "#cassette/demo-recording.ts";
 import { startReplayServer } from "#cassette/demo-server.ts";
 import { throughRecording } from "#cassette/demo-web.ts";
 import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
-import { activeFrame } from "#core/state.ts";
+import { EXIT } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { RUN_CODES } from "../exit-codes.ts";
 import { text } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
-import { hostAgent, openHostLog } from "../shared/host-agent.ts";
-import { openRecording } from "../shared/recording.ts";
+import { runOnScreen } from "../shared/run-agent.ts";
+import { openScreen } from "../shared/screen.ts";
+import { inThisProcess } from "../shared/session.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -32,14 +33,14 @@ export const verb = defineVerb({
 });
 
 export interface DemoOptions extends GlobalOptions {
-  /** File that it is recorded into, like any run. */
+  /** File to record the run into. */
   readonly record?: string;
 }
 
 export async function demoVerb(options: DemoOptions): Promise<number> {
   const recording = readRecording(join(ROOT_FOLDER, "config", "demo", "recording.ndjson"));
   await using server = await startReplayServer(recording.exchanges);
-  const { context, own } = await openFreeHouse(options, {
+  const { context, own } = await openFreeContext(options, {
     "openai.baseUrl": server.baseUrl,
     "openai.apiKey": "demo-needs-no-key",
     "search.searxng.baseUrl": server.origin,
@@ -47,11 +48,11 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
   });
   const { output } = context;
   try {
-    await using host = await openHost(context.home, context.settings, await openHostLog(context), {
-      role: "foreground",
+    await using session = await inThisProcess(context, {
       services: SET_UP,
       throughHttp: (http) => throughRecording(http, server.origin),
     });
+    const { host, client } = session;
     output.say(
       "A demo: what the model, the search and the web answer is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
     );
@@ -63,18 +64,24 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     }
-    const taken = openRecording(options, context);
-    using recorder = taken?.recorder;
-    const { state, exitCode } = await hostAgent(host, row, taken?.context ?? context, { recorder });
-    if (activeFrame(state).phase.kind === "resting") output.say(next(own.envFile));
+    if (options.record !== undefined) host.recordings.create(resolve(options.record)).assign(row, false);
+    const workspace = join(host.home.workspaceFolder, row.folder);
+    output.say(`${name} (${row.id}) works in ${workspace}`);
+    const screen = await openScreen(context, [], host.catalogue);
+    const { events } = await client.page(row.id, 0, 1);
+    for (const event of events) screen.show(event);
+    host.supervisor.wake(row.id, false);
+    const known = { after: events.length, state: replay(events) };
+    const exitCode = await runOnScreen({ id: row.id, workspace }, session, known, screen, options);
+    if (exitCode === EXIT.ok) output.say(next(own.envFile));
     return exitCode;
   } finally {
     output.close();
   }
 }
 
-/** The person's home, unless a daemon or another run has its agents in hand: then one of the demo's own. */
-async function openFreeHouse(
+/** The person's home; a temporary one when another process runs the agents there. */
+async function openFreeContext(
   options: GlobalOptions,
   flags: SettingFlags,
 ): Promise<{ readonly context: CliContext; readonly own: Home }> {
@@ -96,7 +103,7 @@ const AS_RECORDED = {
   "models.smart": "recording",
   "models.fast": "recording",
   "search.providers": "searxng",
-  // Its sites are of this machine, and have no rules for guests.
+  // Its sites are on this machine, and have no robots.txt.
   "web.robots": false,
   embedder: "offline",
   contextTokens: null,

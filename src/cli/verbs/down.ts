@@ -4,9 +4,9 @@
  * The daemon has stopped when its lock is free. It is killed only with --kill.
  */
 import { takesNoCalls } from "#api/auto-start.ts";
+import { stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { meetHost } from "#api/meet-host.ts";
-import { forgetWanted } from "#api/wanted.ts";
 import { unfinishedAgents } from "#app/reading.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
@@ -60,7 +60,7 @@ export async function down(options: StopOptions): Promise<number> {
   try {
     // `goald down` does not end a run on a terminal, and agents that it hands over still need a daemon.
     const isOnTerminal = isHostHeld(home.lock) && readHostInfo(home.lock)?.role === "foreground";
-    if (!isOnTerminal) forgetWanted(home);
+    if (!isOnTerminal) stopExpectingDaemon(home);
     const stopped = await stopDaemon({ home, output }, options);
     if (!stopped)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {

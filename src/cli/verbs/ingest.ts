@@ -5,7 +5,7 @@
  * do not come back.
  */
 import { resolve, sep } from "node:path";
-import { openPages } from "#app/shared.ts";
+import { openPages } from "#app/services.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import {

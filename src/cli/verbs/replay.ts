@@ -1,28 +1,19 @@
 /**
- * replay.ts -- `goald replay`: a recorded run once more, through the real loop, without a network.
+ * replay.ts -- `goald replay`: plays a recording through the real loop, without a network.
  *
- * It is played in a home of its own, with the commands and words of the home that one stands in: a temporary one, removed
- * when all went well, or the one that --home names. Time, requests, messages and files are those of the recording. It ends
- * with 0 only when the agent comes to the same state, with the same files.
+ * It works in a home of its own, with the commands and words of the current home: a temporary one, removed when all went
+ * well, or the one that --home names. Time, requests, messages and files are those of the recording. The exit code is 0 only
+ * when the agent comes to the same state, with the same files.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { composeAgent, type Host, openHost } from "#app/main.ts";
-import { hashAll, replaceAll } from "#cassette/folder.ts";
 import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
-import { CutOff, openPlayer, type Player } from "#cassette/player.ts";
 import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { Store } from "#core/ports/store.ts";
-import type { AgentState } from "#core/state.ts";
-import { runForeground } from "#host/foreground.ts";
 import { clean } from "#util/clean.ts";
-import { stateOf } from "#views/load-agent.ts";
-import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import {
   type CliContext,
   counted,
@@ -31,10 +22,8 @@ import {
   openContext,
   redactorsFor,
 } from "../shared/context.ts";
-import { beginningOf, openHostLog } from "../shared/host-agent.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
-import { catalogueHash } from "../shared/recording.ts";
-import { createPresenter } from "../shared/result.ts";
+import { type Played, playSession } from "../shared/play-session.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -71,7 +60,7 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
   }
 }
 
-/** Something to come to: a run that was killed at once has left none. */
+/** A run that was killed at once has left no state to compare with. */
 function requireState({ path, sessions: [first, ...more] }: Cassette): void {
   if ([first, ...more].some((session) => session.end || ofType(session, "committed").length > 0)) return;
   throw new GoaldError("GOALD_REPLAY", `Nothing is recorded in ${path}: the run was cut off as it began.`, {
@@ -79,7 +68,7 @@ function requireState({ path, sessions: [first, ...more] }: Cassette): void {
   });
 }
 
-/** Commands, words and prices stay those of the home that was found; secrets of today have no part in it. */
+/** Commands, words and prices are those of the home that was found; today's secrets are not used. */
 async function ownHome(visited: CliContext, options: GlobalOptions): Promise<CliContext> {
   const redactors = redactorsFor([]);
   const context = { ...visited, ...redactors, scrub: redactors.redact };
@@ -110,9 +99,9 @@ async function playAll(cassette: Cassette, context: CliContext, visited: CliCont
     const cutAfter = session.end ? undefined : (sessions[index + 1]?.start.head ?? headOf(session));
     const settings = await settingsOf(session, visited);
     played = await playSession(session, cutAfter, { ...context, settings });
-    requests += played.player.exchanges;
-    events.same += played.player.events.same;
-    events.all += played.player.events.all;
+    requests += played.requests;
+    events.same += played.events.same;
+    events.all += played.events.all;
   }
   const last = sessions.at(-1) ?? sessions[0];
   const { state, files } = played as Played;
@@ -138,81 +127,6 @@ const WITHOUT_A_SERVER = {
   "openai.organization": null,
   "daemon.requestsPerMinute": null,
 } as const;
-
-interface Played {
-  readonly player: Player;
-  readonly state: AgentState;
-  /** Hash by path. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
-async function playSession(session: Session, cutAfter: number | undefined, context: CliContext): Promise<Played> {
-  const { start } = session;
-  const { redact } = context;
-  let host: Host | undefined;
-  const folderOf = (path: string) => openLocalWorkspace(path, undefined, { own: true });
-  let folder = "";
-  const player = openPlayer({
-    session,
-    cutAfter,
-    redact,
-    folder: () => folderOf(folder),
-    deliver: async (key, message, at) => host?.store.deliver(start.agent.id, key, message, at),
-    hint: () => (host && catalogueHash(host) !== start.catalogue ? OTHER_CATALOGUE : OTHER_GOALD),
-  });
-  await using opened = await openHost(context.home, context.settings, await openHostLog(context), {
-    role: "foreground",
-    services: Object.fromEntries(start.services?.map((name) => [name, { ready: true }]) ?? []),
-  });
-  host = opened;
-  const { store } = opened;
-  const row = await agentOf(session, store);
-  await using agent = await composeAgent(opened, row, {
-    onCommitted: (events) => {
-      for (const event of events) show(event);
-    },
-    report: (problem) => context.output.say(redact(clean(problem))),
-    scrub: context.scrub,
-    redact,
-    signal: new AbortController().signal,
-    tape: player,
-  });
-  folder = agent.folder;
-  await replaceAll(start.files, folderOf(folder));
-  const thoughtsOf = (reply: string, finishReason: string) => opened.catalogue.readReply(reply, finishReason).thoughts;
-  const show = createPresenter(context, thoughtsOf, (await stateOf(store, row)).open);
-  for (const event of await beginningOf(store, row)) show(event);
-  if (cutAfter === undefined || cutAfter > start.head) {
-    try {
-      const interrupt = new AbortController().signal;
-      await runForeground(agent.lease, { ...agent.parts, interrupt });
-      player.finish();
-    } catch (thrown) {
-      if (player.miss) throw player.miss;
-      if (!(Error.isError(thrown) && thrown.name === CutOff.name)) throw thrown;
-    }
-  }
-  return { player, state: await stateOf(store, row), files: await hashAll(folderOf(folder), redact) };
-}
-
-/** With the id that it had, about to be claimed with the epoch that it had. */
-async function agentOf({ start }: Session, store: Store): Promise<AgentRow> {
-  const { agent, name, role, goals, given, epoch } = start;
-  const spec = { ...given, name, role, goals, id: agent.id };
-  const row = await store.create(spec, `replay/${agent.id}/${agent.createdAt}`, agent.createdAt);
-  if (row.head !== start.head || row.epoch >= epoch)
-    throw new GoaldError(
-      "GOALD_REPLAY",
-      `Expected ${agent.id} at event ${start.head} with a lease before ${epoch}, found event ${row.head} and lease ${row.epoch}.`,
-      { hint: "Play it in a home where it was not played before." },
-    );
-  for (let claimed = row.epoch; claimed < epoch - 1; ) claimed = (await store.claim(agent.id)).epoch;
-  return row;
-}
-
-const OTHER_CATALOGUE =
-  "The commands or words are not those of the recording. Play it in the home that it was made in, or with the goald that made it.";
-const OTHER_GOALD = "Another goald or other settings ask in another way. Record it again: goald run --record FILE";
 
 function differentFiles(
   recorded: Readonly<Record<string, string>>,

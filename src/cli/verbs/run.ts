@@ -1,8 +1,7 @@
 /**
- * run.ts -- `goald run`: a new agent, in front of a person, of nobody, or in the background.
+ * run.ts -- `goald run`: creates an agent and follows it, or leaves it to the background.
  *
- * With a daemon up it runs there, and this process follows it; with nobody running the agents of this home it
- * runs here. Everything that can be wrong with the call is found before anything is created: flags, agent, terminal, key.
+ * Everything that can be wrong with the call is found before anything is created: flags, agent, terminal, key.
  */
 
 import { setUpAgent } from "#cli/terminal/set-up.ts";
@@ -11,20 +10,15 @@ import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { isFinished } from "#core/state.ts";
-import { systemClock } from "#util/clock.ts";
 import { RUN_CODES } from "../exit-codes.ts";
 import { flag, text, texts } from "../option.ts";
-import { type BackgroundOptions, createThere } from "../shared/background.ts";
-import { connected } from "../shared/connect.ts";
-import { type CliContext, openContext } from "../shared/context.ts";
+import { openContext } from "../shared/context.ts";
 import { type Found, lastAgent } from "../shared/find.ts";
-import { findDaemon } from "../shared/reach.ts";
-import { openRecording, requireHere } from "../shared/recording.ts";
-import { runHere } from "../shared/run-here.ts";
+import { createAgent, type RunAgentOptions, resumeAgent } from "../shared/run-agent.ts";
 import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
-import { checkOptions, flagsOf, givenMode, modeOf, newSettings, requireSomebody } from "../shared/run-settings.ts";
+import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
 import { defineVerb } from "../verb.ts";
-import { goOn } from "./resume.ts";
+import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({
   name: "run",
@@ -54,7 +48,7 @@ export const verb = defineVerb({
   run: ([goal], options) => runVerb(goal, options),
 });
 
-export interface RunOptions extends BackgroundOptions {
+export interface RunOptions extends RunAgentOptions {
   readonly name?: string;
   readonly role?: string;
   readonly goal?: readonly string[];
@@ -69,44 +63,23 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     const given = await agentFromFlags(goal, options, context.settings.agentFile);
     if (!given && !context.output.interactive) throw nobodyDescribed();
     if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.approve);
-    if (given) return await createAndRun(given, context, options);
+    const starting = { ...options, playDemo: () => demoVerb(options) };
+    if (given) return await createAgent(given, context, starting);
     const found = await lastAgent(context);
     const last = found && isLeftBehind(found) ? found : undefined;
     const chosen = await setUpAgent(context.output.input(), (line) => context.output.say(line), last?.state);
     if (chosen.kind === "left") return EXIT.interrupted;
-    if (chosen.kind === "go-on" && last) return await goOn(last, context, options);
-    if (chosen.kind === "new") return await createAndRun(chosen.agent, context, options);
+    if (chosen.kind === "go-on" && last) return await resumeAgent(last, context, starting);
+    if (chosen.kind === "new") return await createAgent(chosen.agent, context, starting);
     return EXIT.ok;
   } finally {
     context.output.close();
   }
 }
 
-/** Not finished, and not one that a daemon goes on with by itself. */
+/** Not finished, and no daemon goes on with it by itself. */
 const isLeftBehind = ({ state }: Found): boolean =>
   !isFinished(state) && (state.paused !== null || !state.settings.background);
-
-async function createAndRun(
-  agent: Pick<AgentSpec, "name" | "role" | "goals">,
-  visited: CliContext,
-  options: RunOptions,
-): Promise<number> {
-  const daemon = await findDaemon(visited);
-  requireHere(options, daemon !== undefined);
-  if (daemon || options.detach || options.wait) return createThere(agent, visited, options, daemon);
-  const connection = await connected(visited, options);
-  if (connection.kind === "done") return connection.exitCode;
-  const recording = openRecording(options, connection.context);
-  using recorder = recording?.recorder;
-  const { context } = recording ?? connection;
-  const now = systemClock.now();
-  const at = now.toISOString();
-  const { scrub } = context;
-  const draft = { name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) };
-  const approve = await modeOf(context, options, false);
-  const spec: AgentSpec = { ...draft, ...(await newSettings(context, options, now, { approve, unattended: false })) };
-  return await runHere(context, ({ store }) => store.create(spec, `run/${process.pid}/${at}`, at), recorder);
-}
 
 // ---------------------------------------------------------------- what was asked for
 

@@ -1,8 +1,8 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
+import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
-import { hasDied } from "#api/wanted.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "../../shipped.ts";
@@ -42,7 +42,7 @@ export async function status(options: GlobalOptions): Promise<number> {
 }
 
 function sayAbsent(met: Exclude<Meeting, { kind: "host" }>, { home, output }: StatusContext): void {
-  const died = met.kind === "nobody" && hasDied(home);
+  const died = met.kind === "nobody" && hasDaemonDied(home);
   if (output.json) {
     const holder = met.kind === "mute" ? { answers: false, host: met.info ?? null } : { died };
     output.data(JSON.stringify({ running: met.kind === "mute", ...holder }));

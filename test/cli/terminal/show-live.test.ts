@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
-import { createLiveThoughts } from "#reply/live-thoughts.ts";
+import { createLiveThoughts } from "#reply/thoughts.ts";
 import { createRedactor } from "#util/redact.ts";
 import * as given from "../../helpers/events.ts";
 

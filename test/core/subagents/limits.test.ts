@@ -7,6 +7,7 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import type { Origin, Spending, SubagentMessage } from "#core/subagents/subagent-event.ts";
 import { finished, observed } from "../../helpers/events.ts";
 import {
+  agentTold,
   created,
   ended,
   NOW,
@@ -14,69 +15,76 @@ import {
   SPENT,
   startedAgent,
   stateOf,
-  told,
-  waiting,
+  waitingParent,
 } from "../../helpers/subagent-events.ts";
 
-describe("what is set aside for agents that an agent started", () => {
+describe("spending of sub-agents", () => {
   const own = { steps: 1, tokens: 15, usd: 0 };
   it.each<[title: string, events: readonly NewEvent[], others: Spending]>([
-    ["is all that they may spend, as long as they work", [], { steps: 20, tokens: 1_000, usd: 2 }],
-    ["is what they spent when they have finished: the rest is given back", [report()], SPENT],
-    ["stays set aside while they are paused", [report({ standing: "paused" })], { steps: 20, tokens: 1_000, usd: 2 }],
+    ["counts all that they may spend while they work", [], { steps: 20, tokens: 1_000, usd: 2 }],
+    ["counts only what they spent when they have finished", [report()], SPENT],
     [
-      "is counted once, however often they tell their sums",
+      "counts all that they may spend while they are paused",
+      [report({ standing: "paused" })],
+      { steps: 20, tokens: 1_000, usd: 2 },
+    ],
+    [
+      "counts them once, however often they report their sums",
       [report(), report(), report({ standing: "accounts" })],
       SPENT,
     ],
-    ["is set aside again when they are told to do more", [report(), told()], { steps: 25, tokens: 2_000, usd: 3 }],
     [
-      "stays set aside when an answer to an older task comes after that",
-      [told(), report({ heard: 1 })],
+      "counts the new share when they are given more to do",
+      [report(), agentTold()],
       { steps: 25, tokens: 2_000, usd: 3 },
     ],
     [
-      "is settled by the answer to the newest task",
-      [told(), report({ heard: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
+      "keeps the new share when an answer to an older task comes",
+      [agentTold(), report({ heard: 1 })],
+      { steps: 25, tokens: 2_000, usd: 3 },
+    ],
+    [
+      "counts what was spent when the answer to the newest task comes",
+      [agentTold(), report({ heard: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
       { steps: 9, tokens: 900, usd: 1 },
     ],
-    ["stays set aside for one that was told to end and has not", [ended], { steps: 20, tokens: 1_000, usd: 2 }],
-    ["is settled when it says that it has ended", [ended, report({ standing: "ended" })], SPENT],
-    ["and when it had finished before it heard that", [ended, report()], SPENT],
-    ["and at once when nothing was under way", [report(), ended], SPENT],
+    ["counts all that a sub-agent may spend until it has ended", [ended], { steps: 20, tokens: 1_000, usd: 2 }],
+    ["counts what a sub-agent spent when it reports its end", [ended, report({ standing: "ended" })], SPENT],
+    ["counts what a sub-agent spent when it had finished before it was ended", [ended, report()], SPENT],
+    ["counts what a sub-agent spent at once when it was idle", [report(), ended], SPENT],
     [
-      "is what they really spent where that is more",
+      "counts what was really spent when that is more than the share",
       [report({ spent: { steps: 30, tokens: 3_000, usd: 4 } }), ended],
       { steps: 30, tokens: 3_000, usd: 4 },
     ],
     [
-      "is not settled by an agent that is not its own",
+      "ignores reports of an agent that is not a sub-agent of this one",
       [report({ agent: "bar" })],
       { steps: 20, tokens: 1_000, usd: 2 },
     ],
   ])("%s", (_title, events, others) => {
-    const spent = spentOf(stateOf(...waiting, ...events));
+    const spent = spentOf(stateOf(...waitingParent, ...events));
     expect(spent.steps).toBe(own.steps + others.steps);
     expect(spent.tokens).toBe(own.tokens + others.tokens);
     expect(spent.usd).toBeCloseTo(own.usd + others.usd, 9);
   });
 
-  it("counts for the limit of steps, and is named when that is reached", () => {
+  it("counts towards the step limit, and is named when that is reached", () => {
     const limited = (stepLimit: number): AgentState =>
-      stateOf(...waiting, { type: "settings-changed", stepLimit }, finished());
+      stateOf(...waitingParent, { type: "settings-changed", stepLimit }, finished());
     expect(limitReached(limited(22), 2, NOW)).toBeUndefined();
     const reached = limitReached(limited(21), 2, NOW);
     expect(reached).toMatchObject({ code: "step-limit" });
     expect(reached?.reason).toContain("20 of them taken by or set aside for the agents");
   });
 
-  it("is nothing for an agent without limits, as long as it has told nothing", () => {
+  it("is zero for a sub-agent without limits until it reports its sums", () => {
     const boundless = startedAgent("foo-ann", 1, { stepLimit: null, tokenLimit: null, budgetUsd: null });
     expect(spentOf(stateOf(created(), boundless))).toEqual({ steps: 0, tokens: 0, usd: 0 });
     expect(spentOf(stateOf(created(), boundless, report({ standing: "accounts" })))).toEqual(SPENT);
   });
 
-  it("leaves no trace of one that has ended but the sum of what it spent: the state stays small", () => {
+  it("keeps only the sum of ended sub-agents, so that the state stays small", () => {
     const events = Array.from({ length: 50 }, (_, at) => [
       startedAgent(`foo-${at}`),
       report({ agent: `foo-${at}` }),
@@ -88,9 +96,9 @@ describe("what is set aside for agents that an agent started", () => {
   });
 });
 
-describe("an agent that another one started", () => {
+describe("an agent that was started by another agent", () => {
   const origin: Origin = { agent: "foo", depth: 1, tainted: false };
-  const born = [created({ startedBy: origin })];
+  const subagent = [created({ startedBy: origin })];
   const task: Extract<SubagentMessage, { type: "task" }> = {
     type: "task",
     from: "Foo",
@@ -105,26 +113,34 @@ describe("an agent that another one started", () => {
     (message: InboxMessage) =>
       receive(message, stateOf(...events)).map(({ type }) => type);
 
-  it("inherits that text from outside was read", () => {
+  it("inherits the taint of its parent", () => {
     expect(stateOf(created({ startedBy: { ...origin, tainted: true } })).tainted).toBe(true);
-    expect(stateOf(...born).tainted).toBe(false);
-    expect(stateOf(...born, { type: "task-received", from: "Foo", text: "x", tainted: true }).tainted).toBe(true);
+    expect(stateOf(...subagent).tainted).toBe(false);
+    expect(stateOf(...subagent, { type: "task-received", from: "Foo", text: "x", tainted: true }).tainted).toBe(true);
   });
 
   it.each<[title: string, events: readonly NewEvent[], expected: readonly string[]]>([
-    ["is heard in the next step of one that works", born, ["settings-changed", "task-received"]],
+    ["is recorded for the next step of a working agent", subagent, ["settings-changed", "task-received"]],
     [
-      "opens the next turn of one that has finished",
-      [...born, rest],
+      "opens the next turn of a finished agent",
+      [...subagent, rest],
       ["settings-changed", "turn-started", "task-received"],
     ],
     [
-      "lets one go on that had no room left",
-      [...born, paused("step-limit")],
+      "resumes an agent that had reached a limit",
+      [...subagent, paused("step-limit")],
       ["settings-changed", "agent-resumed", "task-received"],
     ],
-    ["never one that a person stopped", [...born, paused("stopped")], ["settings-changed", "task-received"]],
-    ["never one whose key was refused", [...born, paused("key-refused")], ["settings-changed", "task-received"]],
+    [
+      "does not resume an agent that a person stopped",
+      [...subagent, paused("stopped")],
+      ["settings-changed", "task-received"],
+    ],
+    [
+      "does not resume an agent whose key was refused",
+      [...subagent, paused("key-refused")],
+      ["settings-changed", "task-received"],
+    ],
   ])("a task %s", (_title, events, expected) => {
     expect(types(...events)(task)).toEqual(expected);
     const state = stateOf(...events, ...receive(task, stateOf(...events)));
@@ -138,43 +154,58 @@ describe("an agent that another one started", () => {
     });
   });
 
-  it("changes nothing of its policy by a task, whatever the message holds", () => {
+  it("keeps its approval mode, whatever a task message holds", () => {
     const reach = { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null, approve: "never" } as const;
-    const sly: InboxMessage = { ...task, reach };
-    const state = stateOf(...born, ...receive(sly, stateOf(...born)));
+    const forged: InboxMessage = { ...task, reach };
+    const state = stateOf(...subagent, ...receive(forged, stateOf(...subagent)));
     expect(state.settings.approve).toBe("risky");
   });
 
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: readonly string[]]>([
-    ["stops with the one that started it", born, { type: "halt", reason: "r" }, ["agent-paused"]],
-    ["not when it stands already", [...born, paused("budget")], { type: "halt", reason: "r" }, []],
+    ["pauses when its parent pauses", subagent, { type: "halt", reason: "r" }, ["agent-paused"]],
     [
-      "is asked about more when the one that started it is",
-      born,
+      "stays as it is when its parent pauses and it is paused already",
+      [...subagent, paused("budget")],
+      { type: "halt", reason: "r" },
+      [],
+    ],
+    [
+      "takes a stricter approval mode from its parent",
+      subagent,
       { type: "policy", approve: "always" },
       ["settings-changed"],
     ],
-    ["never about less", born, { type: "policy", approve: "never" }, []],
-    ["goes on with it", [...born, paused("parent")], { type: "go-on" }, ["agent-resumed"]],
-    ["not when a person stopped it itself", [...born, paused("stopped")], { type: "go-on" }, []],
-    ["ends, also when it stands", [...born, paused("budget")], { type: "end", reason: "r" }, ["agent-paused"]],
+    ["does not take a laxer approval mode from its parent", subagent, { type: "policy", approve: "never" }, []],
+    ["resumes when its parent resumes", [...subagent, paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     [
-      "ends with all that it has started",
-      [...born, startedAgent("foo-ann-bo")],
+      "does not resume with its parent when a person stopped it",
+      [...subagent, paused("stopped")],
+      { type: "go-on" },
+      [],
+    ],
+    [
+      "ends on request, also when it is paused",
+      [...subagent, paused("budget")],
+      { type: "end", reason: "r" },
+      ["agent-paused"],
+    ],
+    [
+      "ends together with its own sub-agents",
+      [...subagent, startedAgent("foo-ann-bo")],
       { type: "end", reason: "r" },
       ["agent-ended", "agent-paused"],
     ],
-    ["has nothing to end when it has finished", [...born, rest], { type: "end", reason: "r" }, []],
+    ["ignores a request to end when it has finished", [...subagent, rest], { type: "end", reason: "r" }, []],
   ])("%s", (_title, events, message, expected) => {
     expect(types(...events)(message)).toEqual(expected);
   });
 
-  it("remembers the files of this turn for its answer, each once, the newest last, and no more than twenty", () => {
+  it("lists this turn's files for its answer: each once, the newest last, at most twenty", () => {
     const wrote = (step: number, path: string): NewEvent => finished(step, observed("", { artifacts: [path] }));
-    expect(stateOf(...born, wrote(1, "a"), wrote(2, "b"), wrote(3, "a")).made).toEqual(["b", "a"]);
+    expect(stateOf(...subagent, wrote(1, "a"), wrote(2, "b"), wrote(3, "a")).made).toEqual(["b", "a"]);
     const many = Array.from({ length: 30 }, (_, at) => wrote(at, `f${at}`));
-    expect(stateOf(...born, ...many).made).toHaveLength(20);
-    expect(stateOf(...born, ...many, rest, { type: "turn-started", turn: 2 }).made).toEqual([]);
+    expect(stateOf(...subagent, ...many).made).toHaveLength(20);
+    expect(stateOf(...subagent, ...many, rest, { type: "turn-started", turn: 2 }).made).toEqual([]);
     expect(stateOf(created(), ...many).made).toEqual([]);
   });
 });

@@ -5,9 +5,17 @@ import { initialState } from "#core/state.ts";
 import { stageMessages } from "#core/subagents/outgoing.ts";
 import type { Origin } from "#core/subagents/subagent-event.ts";
 import { asked, finished, log, observed, replied, requested } from "../../helpers/events.ts";
-import { child, created, ended, report, startedAgent, told, waiting } from "../../helpers/subagent-events.ts";
+import {
+  agentTold,
+  child,
+  created,
+  ended,
+  report,
+  startedAgent,
+  waitingParent,
+} from "../../helpers/subagent-events.ts";
 
-describe("what is sent with an event", () => {
+describe("messages sent with an event", () => {
   const origin: Origin = { agent: "foo", depth: 1, tainted: false };
   function sent(...events: readonly NewEvent[]) {
     let state = initialState;
@@ -19,8 +27,8 @@ describe("what is sent with an event", () => {
     return writes;
   }
 
-  it("starts the agent, one deeper, with the taint of the one that starts it", () => {
-    expect(sent(...waiting.slice(0, 7))).toEqual([
+  it("a start creates the sub-agent one level deeper, with its parent's taint", () => {
+    expect(sent(...waitingParent.slice(0, 7))).toEqual([
       {
         kind: "spawn",
         key: "agent/7",
@@ -33,7 +41,7 @@ describe("what is sent with an event", () => {
     ]);
   });
 
-  it("answers with the reason, the files as the other reads them, what was spent and which task was heard", () => {
+  it("the end of a turn sends the reason, the files as seen by the parent, the spending and the number of tasks", () => {
     const wrote = finished(1, observed("", { artifacts: ["notes/a.md"] }));
     const rest: NewEvent = { type: "turn-finished", outcome: "completed", reason: "counted" };
     expect(sent(created({ startedBy: origin }), asked(), replied(), requested(), wrote, rest)).toEqual([
@@ -59,7 +67,7 @@ describe("what is sent with an event", () => {
   const paused = (code: EventOf<"agent-paused">["code"]): NewEvent => ({ type: "agent-paused", code, reason: "why" });
   it.each<[title: string, events: readonly NewEvent[], expected: object[]]>([
     [
-      "a pause is told to the one above, with its reason",
+      "a pause is reported to the parent, with its reason",
       [created({ startedBy: origin }), paused("budget")],
       [
         {
@@ -68,28 +76,28 @@ describe("what is sent with an event", () => {
         },
       ],
     ],
-    ["a stop that came from above is not told back", [created({ startedBy: origin }), paused("parent")], []],
-    ["an agent of a person tells nobody", [created(), paused("budget")], []],
-    ["a fork tells nobody", [created({ startedBy: { ...origin, agent: null } }), paused("budget")], []],
+    ["a pause that the parent caused is not reported back", [created({ startedBy: origin }), paused("parent")], []],
+    ["an agent that a person created reports to nobody", [created(), paused("budget")], []],
+    ["a fork reports to nobody", [created({ startedBy: { ...origin, agent: null } }), paused("budget")], []],
     [
-      "those that work stop with the one that a person stops",
-      [...waiting, paused("stopped")],
+      "a person's stop pauses the sub-agents that work",
+      [...waitingParent, paused("stopped")],
       [{ to: "foo-ann", message: { type: "halt" } }],
     ],
-    ["not at a limit", [...waiting, paused("budget")], []],
-    ["not those that have finished", [...waiting, report(), paused("stopped")], []],
+    ["a limit does not pause the sub-agents", [...waitingParent, paused("budget")], []],
+    ["a person's stop does not pause finished sub-agents", [...waitingParent, report(), paused("stopped")], []],
     [
-      "they go on with it",
-      [...waiting, paused("stopped"), { type: "agent-resumed" }],
+      "a resume resumes the sub-agents",
+      [...waitingParent, paused("stopped"), { type: "agent-resumed" }],
       [{ to: "foo-ann", message: { type: "go-on" } }],
     ],
     [
-      "one that ends says what it spent",
+      "an ended agent reports what it spent",
       [created({ startedBy: origin }), paused("ended")],
       [{ to: "foo", message: { standing: "ended", observation: null } }],
     ],
     [
-      "not before those below it have ended",
+      "an ended agent does not report before its sub-agents have ended",
       [
         created({ startedBy: origin }),
         startedAgent("me-bo"),
@@ -99,7 +107,7 @@ describe("what is sent with an event", () => {
       [],
     ],
     [
-      "but then",
+      "an ended agent reports when its last sub-agent has ended",
       [
         created({ startedBy: origin }),
         startedAgent("me-bo"),
@@ -110,7 +118,7 @@ describe("what is sent with an event", () => {
       [{ to: "foo", message: { standing: "ended", spent: { steps: 3 } } }],
     ],
     [
-      "sums that change while it rests are passed on",
+      "a resting agent passes on changed sums",
       [
         created({ startedBy: origin }),
         startedAgent("me-bo"),
@@ -119,10 +127,14 @@ describe("what is sent with an event", () => {
       ],
       [{ to: "foo", message: { standing: "accounts", observation: null } }],
     ],
-    ["and not while it works", [created({ startedBy: origin }), startedAgent("me-bo"), report({ agent: "me-bo" })], []],
     [
-      "a task carries limits, words and taint",
-      [...waiting, told()],
+      "a working agent does not pass on changed sums",
+      [created({ startedBy: origin }), startedAgent("me-bo"), report({ agent: "me-bo" })],
+      [],
+    ],
+    [
+      "a task carries limits, text and taint",
+      [...waitingParent, agentTold()],
       [
         {
           to: "foo-ann",
@@ -132,12 +144,16 @@ describe("what is sent with an event", () => {
       ],
     ],
     [
-      "a stricter mode reaches those that it started, those that rest too",
-      [...waiting, report(), { type: "settings-changed", approve: "always" }],
+      "a stricter approval mode is sent to all sub-agents, also finished ones",
+      [...waitingParent, report(), { type: "settings-changed", approve: "always" }],
       [{ to: "foo-ann", message: { type: "policy", approve: "always" } }],
     ],
-    ["other settings do not", [...waiting, { type: "settings-changed", stepLimit: 500 }], []],
-    ["an end carries its reason", [...waiting, ended], [{ to: "foo-ann", message: { type: "end", reason: "enough" } }]],
+    ["other settings are not sent to sub-agents", [...waitingParent, { type: "settings-changed", stepLimit: 500 }], []],
+    [
+      "a request to end carries its reason",
+      [...waitingParent, ended],
+      [{ to: "foo-ann", message: { type: "end", reason: "enough" } }],
+    ],
   ])("%s", (_title, events, expected) => {
     const writes = sent(...events);
     expect(writes).toMatchObject(expected);

@@ -8,19 +8,19 @@ import { grantRequest, type SubagentRequest } from "#core/subagents/requests.ts"
 import type { Origin } from "#core/subagents/subagent-event.ts";
 import { approved, asked, FACTS, finished, observed, replied, requested, started } from "../../helpers/events.ts";
 import {
+  agentTold,
+  commandWaiting,
   created,
   ended,
   NOW,
   phaseOf,
   report,
+  reportMessage,
   SUBAGENT_RULES,
-  said,
   startedAgent,
   stateOf,
-  told,
   UNTIL,
-  waiting,
-  waits,
+  waitingParent,
 } from "../../helpers/subagent-events.ts";
 
 const RULES: Rules = {
@@ -30,14 +30,14 @@ const RULES: Rules = {
   maxModelFailures: 3,
 };
 
-describe("a wish for another agent", () => {
+describe("a request for a sub-agent", () => {
   const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
   const of = { step: 1, callId: "c1", id: "foo-ann" };
   const granted = (state: AgentState, given_: SubagentRequest = wish(), rules = SUBAGENT_RULES) =>
     grantRequest(given_, state, rules, of);
   const limited = created({ stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL, windowBatch: 3 });
 
-  it("is granted with a quarter of what is left, the same deadline, the fast model, and no wider policy", () => {
+  it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
     expect(granted(stateOf(limited, asked(), replied()))).toEqual({
       type: "agent-started",
       step: 1,
@@ -60,27 +60,30 @@ describe("a wish for another agent", () => {
     });
   });
 
-  it("gives the second one a quarter of what the first one left", () => {
+  it("grants the second sub-agent a quarter of what the first one left", () => {
     const first = granted(stateOf(limited, asked(), replied())) as NewEvent;
     const second = granted(stateOf(limited, asked(), replied(), first)) as EventOf<"agent-started">;
     expect(second.child).toMatchObject({ stepLimit: 18, tokenLimit: 1_875, budgetUsd: 1.5 });
   });
 
-  it("has no limits where the one that starts it has none, and a budget of nothing where that is all there is", () => {
+  it("sets no limits when the parent has none, and keeps a budget of zero", () => {
     expect(granted(stateOf(created({ budgetUsd: 0 })))).toMatchObject({
       child: { stepLimit: null, tokenLimit: null, budgetUsd: 0, deadline: null },
     });
   });
 
-  it.each<["always" | "risky" | "never"]>([["always"], ["risky"], ["never"]])("hands on the mode %s", (approve) => {
-    expect(granted(stateOf(created({ approve })))).toMatchObject({ child: { approve } });
-  });
+  it.each<["always" | "risky" | "never"]>([["always"], ["risky"], ["never"]])(
+    "passes on the approval mode %s",
+    (approve) => {
+      expect(granted(stateOf(created({ approve })))).toMatchObject({ child: { approve } });
+    },
+  );
 
   const deep: Origin = { agent: "top", depth: 2, tainted: false };
   it.each<[title: string, events: readonly NewEvent[], refused: string, words: RegExp]>([
-    ["two agents stand above it", [created({ startedBy: deep })], "too-deep", /2 deep.*Do the work yourself/],
+    ["its depth limit is reached", [created({ startedBy: deep })], "too-deep", /2 deep.*Do the work yourself/],
     [
-      "there are as many as there may be",
+      "the maximum number of sub-agents exists",
       [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })],
       "too-many-agents",
       /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/,
@@ -93,13 +96,13 @@ describe("a wish for another agent", () => {
       "too-little-left",
       /US dollars/,
     ],
-  ])("is refused in words when %s", (_title, events, refused, words) => {
+  ])("is refused with an explanation when %s", (_title, events, refused, words) => {
     const answer = granted(stateOf(...events));
     expect(answer).toMatchObject({ refused });
     expect((answer as { text: string }).text).toMatch(words);
   });
 
-  it("is granted again when one has ended", () => {
+  it("is granted again when a sub-agent has ended", () => {
     const state = stateOf(created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" }), {
       ...ended,
       agent: "foo-b",
@@ -107,68 +110,68 @@ describe("a wish for another agent", () => {
     expect(granted(state)).toMatchObject({ type: "agent-started" });
   });
 
-  it("allows none at all at depth nought", () => {
+  it("is never granted with a depth of zero", () => {
     expect(granted(stateOf(created()), wish(), { ...SUBAGENT_RULES, maxDepth: 0 })).toMatchObject({
       refused: "too-deep",
     });
   });
 
   it.each<[SubagentRequest]>([[{ kind: "tell", agent: "bar", text: "x" }], [{ kind: "end", agent: "constructor" }]])(
-    "about an agent that is not its own is refused with the keys that there are: %j",
+    "is refused for an agent that is not a sub-agent, with the list of its sub-agents: %j",
     (stranger) => {
-      const answer = granted(stateOf(...waiting), stranger);
+      const answer = granted(stateOf(...waitingParent), stranger);
       expect(answer).toMatchObject({ refused: "no-such-agent", text: expect.stringContaining("foo-ann (Ann)") });
     },
   );
 
-  it("to tell one that works changes no limits; one that has finished gets a new share on top of what it spent", () => {
+  it("keeps the limits of a working sub-agent, and gives a finished one a new share on top of what it spent", () => {
     const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
-    expect(granted(stateOf(...waiting), tell)).toMatchObject({
+    expect(granted(stateOf(...waitingParent), tell)).toMatchObject({
       type: "agent-told",
       reach: { stepLimit: 20, budgetUsd: 2 },
     });
-    // 100 steps, 1 own and 3 of hers are taken: a quarter of 96 more.
-    expect(granted(stateOf(...waiting, report(), finished()), tell)).toMatchObject({
+    // 100 steps, 1 own and 3 of the sub-agent are taken: a quarter of 96 more.
+    expect(granted(stateOf(...waitingParent, report(), finished()), tell)).toMatchObject({
       reach: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
     });
   });
 
-  it("about one that is ending finds nobody", () => {
-    expect(granted(stateOf(...waiting, ended), { kind: "end", agent: "foo-ann" })).toMatchObject({
+  it("is refused for a sub-agent that is about to end", () => {
+    expect(granted(stateOf(...waitingParent, ended), { kind: "end", agent: "foo-ann" })).toMatchObject({
       refused: "no-such-agent",
     });
   });
 });
 
-describe("an answer", () => {
+describe("an answer of a sub-agent", () => {
   const events = (state: readonly NewEvent[], message: InboxMessage) => receive(message, stateOf(...state));
 
-  it("ends the call that waits for it, and says who speaks", () => {
-    const [reported, end] = events(waiting, said());
+  it("finishes the call that waits for it, and names the sub-agent", () => {
+    const [reported, end] = events(waitingParent, reportMessage());
     expect(reported).toEqual(report());
     expect(end).toMatchObject({
       type: "command-finished",
       callId: "c1",
       observation: { source: "agent", text: "Ann (key foo-ann) answers:\n42" },
     });
-    const state = stateOf(...waiting, reported as NewEvent, end as NewEvent);
+    const state = stateOf(...waitingParent, reported as NewEvent, end as NewEvent);
     expect(state.tainted).toBe(true);
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage]>([
-    ["the call has gone on without it", [...waiting, finished()], said()],
+    ["the call has gone on without it", [...waitingParent, finished()], reportMessage()],
     [
-      "it was told more since, and this answers the older task",
-      [...waiting, finished(), requested("message_agent", 2), told(), waits(2)],
-      said(),
+      "it answers an older task than the newest one",
+      [...waitingParent, finished(), requested("message_agent", 2), agentTold(), commandWaiting(2)],
+      reportMessage(),
     ],
     [
       "the agent has finished",
-      [...waiting, finished(), { type: "turn-finished", outcome: "completed", reason: "" }],
-      said(),
+      [...waitingParent, finished(), { type: "turn-finished", outcome: "completed", reason: "" }],
+      reportMessage(),
     ],
-  ])("comes as a message when %s", (_title, before, message) => {
+  ])("is added as a message when %s", (_title, before, message) => {
     const received = events(before, message);
     expect(received).toMatchObject([{ type: "agent-reported", observation: { text: "42" } }]);
     const [state, after] = [stateOf(...before), stateOf(...before, ...received)];
@@ -179,17 +182,22 @@ describe("an answer", () => {
 
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: object[]]>([
     [
-      "only its sums are heard when there is nothing to say",
-      waiting,
-      said({ standing: "accounts", observation: null }),
+      "without a text only updates the sums",
+      waitingParent,
+      reportMessage({ standing: "accounts", observation: null }),
       [{ type: "agent-reported", standing: "accounts" }],
     ],
-    ["only its sums are heard when it is ending", [...waiting, ended], said(), [{ type: "agent-reported" }]],
-    ["it means nothing from one that is not known", [created()], said(), []],
     [
-      "a pause ends the wait as a failure",
-      waiting,
-      said({ standing: "paused", observation: observed("limit", { status: "failed" }) }),
+      "updates only the sums when the sub-agent is about to end",
+      [...waitingParent, ended],
+      reportMessage(),
+      [{ type: "agent-reported" }],
+    ],
+    ["is ignored when the sub-agent is unknown", [created()], reportMessage(), []],
+    [
+      "finishes the wait as a failure when the sub-agent is paused",
+      waitingParent,
+      reportMessage({ standing: "paused", observation: observed("limit", { status: "failed" }) }),
       [
         { type: "agent-reported", standing: "paused" },
         { type: "command-finished", observation: { status: "failed" } },
@@ -202,19 +210,19 @@ describe("an answer", () => {
     if (received.length === 1) expect(received[0]).not.toHaveProperty("observation");
   });
 
-  it("that does not come in time leaves its key and the promise that it comes", () => {
+  it("leaves the sub-agent's key and the promise of an answer when it does not come in time", () => {
     const late = new Date("2026-11-20T10:01:00.000Z");
-    const move = decide(stateOf(...waiting), RULES, late);
+    const move = decide(stateOf(...waitingParent), RULES, late);
     expect(move).toMatchObject({
       kind: "record",
       events: [{ type: "command-finished", observation: { status: "ok", source: "goald" } }],
     });
     expect(JSON.stringify(move)).toContain("Ann (key foo-ann) is working. Its answer will come");
-    expect(decide(stateOf(...waiting), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: UNTIL });
+    expect(decide(stateOf(...waitingParent), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: UNTIL });
   });
 });
 
-describe("an agent that goes round in a circle while others work for it", () => {
+describe("an agent that repeats itself while its sub-agents work", () => {
   const polls = (count: number): readonly NewEvent[] =>
     Array.from({ length: count }, (_, at) => [
       requested("list_agents", at + 2, {}),
@@ -222,16 +230,16 @@ describe("an agent that goes round in a circle while others work for it", () => 
       finished(at + 2),
     ]).flat();
   const noticed: NewEvent = { type: "repetition-noticed", step: 4, callId: "c4", count: 3 };
-  const idle = [...waiting, finished(), ...polls(3), noticed];
+  const idle = [...waitingParent, finished(), ...polls(3), noticed];
 
-  it("waits for the next word of one of them, at no cost, and goes on then", () => {
+  it("waits at no cost for the next report, then continues", () => {
     expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
     expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
   });
 
-  it("is told first, and asks on when nobody works for it", () => {
-    expect(decide(stateOf(...waiting, finished(), ...polls(3)), RULES, NOW)).toMatchObject({ kind: "record" });
-    expect(decide(stateOf(...waiting, finished(), report(), ...polls(3), noticed), RULES, NOW)).toMatchObject({
+  it("is warned first, and continues when no sub-agent works", () => {
+    expect(decide(stateOf(...waitingParent, finished(), ...polls(3)), RULES, NOW)).toMatchObject({ kind: "record" });
+    expect(decide(stateOf(...waitingParent, finished(), report(), ...polls(3), noticed), RULES, NOW)).toMatchObject({
       kind: "ask",
     });
   });
@@ -247,7 +255,7 @@ describe("a person's words to an agent that asked a question", () => {
   ];
   const words: InboxMessage = { type: "say", from: "ada", text: "Blue." };
 
-  it("are the answer", () => {
+  it("are the answer to the question", () => {
     const received = receive(words, stateOf(...asking));
     expect(received).toMatchObject([
       { type: "command-finished", callId: "c1", observation: { status: "ok", source: "person", text: "Blue." } },
@@ -257,13 +265,13 @@ describe("a person's words to an agent that asked a question", () => {
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
-  it("park it until then, and are a message like any other when it waits for something else", () => {
+  it("are waited for, but are a message like any other when the agent waits for something else", () => {
     expect(decide(stateOf(...asking), RULES, NOW)).toEqual({ kind: "wait", waitFor: "person", until: null });
-    expect(receive(words, stateOf(...waiting))).toMatchObject([{ type: "message-received" }]);
-    expect(phaseOf(...waiting, ...receive(words, stateOf(...waiting)))).toMatchObject({ kind: "waiting" });
+    expect(receive(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
+    expect(phaseOf(...waitingParent, ...receive(words, stateOf(...waitingParent)))).toMatchObject({ kind: "waiting" });
   });
 
-  it("of an agent are no answer: only a person is asked", () => {
-    expect(receive(said(), stateOf(...asking))).toEqual([]);
+  it("cannot be replaced by an agent's answer", () => {
+    expect(receive(reportMessage(), stateOf(...asking))).toEqual([]);
   });
 });

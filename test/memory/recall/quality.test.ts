@@ -6,7 +6,7 @@ import { describe, expect, it } from "@jest/globals";
 import { LEXICAL_SETTINGS } from "#memory/lexical/lexical-settings.ts";
 import { type Doc, type Query, readLines, type Space, toSpaces } from "../../../bench/memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../../bench/memory-quality/measure.ts";
-import { chooser, vectorsAlone, wordsAlone } from "../../../bench/memory-quality/own.ts";
+import { fullRecall, vectorsAlone, wordsAlone } from "../../../bench/memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "../../../bench/memory-quality/peers.ts";
 
 const read = (set: string): Space[] => [
@@ -25,7 +25,7 @@ describe("the evidence of a question is among its ten recalls", () => {
   ])(
     "in %s at least 1.15 times as often as with SQLite's FTS5, 1.35 times as often as with MiniSearch",
     async (_, spaces, asked) => {
-      const { recall, questions } = await measureQuality(chooser(), spaces);
+      const { recall, questions } = await measureQuality(fullRecall(), spaces);
       expect(questions).toBeGreaterThanOrEqual(asked);
       expect(recall / (await measureQuality(fullTextSearch, spaces)).recall).toBeGreaterThanOrEqual(1.15);
       expect(recall / (await measureQuality(miniSearch, spaces)).recall).toBeGreaterThanOrEqual(1.35);
@@ -37,7 +37,7 @@ describe("the evidence of a question is among its ten recalls", () => {
     async (half) => {
       for (const spaces of [traces, chats]) {
         const asks = (query: Query) => query.half === half;
-        const { recall } = await measureQuality(chooser(), spaces, asks);
+        const { recall } = await measureQuality(fullRecall(), spaces, asks);
         expect(recall / (await measureQuality(fullTextSearch, spaces, asks)).recall).toBeGreaterThanOrEqual(1.15);
       }
     },
@@ -53,13 +53,13 @@ describe("the evidence of a question is among its ten recalls", () => {
 
 describe("ten recalls", () => {
   it("repeat nothing that the prompt shows, where plain vectors repeat it in a third of the hits", async () => {
-    expect(await measureWaste(chooser(), all)).toBe(0);
+    expect(await measureWaste(fullRecall(), all)).toBe(0);
     expect(await measureWaste(vectorsAlone, all)).toBeGreaterThan(0.3);
   });
 
   it("hold no near-duplicates when 15 % of the rows come six times more, and lose at most 1 % of the evidence", async () => {
-    const { recall } = await measureQuality(chooser(), all);
-    const repeated = await measureNearDuplicates(chooser(), all);
+    const { recall } = await measureQuality(fullRecall(), all);
+    const repeated = await measureNearDuplicates(fullRecall(), all);
     expect(repeated.distinctOfTen).toBeGreaterThanOrEqual(9.9);
     expect(repeated.recall).toBeGreaterThanOrEqual(0.99 * recall);
     expect((await measureNearDuplicates(wordsAlone(), all)).distinctOfTen).toBeLessThan(9);

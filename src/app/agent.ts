@@ -1,0 +1,225 @@
+/** agent.ts -- puts one agent's parts together for the main loop: model, memory, commands, folder, and its recording. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Recorder } from "#cassette/recorder.ts";
+import type { Recordings } from "#cassette/recordings.ts";
+import type { Tape } from "#cassette/tape.ts";
+import type { Registry, ServiceStates } from "#commands/registry.ts";
+import type { Home } from "#config/home.ts";
+import { makeFolders } from "#config/make-folders.ts";
+import type { Settings } from "#config/settings.ts";
+import type { Rules } from "#core/decide.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
+import type { AgentRow, Lease } from "#core/ports/agent.ts";
+import type { Store } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
+import type { OpenedAgent, PauseReason } from "#host/opened-agent.ts";
+import { writeReport } from "#host/write-report.ts";
+import type { Http } from "#http/http.ts";
+import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
+import type { SubagentParts } from "#loop/subagent-calls.ts";
+import { rememberStep } from "#memory/recall/remember.ts";
+import { priceOf } from "#model/prices.ts";
+import { freeSlug } from "#store/slug.ts";
+import { systemClock } from "#util/clock.ts";
+import { stateOf } from "#views/load-agent.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
+import { openShared, type Shared } from "./services.ts";
+
+/** Settings, with the functions that take their secrets out of texts. */
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** For what is kept: takes out the secrets of the settings. */
+  scrub(text: string): string;
+  /** For what is shown: takes out the same, and whatever looks like a secret. */
+  redact(text: string): string;
+}
+
+/** What an agent needs of its host. Settings and catalogue are read once for each run. */
+export interface AgentHost extends LoadedSettings {
+  readonly home: Home;
+  readonly store: Store;
+  readonly catalogue: Catalogue;
+  /** Which services commands find set up. */
+  readonly services: ServiceStates;
+  readonly recordings: Recordings;
+  /** Replays an agent, instead of running it. */
+  readonly player: Tape | undefined;
+  /** Runs sleep through waits up to this length. */
+  readonly longestWaitMs: number | undefined;
+  /** What all agents of the host use together, made at the first call. */
+  shared(): Shared;
+  throughHttp(http: Http): Http;
+  /** Reports what works less well than it should, as a sentence. */
+  report(problem: string): void;
+}
+
+export interface OpenOptions {
+  /** Aborted when the agent is cut off. */
+  readonly signal: AbortSignal;
+  /** Set when the agent is only opened to be paused. */
+  readonly pause?: PauseReason | undefined;
+  /** Receives the pieces of a reply as they arrive. */
+  onText(piece: string): void;
+}
+
+/** Claims the agent. Throws GOALD_NOT_FOUND when it was removed. */
+export async function openAgent(host: AgentHost, id: string, options: OpenOptions): Promise<OpenedAgent> {
+  const { home, store, redact } = host;
+  const row = await store.agent(id);
+  if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);
+  const recorder = host.player ? undefined : host.recordings.recorderFor(row);
+  const tape = host.player ?? recorder;
+  const shared = tape ? openTaped(host, tape) : host.shared();
+  const folder = folderOf(home, row);
+  await makeFolders(folder, 0o777);
+  const lease = await store.claim(id);
+  const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
+  if (recorder) await beginRecording(recorder, host, { row, lease, folder, pause: options.pause });
+  const longestWaitMs = recorder ? Number.POSITIVE_INFINITY : host.longestWaitMs;
+  return {
+    lease,
+    parts: {
+      store,
+      clock: systemClock,
+      prepare,
+      rules: rulesOf(host.catalogue.registry, host.settings, lease),
+      remoteRecall: () => shared.memory.remote,
+      remember: (before, event) => rememberStep(before, event, id),
+      // A recording and the run that it is of keep the same texts.
+      scrub: tape ? redact : host.scrub,
+    },
+    ...(tape ? { through: (parts) => tape.through(parts) } : {}),
+    ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
+    ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
+    [Symbol.asyncDispose]: async () => {
+      await shared.memory.flush();
+      await updateReport(host, id, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
+    },
+  };
+}
+
+/** A recorded or replayed agent has parts of its own; recorded, it shares the host's limits of requests. */
+const openTaped = (host: AgentHost, tape: Tape): Shared =>
+  openShared({ ...host, tape, ...(tape.plays ? {} : { gate: host.shared().gate }) });
+
+interface PrepareParts extends OpenOptions {
+  readonly folder: string;
+  readonly shared: Shared;
+  readonly tape: Tape | undefined;
+}
+
+function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signal, onText }: PrepareParts): Prepare {
+  const { settings, store } = host;
+  const { registry, commandList, words, readReply } = host.catalogue;
+  const { model, memory, services } = shared;
+  const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
+  return createPrepare({
+    ...knownTo(host, tape),
+    agentId: row.id,
+    folder,
+    model,
+    modelName: settings.models.smart,
+    fastModel: settings.models.fast,
+    fallbackModel: settings.models.fallback,
+    memory,
+    recallCount: settings.recall.count,
+    others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
+    registry,
+    commandList,
+    words,
+    readReply,
+    openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
+    openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
+    services,
+    subagents: subagentPartsOf(host, row, tape !== undefined),
+    knowsAgent: async (id) => (await store.agent(id)) !== undefined,
+    clock: tape?.clock ?? systemClock,
+    signal,
+    onText,
+  });
+}
+
+type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";
+
+/** Values that are not in the log, and that a recording therefore holds. */
+function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pick<PerformParts, KnownParts> {
+  const { prices, windows } = catalogue;
+  const known: Tape["value"] = (name, compute) => (tape ? tape.value(name, compute) : compute());
+  const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
+  return {
+    ...room(settings.models.smart),
+    roomOf: room,
+    priceOf: (name) =>
+      known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
+    servicePriceOf: (name) => known(`price of the service ${name}`, () => servicePriceOf(name, settings, prices)),
+    random: () => known("chance", Math.random),
+  };
+}
+
+/** What the agent may know of other agents, and start. */
+function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
+  const { answerSeconds, ...rules } = settings.agents;
+  const { fast, smart } = settings.models;
+  // With a budget, a model whose price is not known could not be called.
+  const isPriced = (model: string): boolean => priceOf(model, settings.openai.baseUrl, catalogue.prices) !== undefined;
+  const model = isPriced(smart) && !isPriced(fast) ? null : fast;
+  return {
+    rules: { ...rules, model },
+    answerMs: answerSeconds * 1_000,
+    refusal: isTaped ? "An agent whose run is recorded cannot start others: what they do is not recorded." : null,
+    freeId: async (name) => {
+      const taken = new Set((await store.agents()).map(({ id }) => id));
+      return freeSlug(`${row.id} ${name}`, (id) => taken.has(id));
+    },
+    stateOf: async (id) => ((await store.agent(id)) ? stateOf(store, { id }) : undefined),
+  };
+}
+
+interface Recorded {
+  readonly row: AgentRow;
+  readonly lease: Lease;
+  readonly folder: string;
+  readonly pause: PauseReason | undefined;
+}
+
+async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded): Promise<void> {
+  const { row, lease, folder, pause } = of;
+  const [created] = await host.store.read(row.id, 0, 1);
+  if (created?.type !== "agent-created") throw new GoaldError("GOALD_NOT_FOUND", `The agent ${row.id} was removed.`);
+  await recorder.begin({
+    row,
+    created,
+    epoch: lease.epoch,
+    settings: recordedSettings(host.settings),
+    services: Object.entries(host.services).flatMap(([name, { ready }]) => (ready ? [name] : [])),
+    catalogue: catalogueHash(host.catalogue),
+    folder: openLocalWorkspace(folder, undefined, { own: true }),
+    ...(pause ? { pause } : {}),
+  });
+}
+
+/** Writes the report that a person finds in the agent's folder when nothing of it is under way. */
+async function updateReport({ store, redact }: AgentHost, id: string, folder: string): Promise<void> {
+  const row = await store.agent(id);
+  const workspace = openLocalWorkspace(folder, undefined, { own: true });
+  if (row) await writeReport(row, { store, hosted: false, workspace, redact });
+}
+
+function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
+  const { maxBadReplies, maxModelFailures } = settings.limits;
+  return { epoch, maxBadReplies, maxModelFailures, facts: (name) => registry.get(name) };
+}
+
+const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);
+
+/** Makes an agent's folder if need be, and opens it with goald's own files. */
+export async function openAgentFolder(home: Home, row: AgentRow): Promise<Workspace> {
+  await makeFolders(folderOf(home, row), 0o777);
+  return openLocalWorkspace(folderOf(home, row), undefined, { own: true });
+}
+
+export const removeAgentFolder = (home: Home, row: AgentRow): Promise<void> =>
+  rm(folderOf(home, row), { recursive: true, force: true });

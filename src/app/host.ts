@@ -1,0 +1,250 @@
+/**
+ * host.ts -- the composition root: opens the host of a home, which runs its agents and takes calls. Decides nothing.
+ *
+ * A daemon and a terminal's process open the same host. It holds the home's lock and store until it is disposed of.
+ */
+import { join } from "node:path";
+import type { DaemonStatus } from "#api/control.ts";
+import type { LocalServer, LocalServerOptions } from "#api/server.ts";
+import { Recordings } from "#cassette/recordings.ts";
+import type { Tape } from "#cassette/tape.ts";
+import type { ServiceStates } from "#commands/registry.ts";
+import { validateAgent } from "#config/agent-spec.ts";
+import { changesBetween } from "#config/changed-settings.ts";
+import type { Home } from "#config/home.ts";
+import { openHome } from "#config/open-home.ts";
+import type { Settings } from "#config/settings.ts";
+import { GoaldError, toError } from "#core/errors.ts";
+import type { Store } from "#core/ports/store.ts";
+import { HostControl } from "#host/host-control.ts";
+import { describeHost } from "#host/host-status.ts";
+import { createLiveText } from "#host/live-text.ts";
+import { createLoopMeter } from "#host/loop-meter.ts";
+import { Observer, type ObserverParts } from "#host/observer.ts";
+import { createProblems, type Problems } from "#host/problems.ts";
+import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
+import type { Http } from "#http/http.ts";
+import { priceOf } from "#model/prices.ts";
+import { openGroupStore } from "#store/group-store.ts";
+import { type HostLock, takeHostLock } from "#store/host-lock.ts";
+import { systemClock } from "#util/clock.ts";
+import type { Log } from "#util/log.ts";
+import { stallLimitMs } from "#views/agent-view.ts";
+import { readVersion } from "../shipped.ts";
+import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
+import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
+import { removeIndexesOf, removeStrayIndexesOf } from "./memory.ts";
+import { openShared, type Shared } from "./services.ts";
+
+export interface HostParts
+  extends LoadedSettings,
+    Pick<SupervisorParts, "onBackground" | "onFailed">,
+    Pick<ObserverParts, "onQuestion" | "onCommitted"> {
+  readonly home: Home;
+  readonly log: Log;
+  readonly role: DaemonStatus["role"];
+  /** Where the local API is to listen; an error says why it cannot. Without it nobody is told where. */
+  readonly socket?: string | Error;
+  /** Process id of a host that is about to end, and whose lock is waited for. */
+  readonly predecessor?: number | undefined;
+  readonly longestWaitMs?: number;
+  /** Reads the settings again. Its redactors also know the secrets of all earlier readings. Absent: `reload` is refused. */
+  load?(): Promise<LoadedSettings>;
+  /** Called after each run of an agent. */
+  onStopped?(): void;
+  /** Called when a client asks the host to go down. Absent: that is refused. */
+  onShutdown?(graceMs: number): void;
+  /** Reports what works less well than it should for agents, as a sentence. */
+  onProblem?(problem: string): void;
+  /** Services set up whatever the settings say. */
+  readonly services?: ServiceStates;
+  /** Wraps the way out for HTTP. */
+  throughHttp?(http: Http): Http;
+  /** Replays an agent, instead of running it. */
+  readonly player?: Tape;
+}
+
+/**
+ * Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written,
+ * GOALD_COMMAND_INVALID and GOALD_TEMPLATE for commands and words of the home that cannot be used.
+ */
+export async function openHost(parts: HostParts): Promise<Host> {
+  const { home, role, socket } = parts;
+  await openHome(home, process.getuid?.());
+  const services = parts.services ?? serviceStates(parts.settings);
+  const catalogue = await loadCatalogue(home, services);
+  const startedAt = systemClock.now().toISOString();
+  const where = typeof socket === "string" ? { socket } : {};
+  const info = { pid: process.pid, version: readVersion(), startedAt, role, ...where };
+  const lock = await takeHostLock(home.lock, info, parts.predecessor);
+  try {
+    return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, startedAt });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+type Opened = Pick<AgentHost, "store" | "catalogue" | "services"> & { lock: HostLock; startedAt: string };
+
+export class Host implements AgentHost, AsyncDisposable {
+  readonly home: Home;
+  readonly store: Store;
+  readonly player: Tape | undefined;
+  readonly longestWaitMs: number | undefined;
+  readonly recordings: Recordings;
+  readonly supervisor: Supervisor;
+  readonly control: HostControl;
+  settings: Settings;
+  catalogue: Catalogue;
+  services: ServiceStates;
+  /** `status` says that the host goes down. */
+  isStopping = false;
+  readonly #parts: HostParts;
+  readonly #opened: Opened;
+  readonly #problems: Problems;
+  readonly #live = createLiveText();
+  readonly #meter = createLoopMeter(() => performance.now());
+  #redactors: Pick<LoadedSettings, "redact" | "scrub">;
+  #shared: Shared | undefined;
+  #sweep: Promise<void> | undefined;
+  #server: LocalServer | undefined;
+
+  constructor(parts: HostParts, opened: Opened) {
+    this.home = parts.home;
+    this.store = opened.store;
+    this.player = parts.player;
+    this.longestWaitMs = parts.longestWaitMs;
+    this.settings = parts.settings;
+    this.catalogue = opened.catalogue;
+    this.services = opened.services;
+    this.#parts = parts;
+    this.#opened = opened;
+    this.#redactors = parts;
+    this.#problems = createProblems({ log: parts.log, redact: this.redact });
+    const folder = join(parts.home.privateFolder, "recordings");
+    const report = this.#problems.tell;
+    this.recordings = new Recordings({
+      folder,
+      clock: systemClock,
+      version: readVersion(),
+      redact: this.redact,
+      report,
+    });
+    this.supervisor = this.#createSupervisor();
+    this.control = this.#createControl();
+  }
+
+  readonly redact = (text: string): string => this.#redactors.redact(text);
+  readonly scrub = (text: string): string => this.#redactors.scrub(text);
+  readonly throughHttp = (http: Http): Http => this.#parts.throughHttp?.(http) ?? http;
+  readonly report = (problem: string): void => {
+    this.#problems.tell("", problem);
+    this.#parts.onProblem?.(problem);
+  };
+
+  shared(): Shared {
+    this.#shared ??= openShared(this);
+    this.#sweep ??= removeStrayIndexesOf(this).catch((thrown) => this.#parts.log.warn(toError(thrown).message));
+    return this.#shared;
+  }
+
+  /** Takes calls when it resolves. Throws GOALD_DAEMON when it cannot listen. */
+  async serve(limits: NonNullable<LocalServerOptions["limits"]> = {}): Promise<void> {
+    const { socket } = this.#parts;
+    if (typeof socket !== "string") throw socket;
+    // Imported now: agents run without any of it.
+    const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
+    this.#meter.start();
+    const onProblem = (problem: string): void => this.#problems.tell("", problem);
+    const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
+    this.#server = await api.startServer({ ...serving, socket, onProblem, limits });
+  }
+
+  /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */
+  async reload(): Promise<readonly string[]> {
+    if (!this.#parts.load) throw onTerminal("goes on with the settings that it has read");
+    const loaded = await this.#parts.load();
+    const services = serviceStates(loaded.settings);
+    const catalogue = await loadCatalogue(this.home, services);
+    const before = this.settings;
+    Object.assign(this, { catalogue, services, settings: loaded.settings });
+    this.#redactors = loaded;
+    await this.#shared?.memory.flush();
+    this.#shared = undefined;
+    this.#parts.log.info("Settings, commands and words were read again.");
+    return changesBetween(before, loaded.settings);
+  }
+
+  /** Takes no more calls; requests under way and readers of events come to their end. */
+  async stopServing(reason: string): Promise<void> {
+    this.isStopping = true;
+    await this.#server?.close(reason);
+  }
+
+  /** Gives the lock back. The supervisor must have been drained before. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sweep;
+    await this.#shared?.memory.close().catch((thrown) => this.#parts.log.warn(toError(thrown).message));
+    this.recordings.close();
+    await this.store.close();
+    this.#opened.lock.release();
+  }
+
+  #createSupervisor(): Supervisor {
+    const observer = new Observer({ ...this.#parts, live: this.#live, meter: this.#meter });
+    return new Supervisor({
+      ...this.#parts,
+      store: this.store,
+      clock: systemClock,
+      open: (id, signal, pause) =>
+        openAgent(this, id, { signal, pause, onText: (piece) => this.#live.tell(id, piece) }),
+      onCommitted: (id, events, state) => observer.committed(id, events, state),
+      onStopped: async (id) => {
+        this.#problems.forget(id);
+        this.#parts.onStopped?.();
+      },
+      report: this.#problems.tell,
+      onIdle: (id) => {
+        observer.idle(id, this.supervisor.runners.size === 0);
+        this.#shared?.memory.release(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
+      },
+    });
+  }
+
+  #createControl(): HostControl {
+    const { home, store, supervisor, recordings, redact } = this;
+    return new HostControl({
+      ...{ store, supervisor, recordings, redact, live: this.#live, clock: systemClock },
+      workspaceFolder: home.workspaceFolder,
+      stallAfterMs: () => stallLimitMs(this.settings.modelTimeoutMs),
+      checkAgent: validateAgent,
+      status: (agents) => this.#describe(agents),
+      reload: () => this.reload(),
+      shutdown: (graceMs) => {
+        if (!this.#parts.onShutdown) throw onTerminal("ends when its agent does, or with Ctrl-C on its terminal");
+        this.#parts.onShutdown(graceMs);
+      },
+      openWorkspace: (row) => openAgentFolder(home, row),
+      removeFolder: (row) => removeAgentFolder(home, row),
+      removeIndexes: (agent) => removeIndexesOf(home, agent),
+    });
+  }
+
+  #describe(agents: DaemonStatus["agents"]): DaemonStatus {
+    const { gate, embeddings } = this.shared();
+    const { daemon, openai, models } = this.settings;
+    const price = priceOf(models.embedding, openai.baseUrl, this.catalogue.prices);
+    return describeHost({
+      ...{ version: readVersion(), role: this.#parts.role, startedAt: this.#opened.startedAt, home: this.home.root },
+      ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0 },
+      modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
+      embeddings: { model: models.embedding, taken: embeddings.read(), pricePerMillion: price?.input },
+      delay: this.#meter.read(),
+      problems: this.#problems.all,
+    });
+  }
+}
+
+const onTerminal = (what: string): GoaldError =>
+  new GoaldError("GOALD_ALREADY_RUNNING", `A run on a terminal (pid ${process.pid}) runs the agents, and it ${what}.`);

@@ -1,0 +1,136 @@
+/**
+ * recordings.ts -- the agents of a host that are recorded, and the files they are recorded into.
+ *
+ * The file of an agent of the background is remembered beside the store, so that the next host continues the recording.
+ * A recording that cannot be continued or written ends with a report; the agent goes on without it, and a replay plays what
+ * there is.
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { toError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import { Recorder } from "./recorder.ts";
+import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
+
+export interface RecordingsParts {
+  /** Private folder for one small file per recorded agent. */
+  readonly folder: string;
+  readonly clock: Clock;
+  /** Version of goald, for the header of a new file. */
+  readonly version: string;
+  redact(text: string): string;
+  report(agent: string, problem: string): void;
+}
+
+interface Remembered {
+  readonly path: string;
+  /** Tells the agent from a later one with the same id. */
+  readonly createdAt: string;
+}
+
+export class Recordings {
+  readonly #parts: RecordingsParts;
+  readonly #files = new Map<string, { readonly file: RecordingFile; readonly createdAt: string }>();
+
+  constructor(parts: RecordingsParts) {
+    this.#parts = parts;
+  }
+
+  /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
+  create(path: string): { assign(row: AgentRow, background: boolean): void; discard(): void } {
+    const file = createRecordingFile(path, this.#parts.version);
+    return {
+      assign: (row, background) => this.#assign(row, file, background),
+      discard: () => {
+        file.close();
+        rmSync(path, { force: true });
+      },
+    };
+  }
+
+  /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
+  resume(path: string, row: AgentRow, background: boolean): void {
+    this.#assign(row, continueRecordingFile(path, row), background);
+  }
+
+  pathOf(row: AgentRow): string | undefined {
+    return this.#fileOf(row)?.path;
+  }
+
+  /** For the next run of the agent; undefined when the agent is not recorded. */
+  recorderFor(row: AgentRow): Recorder | undefined {
+    const file = this.#fileOf(row);
+    if (!file) return undefined;
+    const { clock, redact } = this.#parts;
+    const onFailed = (error: Error): void => this.#fail(row.id, file, error);
+    const write: RecordingFile["write"] = (line) => {
+      try {
+        file.write(line);
+      } catch (thrown) {
+        onFailed(toError(thrown));
+        throw thrown;
+      }
+    };
+    return new Recorder({ write, clock, redact, onFailed });
+  }
+
+  /** The agent is no longer recorded. */
+  forget(agent: string): void {
+    this.#files.get(agent)?.file.close();
+    this.#files.delete(agent);
+    rmSync(this.#placeOf(agent), { force: true });
+  }
+
+  close(): void {
+    for (const { file } of this.#files.values()) file.close();
+    this.#files.clear();
+  }
+
+  #assign(row: AgentRow, file: RecordingFile, background: boolean): void {
+    this.forget(row.id);
+    this.#files.set(row.id, { file, createdAt: row.createdAt });
+    if (background) this.#remember(row.id, { path: file.path, createdAt: row.createdAt });
+  }
+
+  #fileOf(row: AgentRow): RecordingFile | undefined {
+    const open = this.#files.get(row.id);
+    if (open?.createdAt === row.createdAt) return open.file;
+    const remembered = this.#readRemembered(row.id);
+    if (remembered?.createdAt !== row.createdAt) return undefined;
+    try {
+      const file = continueRecordingFile(remembered.path, row);
+      this.#files.set(row.id, { file, createdAt: row.createdAt });
+      return file;
+    } catch (thrown) {
+      this.#fail(row.id, remembered, toError(thrown));
+      return undefined;
+    }
+  }
+
+  #fail(agent: string, { path }: { readonly path: string }, { message }: Error): void {
+    this.forget(agent);
+    this.#parts.report(agent, `Its recording in ${path} has ended: ${message}`);
+  }
+
+  #remember(agent: string, remembered: Remembered): void {
+    mkdirSync(this.#parts.folder, { recursive: true, mode: 0o700 });
+    const place = this.#placeOf(agent);
+    writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
+    renameSync(`${place}.tmp`, place);
+  }
+
+  #readRemembered(agent: string): Remembered | undefined {
+    try {
+      const { path, createdAt } = JSON.parse(readFileSync(this.#placeOf(agent), "utf8")) as Partial<Remembered>;
+      return typeof path === "string" && typeof createdAt === "string" ? { path, createdAt } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** An id is a slug, so it is a file name too. */
+  #placeOf(agent: string): string {
+    return join(this.#parts.folder, `${agent}.json`);
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * interrupts.ts -- Ctrl-C, SIGTERM, a terminal that goes away and a closed pipe, as the terminal's client takes them.
+ *
+ * A terminal that goes away counts as one Ctrl-C, however often the system says so. After two interrupts the third one
+ * ends this process at once.
+ */
+import { EXIT } from "#core/errors.ts";
+
+export type Interrupt = "signal" | "closed-pipe";
+
+export class Interrupts implements Disposable {
+  #count = 0;
+  #isUnread = false;
+  #onInterrupt: ((count: number, kind: Interrupt) => void) | undefined;
+  readonly #onSignal = (): void => this.#note("signal");
+  readonly #onHangUp = (): void => {
+    if (this.#count === 0) this.#note("signal");
+  };
+  readonly #onUnread = (): void => {
+    this.#isUnread = true;
+    if (this.#count === 0) this.#note("closed-pipe");
+  };
+
+  constructor() {
+    for (const name of SIGNALS) process.on(name, this.#onSignal);
+    process.on("SIGHUP", this.#onHangUp);
+    process.stdout.on("unread", this.#onUnread);
+  }
+
+  /** True after a signal. */
+  get isInterrupted(): boolean {
+    return this.#count > 0;
+  }
+
+  /** True when nobody reads standard output any more. */
+  get isUnread(): boolean {
+    return this.#isUnread;
+  }
+
+  /** `take` is called with each interrupt, and at once for one that came before. */
+  listen(take: (count: number, kind: Interrupt) => void): void {
+    this.#onInterrupt = take;
+    if (this.#count > 0) take(this.#count, this.#isUnread ? "closed-pipe" : "signal");
+  }
+
+  [Symbol.dispose](): void {
+    for (const name of SIGNALS) process.off(name, this.#onSignal);
+    process.off("SIGHUP", this.#onHangUp);
+    process.stdout.off("unread", this.#onUnread);
+  }
+
+  #note(kind: Interrupt): void {
+    this.#count += 1;
+    if (this.#count > MOST) process.exit(EXIT.interrupted);
+    this.#onInterrupt?.(this.#count, kind);
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const MOST = 2;

@@ -1,0 +1,159 @@
+/**
+ * own-host.ts -- the host of a home in a terminal's process, when no daemon is up.
+ *
+ * It takes calls from other terminals like a daemon, as soon as that no longer holds up the first model call. When it ends,
+ * a daemon goes on with the agents of the background that it ran and that are not done.
+ */
+import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
+import { readHostInfo } from "#api/host-lock.ts";
+import { LocalClient } from "#api/local-client.ts";
+import { spawnDaemon } from "#api/spawn-daemon.ts";
+import { type Host, type HostParts, openHost } from "#app/host.ts";
+import { chooseSocketPath } from "#config/open-home.ts";
+import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type AgentState, questionOf } from "#core/state.ts";
+import { oneLine } from "#core/text.ts";
+import { BackgroundAgents } from "#host/background-agents.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import { type Log, openLog } from "#util/log.ts";
+import { type CliContext, counted, formatCall } from "./context.ts";
+
+/** By then the first request is on its way. */
+const SERVE_AFTER_COMMIT_MS = 400;
+/** For a run that waits before it calls a model. */
+const SERVE_AFTER_OPEN_MS = 800;
+/** For the steps of other agents when the host ends; they soon go on elsewhere. */
+const GRACE_MS = 5_000;
+/** A slow reader must not hold up the end. */
+const LIMITS = { closeMs: 2_000, flushMs: 500 };
+
+/** For what a host does that no agent of its own needs. */
+type OwnHostParts = Pick<HostParts, "services" | "throughHttp">;
+
+/** Throws as `openHost` does. */
+export async function openOwnHost(context: CliContext, parts: OwnHostParts = {}): Promise<OwnHost> {
+  const { home, settings, redact, scrub } = context;
+  const log = await openHostLog(context);
+  const socket = await chooseSocketPath(home, process.getuid?.()).catch(toError);
+  const own: { host?: OwnHost } = {};
+  const host = await openHost({
+    ...parts,
+    ...{ home, settings, redact, scrub, log, socket, role: "foreground" },
+    // The person at the terminal is there: runs wait for them with everything open.
+    longestWaitMs: Number.POSITIVE_INFINITY,
+    onProblem: (problem) => context.output.say(redact(clean(problem))),
+    onQuestion: (agent, state) => sayQuestion(agent, state, context),
+    onBackground: (agent) => own.host?.addBackground(agent),
+    onFailed: (agent, error) => own.host?.client.fail(agent, error),
+    onCommitted: () => own.host?.serveWithin(SERVE_AFTER_COMMIT_MS),
+  }).catch((thrown) => refused(thrown, context));
+  own.host = new OwnHost(host, log, context);
+  return own.host;
+}
+
+export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
+  openLog({ folder: home.logFolder, redact, level: settings.logLevel });
+
+export class OwnHost {
+  readonly host: Host;
+  readonly client: LocalClient;
+  readonly #log: Log;
+  readonly #context: CliContext;
+  readonly #background: BackgroundAgents;
+  readonly #wasDaemonExpected: boolean;
+  #timer: { readonly handle: NodeJS.Timeout; readonly dueAt: number } | undefined;
+  #serving: Promise<void> | undefined;
+
+  constructor(host: Host, log: Log, context: CliContext) {
+    const { home } = context;
+    this.host = host;
+    this.client = new LocalClient(host.control, host.redact);
+    this.#log = log;
+    this.#context = context;
+    this.#wasDaemonExpected = isDaemonExpected(home);
+    const { store } = host;
+    this.#background = new BackgroundAgents({ store, clock: systemClock, expectDaemon: () => expectDaemon(home) });
+    this.serveWithin(SERVE_AFTER_OPEN_MS);
+  }
+
+  addBackground(agent: string): void {
+    this.#background.add(agent);
+  }
+
+  /** Takes calls after so long at most. */
+  serveWithin(ms: number): void {
+    const dueAt = performance.now() + ms;
+    if (this.#serving || (this.#timer && this.#timer.dueAt <= dueAt)) return;
+    clearTimeout(this.#timer?.handle);
+    this.#timer = { dueAt, handle: setTimeout(() => this.#serve(), ms) };
+  }
+
+  #serve(): void {
+    this.#serving ??= this.host.serve(LIMITS).catch((thrown) => {
+      this.#log.warn(`This run takes no calls: ${toError(thrown).message}`);
+    });
+  }
+
+  /** Finishes steps under way and gives the lock back. `started`: the agents that belong to this terminal. */
+  async close(started: readonly string[]): Promise<void> {
+    const { host } = this;
+    let daemon: Promise<unknown> | undefined;
+    let left: readonly string[] = [];
+    clearTimeout(this.#timer?.handle);
+    this.#serving ??= Promise.resolve();
+    try {
+      await this.#serving;
+      await host.stopServing("The run on the terminal is over.");
+      for (const id of started) await this.#background.settleBelow(id, host.supervisor, GRACE_MS);
+      await host.supervisor.drain(GRACE_MS);
+      left = await this.#background.unfinished(started);
+      if (left.length > 0) daemon = this.#startDaemon();
+      else if (this.#background.hasAny && !this.#wasDaemonExpected) stopExpectingDaemon(this.#context.home);
+    } catch (thrown) {
+      this.#log.warn(`The end of this run met a problem: ${toError(thrown).message}`);
+    } finally {
+      await host[Symbol.asyncDispose]();
+    }
+    if (daemon) await this.#sayHandedOver(left.length, daemon);
+  }
+
+  /** The daemon waits for the lock, so that these agents are never without a host for long. */
+  #startDaemon(): Promise<unknown> {
+    const { home } = this.#context;
+    expectDaemon(home);
+    const started = spawnDaemon(home, { predecessor: process.pid });
+    started.catch(() => undefined);
+    return started;
+  }
+
+  async #sayHandedOver(count: number, daemon: Promise<unknown>): Promise<void> {
+    const { home } = this.#context;
+    const agents = `${counted(count, "agent")} ${count === 1 ? "goes" : "go"} on in the background`;
+    try {
+      await daemon;
+      console.error(`${agents}: ${formatCall(home, "ps")}`);
+    } catch (thrown) {
+      const { message } = toError(thrown);
+      console.error(clean(`goald: ${agents} when the daemon is up: ${formatCall(home, "up")}\n  ${message}`));
+    }
+  }
+}
+
+/** Questions of agents of the background are answered from elsewhere; that of the terminal's own agent is asked there. */
+function sayQuestion(agent: string, state: AgentState, { output, redact, home }: CliContext): void {
+  if (!state.settings.background) return;
+  const question = questionOf(state);
+  const answer = question === undefined ? formatCall(home, "approve", agent) : formatCall(home, "say", agent, '"…"');
+  const what = question === undefined ? "waits for a yes" : `asks: ${oneLine(question, 200)}`;
+  output.say(redact(clean(`\n${agent} ${what}\n  Answer with: ${answer}`)));
+}
+
+/** A host in another terminal's process takes agents of the background. */
+function refused(thrown: unknown, { home }: CliContext): never {
+  const holder = readHostInfo(home.lock);
+  const takesCalls = holder?.role === "foreground" && holder.socket !== undefined;
+  if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || !takesCalls) throw thrown;
+  const hint = "Add --detach to have it run there in the background, or wait for that run to end.";
+  throw new GoaldError(thrown.code, thrown.message, { hint, cause: thrown });
+}

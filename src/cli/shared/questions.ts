@@ -1,0 +1,125 @@
+/** questions.ts -- asks the person at the terminal what the followed agent asks, while its events go on. */
+import type { HostClient } from "#api/client.ts";
+import { isGoaldError, toError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { type AgentState, activeFrame, questionOf } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import type { AskPerson, AskWords, PersonSaid } from "./ask-person.ts";
+import type { CliContext } from "./context.ts";
+
+export interface QuestionsParts {
+  readonly context: CliContext;
+  readonly agent: string;
+  /** undefined when there is nobody to ask. */
+  readonly ask: AskPerson | undefined;
+  /** Asks the agent's own questions. */
+  readonly askWords: AskWords | undefined;
+  /** The host of the moment. */
+  client(): HostClient;
+  /** The person left the question without an answer, by Ctrl-C or the end of input. */
+  onLeft(): void;
+  /** The person said that the agent is to stop. */
+  onStop(): void;
+  /** The question could not be asked. */
+  onFailed(error: Error): void;
+}
+
+interface OpenQuestion {
+  readonly callId: string;
+  readonly withdrawn: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class Questions {
+  readonly #parts: QuestionsParts;
+  #open: OpenQuestion | undefined;
+  /** The call whose answer was sent, and that the agent has not read yet. */
+  #answered = "";
+  #state: AgentState | undefined;
+
+  constructor(parts: QuestionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks when a command waits for a yes in this state, or a question for words, and was not answered yet. */
+  lookAt(state: AgentState): void {
+    this.#state = state;
+    const callId = waitingCall(state);
+    const ask = this.#askerFor(state);
+    if (!ask || this.#open || callId === undefined || callId === this.#answered) return;
+    const withdrawn = new AbortController();
+    // What was typed before the question was shown does not answer it.
+    this.#parts.context.output.input().dropTypedAhead();
+    const ended = ask(withdrawn.signal)
+      .then((said) => this.#send(callId, said))
+      .catch((thrown) => this.#parts.onFailed(toError(thrown)))
+      .finally(() => {
+        this.#open = undefined;
+      });
+    this.#open = { callId, withdrawn, ended };
+  }
+
+  /** Takes back the open question, because of this event. Resolves when the terminal is free. */
+  async withdraw(event: RecordedEvent | undefined): Promise<void> {
+    if (!this.#open) return;
+    const { callId, withdrawn, ended } = this.#open;
+    const wasAsking = callId !== this.#answered;
+    withdrawn.abort();
+    await ended;
+    if (!wasAsking || !event) return;
+    const sentence = answeredElsewhere(callId, event);
+    // An approval comes in two events, and is not asked for between them.
+    if (sentence !== "") this.#answered = callId;
+    // Ends the line of the question first.
+    this.#parts.context.output.say(sentence === "" ? "" : `\n${sentence}`);
+  }
+
+  #askerFor(state: AgentState): AskPerson | undefined {
+    const { ask, askWords } = this.#parts;
+    const question = questionOf(state);
+    if (question === undefined) return ask;
+    if (!askWords) return undefined;
+    return async (withdrawn) => {
+      const text = await askWords(question, withdrawn);
+      return text === undefined ? { kind: withdrawn.aborted ? "withdrawn" : "left" } : { kind: "words", text };
+    };
+  }
+
+  async #send(callId: string, said: PersonSaid): Promise<void> {
+    const { agent, context, client, onLeft, onStop } = this.#parts;
+    const { scrub, output } = context;
+    if (said.kind === "withdrawn") return;
+    this.#answered = callId;
+    if (said.kind === "left") return onLeft();
+    if (said.kind === "no") return onStop();
+    try {
+      if (said.kind === "words") await client().say(agent, { from: "a person", text: scrub(said.text) });
+      else if (said.kind === "approved")
+        await client().answer(agent, { callId, verdict: "approved", count: said.count });
+      else await client().answer(agent, { callId, verdict: "denied", text: scrub(said.text) });
+    } catch (thrown) {
+      output.say(clean(toError(thrown).message));
+      // Somebody else was faster: the events say so.
+      if (isGoaldError(thrown, "GOALD_CONFLICT")) return;
+      this.#answered = "";
+      setImmediate(() => this.#state && this.lookAt(this.#state));
+    }
+  }
+}
+
+/** The call that waits for a yes or for words; undefined while the agent is paused. */
+function waitingCall(state: AgentState): string | undefined {
+  const { phase } = activeFrame(state);
+  if (state.paused) return undefined;
+  if (phase.kind === "waiting") return questionOf(state) === undefined ? undefined : phase.callId;
+  return phase.kind === "awaiting-approval" ? phase.callId : undefined;
+}
+
+/** What somebody else did about the call, in a sentence; empty when the event is about something else. */
+function answeredElsewhere(callId: string, event: RecordedEvent): string {
+  if (event.type === "approvals-granted") return "It was approved elsewhere.";
+  if (!("callId" in event) || event.callId !== callId) return "";
+  if (event.type === "command-approved") return "It was approved elsewhere.";
+  if (event.type === "command-finished") return "It was answered elsewhere.";
+  return event.type === "command-denied" ? "It was denied elsewhere." : "";
+}

@@ -1,0 +1,142 @@
+/** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or leaves it to itself. */
+import { resolve } from "node:path";
+import { EXIT } from "#core/errors.ts";
+import { replay } from "#core/evolve.ts";
+import type { AgentSpec } from "#core/ports/agent.ts";
+import { type AgentState, activeFrame, isOver } from "#core/state.ts";
+import { clean } from "#util/clean.ts";
+import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { type CliContext, formatCall } from "./context.ts";
+import type { Found } from "./find.ts";
+import { followAgent } from "./follow-agent.ts";
+import { showLastStep } from "./past.ts";
+import { sayRecorded } from "./recording.ts";
+import { exitCodeOf, isAwaitingPerson, outcomeOf, type Shown, sayEnd } from "./result.ts";
+import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-settings.ts";
+import { type KnownOf, openScreen, type Screen, sayGoesOn } from "./screen.ts";
+import { openSession, type Session } from "./session.ts";
+import { viewWhenHeard } from "./steering.ts";
+
+export interface RunAgentOptions extends GoOptions {
+  readonly detach?: boolean;
+  readonly wait?: boolean;
+  /** File to record all runs of the agent into. */
+  readonly record?: string;
+}
+
+/** `playDemo`: for a person without a key; resolves to the exit code. */
+type Started = RunAgentOptions & { playDemo(): Promise<number> };
+
+/** Resolves to the exit code. */
+export async function createAgent(
+  agent: Pick<AgentSpec, "name" | "role" | "goals">,
+  visited: CliContext,
+  options: Started,
+): Promise<number> {
+  const isApart = options.detach === true || options.wait === true;
+  const opened = await openSession(visited, { ...options, inBackground: isApart });
+  if (opened.kind === "done") return opened.exitCode;
+  await using session = opened.session;
+  const { context, client, isDaemon } = session;
+  const approve = await modeOf(context, options, isApart);
+  const now = systemClock.now();
+  const unattended = isApart || (isDaemon && approve !== "always");
+  const view = await client.create({
+    name: agent.name,
+    role: context.scrub(agent.role),
+    goals: agent.goals.map(context.scrub),
+    settings: { ...(await newSettings(context, options, now, { approve, unattended })), background: isDaemon },
+    key: `run/${process.pid}/${now.toISOString()}`,
+    ...recordIn(options),
+  });
+  if (options.detach && !options.wait) return sayStarted(view, context, "");
+  const { events } = await client.page(view.id, 0, 1);
+  const known = { after: events.length, state: replay(events) };
+  if (options.wait) return await waitForEnd(view, session, known);
+  context.output.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);
+  const screen = await openScreen(context, [], session.catalogue);
+  for (const event of events) screen.show(event);
+  return await runOnScreen(view, session, known, screen, options);
+}
+
+/** Goes on with an agent where its log ends. */
+export async function resumeAgent({ row, state, head }: Found, visited: CliContext, options: Started): Promise<number> {
+  const changes = resumedSettings(state, row.id, visited, options, systemClock.now());
+  const inBackground = options.detach === true || state.settings.background;
+  const opened = await openSession(visited, { ...options, inBackground });
+  if (opened.kind === "done") return opened.exitCode;
+  await using session = opened.session;
+  const { context, client, isDaemon } = session;
+  const { agent, note } = await client.resume(row.id, { ...changes, background: isDaemon }, recordIn(options));
+  if (options.detach) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
+  const screen = await openScreen(context, state.open, session.catalogue);
+  // The person may have come back days later: the step under way is shown from its beginning.
+  const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
+  if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
+  return await runOnScreen(agent, session, { after: head, state }, screen, options);
+}
+
+/** A daemon may work in another folder. */
+const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>
+  record === undefined ? {} : { record: resolve(record) };
+
+/** Shows an agent that was started here to its end; an interrupt pauses it. Resolves to the exit code. */
+export async function runOnScreen(
+  agent: Shown,
+  session: Session,
+  known: KnownOf,
+  screen: Screen,
+  options: Pick<RunAgentOptions, "record"> = {},
+): Promise<number> {
+  const { context, client, interrupts, isDaemon } = session;
+  session.own(agent.id);
+  // In a daemon somebody else may answer; a host in this process ends with it.
+  const isEnd = (state: AgentState): boolean => isOver(state) || (!isDaemon && !screen.ask && isAwaitingPerson(state));
+  const following = { context, client, agent: agent.id, ...known, ...screen, interrupts, isEnd };
+  const { state } = await followAgent({ ...following, onInterrupt: "pause" });
+  const exitCode = exitCodeOf(state, interrupts.isInterrupted || context.output.interrupted);
+  sayEnd(agent, state, exitCode, context);
+  await session.close();
+  if (options.record !== undefined) await sayRecorded(resolve(options.record), context);
+  // Whoever closed the pipe has read enough: that is not a failure.
+  return interrupts.isUnread ? EXIT.ok : exitCode;
+}
+
+/** Standard output has the id alone where it is read by a program. */
+function sayStarted(view: AgentView, { output, home }: CliContext, note: string): number {
+  if (output.json) output.data(JSON.stringify({ agent: view, note }));
+  else {
+    output.data(view.id);
+    const say = process.stdout.isTTY ? output.say : console.error;
+    if (note !== "") say(note);
+    say(`Workspace:   ${view.workspace}`);
+    say(`Follow it:   ${formatCall(home, "attach", view.id)}`);
+    say(`Talk to it:  ${formatCall(home, "say", view.id, '"…"')}`);
+    say(`Stop it:     ${formatCall(home, "stop", view.id)}`);
+  }
+  return EXIT.ok;
+}
+
+/** Waits silently until the agent does nothing more by itself, or waits for a person. */
+async function waitForEnd(agent: Shown, { context, client, interrupts }: Session, known: KnownOf): Promise<number> {
+  const { output } = context;
+  const { state, left } = await followAgent({
+    ...{ context, client, agent: agent.id, ...known, interrupts },
+    show: () => {},
+    ask: undefined,
+    askWords: undefined,
+    onInterrupt: "leave",
+    isEnd: (now) => isOver(now) || isAwaitingPerson(now),
+  });
+  if (left) {
+    sayGoesOn(agent, context, true);
+    return EXIT.interrupted;
+  }
+  const { outcome, reason } = outcomeOf(state);
+  if (!output.json) output.data(context.redact(clean(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
+  const exitCode = exitCodeOf(state, false);
+  sayEnd(agent, state, exitCode, context);
+  return exitCode;
+}

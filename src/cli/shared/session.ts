@@ -1,0 +1,101 @@
+/** session.ts -- a terminal's connection to the host that runs its agent: the daemon that is up, or one in this process. */
+import type { HostClient } from "#api/client.ts";
+import type { Catalogue } from "#app/catalogue.ts";
+import type { Host, HostParts } from "#app/host.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { connected } from "./connect.ts";
+import { type CliContext, counted, formatCall, type GlobalOptions } from "./context.ts";
+import { Interrupts } from "./interrupts.ts";
+import { openOwnHost } from "./own-host.ts";
+import { findDaemon, reachHost } from "./reach.ts";
+
+export interface Session extends AsyncDisposable {
+  readonly context: CliContext;
+  readonly client: HostClient;
+  readonly interrupts: Interrupts;
+  /** The host is a daemon: its agents go on when this process ends. */
+  readonly isDaemon: boolean;
+  /** As the host in this process has read it. */
+  readonly catalogue?: Pick<Catalogue, "readReply">;
+  /** The agent was started on this terminal: its end ends the host in this process. */
+  own(agent: string): void;
+  /** Ends the host in this process. Says how many other agents go on. */
+  close(): Promise<void>;
+}
+
+export interface SessionOptions extends GlobalOptions {
+  readonly model?: string;
+  /** For a person without a key; resolves to the exit code. */
+  playDemo(): Promise<number>;
+  /** The agent is one of the background: a daemon is started when none is up. */
+  readonly inBackground: boolean;
+}
+
+type Opened =
+  | { readonly kind: "session"; readonly session: Session }
+  /** The person chose to do something else. */
+  | { readonly kind: "done"; readonly exitCode: number };
+
+/** Throws GOALD_KEY_MISSING, and as `openHost` does. */
+export async function openSession(visited: CliContext, options: SessionOptions): Promise<Opened> {
+  const daemon = await findDaemon(visited);
+  if (daemon) return { kind: "session", session: throughDaemon(visited, daemon) };
+  // A daemon that is started inherits our settings, so a missing key is found first.
+  const connection = await connected(visited, { ...options, forDaemon: options.inBackground });
+  if (connection.kind === "done") return connection;
+  const { context } = connection;
+  const session = options.inBackground
+    ? throughDaemon(context, await reachHost(context))
+    : await inThisProcess(context);
+  return { kind: "session", session };
+}
+
+function throughDaemon(context: CliContext, client: HostClient): Session {
+  const interrupts = new Interrupts();
+  let owned: string | undefined;
+  const close = async (): Promise<void> => {
+    interrupts[Symbol.dispose]();
+    if (owned !== undefined) await sayGoing(client, owned, context);
+    owned = undefined;
+  };
+  const own = (agent: string): void => {
+    owned = agent;
+  };
+  return { context, client, interrupts, isDaemon: true, own, close, [Symbol.asyncDispose]: close };
+}
+
+export interface OwnSession extends Session {
+  readonly host: Host;
+}
+
+/** Throws as `openHost` does. */
+export async function inThisProcess(
+  context: CliContext,
+  parts: Pick<HostParts, "services" | "throughHttp"> = {},
+): Promise<OwnSession> {
+  const opened = await openOwnHost(context, parts);
+  const { client, host } = opened;
+  const interrupts = new Interrupts();
+  const owned: string[] = [];
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    interrupts[Symbol.dispose]();
+    closing ??= opened.close(owned);
+    return closing;
+  };
+  const own = (agent: string): void => void owned.push(agent);
+  const { catalogue } = host;
+  return { context, client, interrupts, isDaemon: false, catalogue, host, own, close, [Symbol.asyncDispose]: close };
+}
+
+/** Who cannot be asked has said why before. */
+async function sayGoing(client: HostClient, agent: string, { home }: CliContext): Promise<void> {
+  const views = await client.agents().catch(() => []);
+  const going = views.filter((view) => view.id !== agent && isGoing(view));
+  if (going.length === 0) return;
+  const agents = `${counted(going.length, "other agent")} ${going.length === 1 ? "goes" : "go"} on in the background`;
+  console.error(`${agents}: ${formatCall(home, "ps")}`);
+}
+
+/** At work, or waiting for something else than a person. */
+const isGoing = ({ state }: AgentView): boolean => /^(?:running|waiting: (?!approval|person))/.test(state);

@@ -1,0 +1,44 @@
+/** host-status.ts -- what a host says of itself: process, event loop, model server, embeddings, problems. */
+import { type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
+
+type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems";
+
+export interface HostFacts extends Pick<DaemonStatus, Known> {
+  readonly delay: DaemonStatus["eventLoopDelayMs"];
+  readonly modelServer: {
+    readonly origin: string;
+    readonly limit: number;
+    readonly gate: { readonly active: number; readonly queued: number; readonly closedUntil: Date | null };
+  };
+  readonly embeddings: {
+    readonly model: string;
+    readonly taken: { readonly tokens: number; readonly tokensPerDay: number | null };
+    /** US dollars; undefined when the price is not known. */
+    readonly pricePerMillion: number | undefined;
+  };
+}
+
+export function describeHost({ delay, modelServer, embeddings, ...known }: HostFacts): DaemonStatus {
+  const { gate, ...server } = modelServer;
+  const { model, taken, pricePerMillion } = embeddings;
+  return {
+    ...known,
+    pid: process.pid,
+    protocol: PROTOCOL_VERSION,
+    eventLoopDelayMs: delay,
+    rssBytes: process.memoryUsage.rss(),
+    modelServers: [
+      {
+        ...server,
+        active: gate.active,
+        queued: gate.queued,
+        closedUntil: gate.closedUntil?.toISOString() ?? null,
+      },
+    ],
+    embeddings: {
+      model,
+      ...taken,
+      usd: pricePerMillion === undefined ? null : (taken.tokens * pricePerMillion) / 1_000_000,
+    },
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * find-objects.ts -- finds the JSON objects of a reply that are outside its reasoning.
+ *
+ * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
+ * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
+ */
+import { findCommentEnd, findStringEnd, MAX_DEPTH, parseJson } from "./json.ts";
+
+const MAX_STRING_LAYERS = 3;
+const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
+
+/**
+ * Removes wrappers of the whole reply: byte order marks, blanks, up to three layers of JSON string, and `>` before
+ * every line. Adds a missing outer brace. A reply longer than `maxChars` is only trimmed.
+ */
+export function unwrapReply(text: string, maxChars: number): string {
+  let reply = trimBlank(text);
+  if (reply.length > maxChars) return reply;
+  for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"') && reply.endsWith('"'); layer++) {
+    const inner = parseJson(reply);
+    if (typeof inner !== "string") break;
+    reply = trimBlank(inner);
+  }
+  if (reply.startsWith(">")) reply = unquoteLines(reply);
+  return /^["']?(?:thoughts|command)["']?\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
+}
+
+function trimBlank(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && BLANK.test(text[start] as string)) start++;
+  while (end > start && BLANK.test(text[end - 1] as string)) end--;
+  return text.slice(start, end);
+}
+
+function unquoteLines(reply: string): string {
+  const lines = reply.split("\n");
+  return lines.every((line) => line === "" || line.startsWith(">"))
+    ? lines
+        .map((line) => line.replace(/^> ?/, ""))
+        .join("\n")
+        .trim()
+    : reply;
+}
+
+const MAX_OBJECTS = 50;
+
+export interface ReplyPiece {
+  readonly kind: "text" | "object";
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+  /** True when the brackets of the object balance outside its strings. */
+  readonly closed: boolean;
+}
+export interface ReplySplit {
+  readonly pieces: readonly ReplyPiece[];
+  readonly fault: "too-deep" | "too-many" | null;
+}
+
+/** Splits the reply from `from` on into alternating text and objects. */
+export function splitReply(text: string, from = 0): ReplySplit {
+  const pieces: ReplyPiece[] = [];
+  let textStart = from;
+  for (let at = from; at < text.length; at++) {
+    if (!opensObject(text, at)) continue;
+    pieces.push({ kind: "text", start: textStart, end: at, closed: true });
+    const { end, closed, tooDeep } = findObjectEnd(text, at);
+    if (tooDeep) return { pieces, fault: "too-deep" };
+    pieces.push({ kind: "object", start: at, end, closed });
+    if (pieces.length > MAX_OBJECTS * 2) return { pieces, fault: "too-many" };
+    textStart = end;
+    at = end - 1;
+  }
+  pieces.push({ kind: "text", start: textStart, end: text.length, closed: true });
+  return { pieces, fault: null };
+}
+
+/** Accepts a brace, or a bracket before a brace: a list without objects cannot be a reply. */
+function opensObject(text: string, at: number): boolean {
+  if (text[at] === "{") return true;
+  if (text[at] !== "[") return false;
+  let next = at + 1;
+  while (next - at < 40 && " \n\r\t".includes(text[next] ?? "x")) next++;
+  return text[next] === "{";
+}
+
+interface ObjectEnd {
+  readonly end: number;
+  readonly closed: boolean;
+  readonly tooDeep: boolean;
+}
+
+function findObjectEnd(text: string, start: number): ObjectEnd {
+  let depth = 0;
+  let last = "";
+  for (let at = start; at < text.length; at++) {
+    const char = text[at] as string;
+    if (char === '"' || (char === "'" && "{[,:(".includes(last))) {
+      at = findQuotedEnd(text, at);
+      last = char;
+      continue;
+    }
+    const skipped = findCommentEnd(text, at);
+    if (skipped > at) {
+      at = skipped - 1;
+      continue;
+    }
+    if (char === "{" || char === "[") depth++;
+    else if (char === "}" || char === "]") depth--;
+    if (depth > MAX_DEPTH) return { end: text.length, closed: false, tooDeep: true };
+    if (depth === 0) return { end: at + 1, closed: true, tooDeep: false };
+    if (char > " ") last = char;
+  }
+  return { end: text.length, closed: false, tooDeep: false };
+}
+
+/** Like `findStringEnd`, but a single quote ends the string only where JSON syntax may follow. */
+function findQuotedEnd(text: string, start: number): number {
+  if (text[start] === '"') return findStringEnd(text, start);
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === "'" && /^\s{0,24}(?:[,:}\])]|$)/.test(text.slice(at + 1, at + 26))) return at;
+  }
+  return text.length;
+}
+
+const NAME =
+  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:inner_|internal_)?monologue)";
+/** Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. */
+const OPEN = [
+  `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
+  `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
+  "\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  // The harmony format without its special tokens, which some servers drop.
+  "^analysis(?=[a-z])",
+].join("|");
+const CLOSE = [
+  `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
+  `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
+  "\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+].join("|");
+const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
+const OPENING = new RegExp(OPEN, "i");
+
+/** Checks for an opening mark anywhere in the text. */
+export const opensReasoning = (text: string): boolean => OPENING.test(text);
+
+export interface AnswerObjects {
+  /** Objects outside reasoning blocks, in order. */
+  readonly objects: readonly ReplyPiece[];
+  /** True when a reasoning block never closed: the text after its opening is not an answer. */
+  readonly unclosed: boolean;
+}
+
+/**
+ * Drops objects inside reasoning blocks: a draft there is not an answer. Marks inside objects are ignored, since
+ * they belong to an argument. A closing mark without an opening drops all objects before it.
+ */
+export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): AnswerObjects {
+  let open = 0;
+  let objects: ReplyPiece[] = [];
+  for (const piece of pieces) {
+    if (piece.kind === "object") {
+      if (open === 0) objects.push(piece);
+      continue;
+    }
+    for (const mark of text.slice(piece.start, piece.end).matchAll(MARK)) {
+      if (mark.groups?.open !== undefined) open++;
+      else if (open > 0) open--;
+      else objects = [];
+    }
+  }
+  return { objects, unclosed: open > 0 };
+}
+
+/** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
+export function findLeadingReasoningEnd(text: string): number {
+  let open = 0;
+  for (const mark of text.matchAll(MARK)) {
+    if (open === 0 && /[{[]/.test(text.slice(0, mark.index))) return 0;
+    open += mark.groups?.open === undefined ? -1 : 1;
+    if (open <= 0) return mark.index + mark[0].length;
+  }
+  return 0;
+}

@@ -1,0 +1,174 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { endedWith, type Goald, linesOf, lookInto, type Terminal } from "../helpers/goald.ts";
+import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+
+const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
+const CONTINUOUS = ["run", ...AGENT, "--continuous"];
+const lastEvent = async (goald: Goald) => (await lookInto(goald)).log.at(-1);
+const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
+
+/** What Ctrl-C and the like mean must not depend on who runs the agent. */
+describe.each([
+  ["with a daemon up", true],
+  ["without a daemon", false],
+])("%s, a run on a terminal", (_title, hasDaemon) => {
+  async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {
+    const home = await makeDaemonHome(ledger(tasks));
+    if (hasDaemon) endedWith(0, await home.goald.run(["up"]));
+    home.holdFrom(heldFrom);
+    return home;
+  }
+  const PAUSED = { type: "agent-paused", code: "person", reason: "Stopped by the person at the terminal." };
+  const LEFT = { type: "agent-paused", code: "person", reason: "The person at the terminal stopped here." };
+
+  it.concurrent("begins with the same screen", async () => {
+    await using home = await openHome(1, 1);
+    const terminal = home.goald.openTerminal(CONTINUOUS);
+    await terminal.see("Step 1");
+    expect(readable(terminal)).toMatch(/^T \(t\) works in \S+\/workspace\/t\n\nStep 1/);
+  });
+
+  it.concurrent.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "finishes the step at %s and pauses the agent (exit 130)",
+    async (signal) => {
+      await using home = await openHome(3, 2);
+      const { goald } = home;
+      const running = goald.start([...CONTINUOUS, "--json"]);
+      await home.asked(2);
+      running.kill(signal);
+      await running.see("Finishing this step. Again to stop at once.", "stderr");
+      home.release();
+      const ended = endedWith(130, await running.ended);
+      expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", outcome: "person", step: 2, exitCode: 130 });
+      expect(await lastEvent(goald)).toMatchObject(PAUSED);
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+      expect(home.server.chats).toHaveLength(2);
+      endedWith(0, await goald.run(["resume", "t", "--continuous"]));
+      expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+    },
+  );
+
+  it.concurrent("is cut off by the second Ctrl-C, and says what it cost and how to go on (exit 130)", async () => {
+    await using home = await openHome(2, 2);
+    const { goald } = home;
+    const terminal = goald.openTerminal(CONTINUOUS);
+    await home.asked(2);
+    terminal.type("\x03");
+    await terminal.see("Finishing this step. Again to stop at once.");
+    terminal.type("\x03");
+    endedWith(130, await terminal.ended);
+    expect(readable(terminal)).toMatch(
+      /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
+    );
+    expect(await lastEvent(goald)).toMatchObject({ type: "agent-paused", code: "killed" });
+    home.release();
+    endedWith(0, await goald.run(["resume", "--continuous"]));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect((await lookInto(goald)).problems).toEqual([]);
+  });
+
+  it.concurrent.each([
+    ["Ctrl-C", "\x03", 130],
+    ["Ctrl-D", "\x04", 11],
+    ["n", "n\r", 11],
+  ])("is paused at its question by %s, and nothing of the command has run", async (_key, typed, code) => {
+    await using home = await openHome(1);
+    const { goald } = home;
+    const terminal = goald.openTerminal(["run", ...AGENT]);
+    await terminal.see("Run it? ");
+    terminal.type(typed);
+    expect(endedWith(code, await terminal.ended).stdout).toContain("Go on with: goald resume t");
+    expect(await lastEvent(goald)).toMatchObject(LEFT);
+    expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-started");
+  });
+
+  it.concurrent("is not answered by what was typed before its question", async () => {
+    await using home = await openHome(1, 1);
+    const { goald } = home;
+    const terminal = goald.openTerminal(["run", ...AGENT]);
+    await terminal.see("Step 1");
+    terminal.type("typed too early\r");
+    await terminal.see("typed too early");
+    home.release();
+    await terminal.answer("Run it? ", "n");
+    endedWith(11, await terminal.ended);
+    expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-denied");
+  });
+
+  it.concurrent("is paused when its output is read no more (exit 0)", async () => {
+    await using home = await openHome(3, 1);
+    const { goald } = home;
+    const shell = '{ "$@"; echo "ended with $?" >&2; } | { head -n 1; exec <&-; echo left >&2; }';
+    const running = goald.start([...CONTINUOUS, "--json"], { shell });
+    await running.see("left\n", "stderr");
+    home.release();
+    const ended = await running.ended;
+    expect(ended.stderr).toContain("ended with 0\n");
+    expect(await lastEvent(goald)).toMatchObject(PAUSED);
+  });
+
+  it.concurrent("pauses an agent that was resumed here, too", async () => {
+    await using home = await openHome(3);
+    const { goald } = home;
+    endedWith(6, await goald.run([...CONTINUOUS, "--max-steps", "1"]));
+    home.holdFrom(2);
+    const terminal = goald.openTerminal(["resume", "t", "--max-steps", "9"]);
+    await home.asked(2);
+    terminal.type("\x03");
+    await terminal.see("Finishing this step.");
+    home.release();
+    endedWith(130, await terminal.ended);
+    expect(await lastEvent(goald)).toMatchObject(PAUSED);
+  });
+});
+
+describe("a terminal in front of a daemon", () => {
+  it.concurrent("that is killed by kill -9 leaves the agent to the daemon, and ps says so", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    endedWith(0, await goald.run(["up"]));
+    home.holdFrom(2);
+    const running = goald.start([...CONTINUOUS, "--json"]);
+    await home.asked(2);
+    running.kill("SIGKILL");
+    expect((await running.ended).signal).toBe("SIGKILL");
+    expect(endedWith(0, await goald.run(["ps"])).stdout).toMatch(/^t +T +running /m);
+    home.release();
+    await home.logged("turn-finished");
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+  });
+
+  it.concurrent("says at its end which other agents go on", async () => {
+    await using home = await makeDaemonHome(ledger(1));
+    const { goald } = home;
+    home.holdFrom(1);
+    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    await home.asked(1);
+    const running = goald.start(["run", "--name", "U", "--goal", "g", "--continuous"]);
+    await home.asked(2);
+    running.kill("SIGINT");
+    await running.see("Finishing this step.");
+    running.kill("SIGINT");
+    const { stderr } = endedWith(130, await running.ended);
+    expect(stderr).toBe("1 other agent goes on in the background: goald ps\n");
+  });
+
+  it.concurrent("has its pause asked for again when the daemon died before it heard it", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    endedWith(0, await goald.run(["up"]));
+    home.holdFrom(2);
+    const running = goald.start([...CONTINUOUS, "--json"]);
+    await home.asked(2);
+    const daemon = (await home.hostPid()) as number;
+    process.kill(daemon, "SIGSTOP");
+    running.kill("SIGINT");
+    await running.see("Finishing this step.", "stderr");
+    process.kill(daemon, "SIGKILL");
+    home.release();
+    const ended = endedWith(130, await running.ended);
+    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
+  });
+});
