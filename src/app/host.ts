@@ -157,9 +157,10 @@ export class Host implements AgentHost, AsyncDisposable {
     if (typeof socket !== "string") throw socket;
     this.#meter.start();
     // Agents run without any of it.
-    const { startServer } = await import("#api/server.ts");
+    const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
-    this.#server = await startServer({ control: this.control, socket, redact: this.redact, onProblem, limits });
+    const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
+    this.#server = await api.startServer({ ...serving, socket, onProblem, limits });
   }
 
   /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */

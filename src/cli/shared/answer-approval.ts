@@ -4,7 +4,7 @@
  * The answer names the call that it is about, so that it never approves another one.
  */
 
-import type { Answer } from "#api/control.ts";
+import type { ApprovalAnswer } from "#api/control.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { activeFrame, openCommand, questionOf } from "#core/state.ts";
@@ -34,7 +34,7 @@ export async function denyVerb(
 
 const MAX_CHARS = 10_000;
 
-async function answer(name: string, options: GlobalOptions, given: Omit<Answer, "callId">): Promise<number> {
+async function answer(name: string, options: GlobalOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const { phase } = activeFrame(state);
     const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);
