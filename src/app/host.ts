@@ -1,7 +1,6 @@
 /**
- * host.ts -- the composition root: opens the host of a home, which runs its agents and takes calls. Decides nothing.
- *
- * A daemon and a terminal's process open the same host. It holds the home's lock and store until it is disposed of.
+ * host.ts -- opens the host of a home, which runs its agents and takes calls. It holds the home's lock and store.
+ * A daemon and a terminal's process open the same host.
  */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/control.ts";

@@ -1,8 +1,6 @@
 /**
  * host-control.ts -- the `Control` of a real host, on its store and its supervisor.
- *
- * A request for an agent is a row in its inbox before anything else happens, so that a crash between the request and its
- * effect loses nothing.
+ * A request becomes an inbox row before anything else happens, so that a crash loses nothing.
  */
 import { randomUUID } from "node:crypto";
 import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";

@@ -123,8 +123,10 @@ function rowOf({
   costUsd,
   changedAt,
   workspace,
+  lastCommand,
 }: AgentView): readonly string[] {
-  const standing = stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+  const pending = state === "waiting: approval" && lastCommand ? `${state} of ${clean(lastCommand)}` : state;
+  const standing = stalledMs === null ? pending : `${pending}, stalled for ${shortSpan(stalledMs)}`;
   const ago = (at: string): string => `${shortSpan(systemClock.now().getTime() - Date.parse(at))} ago`;
   return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
 }

@@ -1,10 +1,12 @@
 /** show.ts -- `goald show`: one agent in full: goals, state and reason, cost and limits, files. */
+import { describeCall } from "#cli/terminal/describe-call.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
+import type { WaitingView } from "#views/waiting.ts";
 import { AGENT, step } from "../option.ts";
 import { callsHere, counted, type GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
@@ -27,13 +29,16 @@ export const verb = defineVerb({
 export async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const { next, ...details } = await reading.details(name);
-    const text = output.json ? JSON.stringify(details) : clean(describe({ ...details, next }, home));
+    const waiting = (await reading.waiting()).find(({ agent }) => agent === details.id) ?? null;
+    const text = output.json
+      ? JSON.stringify({ ...details, waiting })
+      : clean(describe({ ...details, next }, waiting, home));
     output.data(redact(text));
     return EXIT.ok;
   });
 }
 
-function describe(agent: AgentDetails, home: Home): string {
+function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home): string {
   const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
   const about = estimated ? "about " : "";
   const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
@@ -41,6 +46,7 @@ function describe(agent: AgentDetails, home: Home): string {
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
     `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
+    ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
     `Turn:       ${agent.turn}`,
@@ -54,4 +60,10 @@ function describe(agent: AgentDetails, home: Home): string {
     ...agent.files.map(({ path, bytes, step }) => `  ${path} (${counted(bytes, "byte")}, step ${step})`),
   ];
   return lines.join("\n");
+}
+
+/** The command or the question that waits for a person. */
+function describeWaiting({ kind, command, question, reason }: WaitingView): string {
+  if (kind === "question") return `Question:   ${question}`;
+  return `Wants:      ${describeCall(command).replaceAll("\n", "\n            ")}${reason ? `\n            ${reason}` : ""}`;
 }
