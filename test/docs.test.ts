@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { renderDocs } from "../scripts/docs.ts";
@@ -19,11 +19,14 @@ describe("generated files", () => {
     expect(Object.keys(docs)).toEqual(GENERATED);
   });
 
-  it.each(["README.md", ...GENERATED.filter((path) => path.endsWith(".md"))])("%s links only to files", (path) => {
-    const text = readFileSync(path, "utf8");
-    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = ""]) => target);
-    expect(links.filter((target) => !existsSync(join(dirname(path), target)))).toEqual([]);
-  });
+  it.each(["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/*.md")])(
+    "%s links only to files",
+    (path) => {
+      const text = readFileSync(path, "utf8");
+      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = ""]) => target);
+      expect(links.filter((target) => !existsSync(join(dirname(path), target)))).toEqual([]);
+    },
+  );
 });
 
 describe("the README", () => {
@@ -33,25 +36,19 @@ describe("the README", () => {
     expect(readme).toContain("src/loop/run.ts");
   });
 
-  it.each([
-    "core",
-    "daemon",
-    "prompt",
-    "reply",
-    "commands",
-    "memory",
-    "model",
-    "http",
-    "store",
-    "workspace",
-    "config",
-    "terminal",
-    "verbs",
-  ])("names the folder src/%s", (room) => {
-    expect(readme).toContain(`src/${room}/`);
+  it("has at most 130 lines", () => {
+    expect(readme.split("\n").length).toBeLessThanOrEqual(131);
   });
 
   it.each(GENERATED.filter((path) => path.endsWith(".md")))("links to %s", (path) => {
     expect(readme).toContain(`](${path})`);
+  });
+});
+
+describe("the design page", () => {
+  const rooms = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+  it.each(rooms.map(({ name }) => name))("names the room src/%s", (room) => {
+    expect(readFileSync("docs/design.md", "utf8")).toContain(`src/${room}/`);
   });
 });

@@ -1,30 +1,29 @@
 /**
- * app.ts -- fastify as we need it: no logger, no schema compilers of its own, limits on everything that comes in.
+ * app.ts -- configures fastify: no logger, our own validation and JSON writer, limits on every request.
  *
- * Loaded when a server is started. Its compilers for checks and replies are most of what it costs, in time and in
- * memory; ours (check.ts, json.ts) stand in their place. Of what it can read as a body only JSON is left:
- * text/plain a web page may send anywhere without asking.
+ * Fastify's compilers for validation and replies cost most of its time and memory; check.ts and json.ts replace them. Only
+ * JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from "fastify";
 import { type CreateCheck, loadChecks } from "./check.ts";
 import { refusalOf } from "./errors.ts";
-import { type Refusal, usage } from "./guard.ts";
+import { type Refusal, usageRefusal } from "./guard.ts";
 
 export interface AppLimits {
-  /** One more is told so, and turned away. */
+  /** A client above this number gets a refusal. */
   readonly connections: number;
   readonly bodyBytes: number;
-  /** How long the head of a request may take to come, and the whole of it. */
+  /** Time for the headers of a request to arrive, and for the whole request. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** A connection without a request is closed after so long. */
+  /** A connection without a request is closed after this time. */
   readonly idleMs: number;
 }
 
-/** Connections over the limit that are told so; more are closed without a word. */
+/** Connections above the limit that get a refusal; further ones are closed without one. */
 const TURNED_AWAY_AT_ONCE = 32;
-/** Percent-encoded, a name of 80 characters is up to 960 long. */
-const MAX_PARAM_CHARS = 1_000;
+/** A name of 80 characters has up to 960 when percent-encoded; a path has more. */
+const MAX_PARAM_CHARS = 4_096;
 
 const HEADERS = {
   "content-type": "application/json; charset=utf-8",
@@ -33,7 +32,7 @@ const HEADERS = {
 };
 export const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(HEADERS);
 
-/** `write` makes the body of a refusal. */
+/** `write` renders the body of a refusal. */
 export async function createApp(limits: AppLimits, write: (refusal: Refusal) => string): Promise<FastifyInstance> {
   const [{ fastify }, createCheck] = await Promise.all([import("fastify"), loadChecks()]);
   const app: FastifyInstance = fastify({
@@ -47,14 +46,14 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     schemaController: { compilersFactory: compilers(createCheck) },
-    // An address that cannot be read: no hook runs, and no route either.
+    // An address that cannot be parsed: neither hooks nor routes run.
     frameworkErrors: (error, _request, reply) => {
       const refusal = refusalOf(error);
       void withHeaders((reply as unknown as FastifyReply).code(refusal.status)).send(write(refusal));
     },
     clientErrorHandler: (error, connection) => {
       if (error.code === "ECONNRESET" || !connection.writable) return;
-      connection.end(rawReply(unreadable(error.code), write));
+      connection.end(rawReply(unreadableRefusal(error.code), write));
       connection.destroySoon();
     },
   });
@@ -69,16 +68,16 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
 
 function compilers(createCheck: CreateCheck) {
   const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };
-  // Fastify's types know these two as the whole of its own packages.
+  // Fastify types these two as its own compiler packages.
   return compilersFactory as unknown as NonNullable<
     NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]
   >;
 }
 
-function unreadable(code: string): Refusal {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usage(408, "The request took too long to come.");
-  if (code === "HPE_HEADER_OVERFLOW") return usage(431, "The head of the request is too long.");
-  return usage(400, "This is no HTTP that can be read.");
+function unreadableRefusal(code: string): Refusal {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usageRefusal(408, "The request took too long to arrive.");
+  if (code === "HPE_HEADER_OVERFLOW") return usageRefusal(431, "The headers of the request are too long.");
+  return usageRefusal(400, "The request is not valid HTTP.");
 }
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -94,7 +93,7 @@ function rawReply(refusal: Refusal, write: (refusal: Refusal) => string): string
   return `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Counts connections; says of each whether it was one too many. */
+/** Counts connections. The returned function is true for a connection above the limit. */
 export function turnAwayOver(most: number, { server }: FastifyInstance): (connection: object) => boolean {
   const turnedAway = new WeakSet<object>();
   let count = 0;

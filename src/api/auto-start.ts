@@ -1,8 +1,8 @@
 /**
- * auto-start.ts -- the host of a home for whoever needs one: found, started when there is none, revived when it died.
+ * auto-start.ts -- finds the host of a home, starts a daemon when there is none, and revives one that died.
  *
- * Any number of processes may ask at once. Each that finds the lock free starts a daemon; the lock
- * lets one of them live, and the others, and those who started them, turn to it.
+ * Several processes may do this at once: each that finds the lock free starts a daemon. The lock keeps one of them, and all
+ * processes use that one.
  */
 import type { Home } from "#config/home.ts";
 import { GoaldError, toError } from "#core/errors.ts";
@@ -16,31 +16,31 @@ import { type HomePaths, isNobodyThere, type Meeting, meetHost, SERVE_MS } from 
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
 
 export interface FindOptions {
-  /** Told in one sentence what a person should know and need not act on; default: standard error. */
+  /** Called with notices for a person, each a sentence; default: standard error. */
   readonly tell?: (sentence: string) => void;
-  /** Version of the goald that asks: a daemon of another one is told about. */
+  /** Version of this goald: a notice names a daemon of another version. */
   readonly version?: string;
 }
 
 export interface LookOptions extends FindOptions {
-  /** How long one that does not answer, or is just starting, is waited for. */
+  /** Time to wait for a host that does not reply or is starting. */
   readonly patienceMs?: number;
 }
 
 export interface Reached {
   readonly client: Client;
-  /** False when a host was there already, or somebody else was first. */
+  /** False when a host existed, or another process started it first. */
   readonly started: boolean;
   readonly status: DaemonStatus;
 }
 
-/** How often a host may vanish between being found and being asked, before that is an error. */
+/** How often a host may disappear between finding and using it. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 100;
 
 /**
- * The host that takes calls, a daemon or a run on a terminal; undefined when there is none, or when
- * the one that holds the lock takes none. Throws GOALD_DAEMON for one that speaks another protocol.
+ * The host that accepts requests; undefined when there is none, or when the lock's holder accepts none. Throws GOALD_DAEMON
+ * for a host with another protocol version.
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
   const met = await meetHost(home, options.patienceMs);
@@ -49,7 +49,7 @@ export async function findHost(home: HomePaths, options: LookOptions = {}): Prom
   return met.client;
 }
 
-/** Throws GOALD_DAEMON when none can be started, GOALD_ALREADY_RUNNING when the host is a run that takes no calls. */
+/** Throws GOALD_DAEMON when no daemon can be started, GOALD_ALREADY_RUNNING when the host accepts no requests. */
 export async function ensureDaemon(home: Home, options: FindOptions & SpawnOptions = {}): Promise<Reached> {
   let started: number | undefined;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -65,32 +65,32 @@ export async function ensureDaemon(home: Home, options: FindOptions & SpawnOptio
   }
   throw new GoaldError(
     "GOALD_DAEMON",
-    `The daemon of ${home.root} was started ${ATTEMPTS} times and went away again.`,
+    `The daemon of ${home.root} was started ${ATTEMPTS} times and ended each time.`,
     {
-      hint: "Its log says why: goald doctor",
+      hint: "See the reason in its log: goald doctor",
     },
   );
 }
 
-/** One that goes down takes nothing new; its place is free soon. Throws GOALD_DAEMON when it takes too long. */
+/** Waits for a host that shuts down. Throws GOALD_DAEMON when that takes too long. */
 async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> {
   const end = performance.now() + SERVE_MS;
   while (isHostHeld(home.lock)) {
     if (performance.now() >= end)
-      throw new GoaldError("GOALD_DAEMON", `The daemon (pid ${pid}) is going down and has not finished yet.`, {
-        hint: "It finishes the steps under way. Try again in a moment.",
+      throw new GoaldError("GOALD_DAEMON", `The daemon (pid ${pid}) is still shutting down.`, {
+        hint: "It finishes the steps under way. Retry in a moment.",
       });
     await systemClock.sleep(PAUSE_MS);
   }
 }
 
-/** Why calls to that host cannot be made, and what to do about it. */
+/** Explains why a host accepts no requests, and what to do. */
 export function takesNoCalls({ info, problem }: Extract<Meeting, { kind: "mute" }>): GoaldError {
   if (info?.role === "daemon")
     return new GoaldError("GOALD_DAEMON", `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`, {
       hint: isNobodyThere(problem)
-        ? "Somebody took its socket away. Agents go on where they stand: goald down --kill, then goald up"
-        : "When it hangs: goald down --kill, then goald up",
+        ? "Its socket file was removed. Restart it, its agents continue: goald down --kill, then goald up"
+        : "If it hangs: goald down --kill, then goald up",
     });
   return new GoaldError("GOALD_ALREADY_RUNNING", `The agents of this home are run by ${describe(info)}.`, {
     hint: "It takes no calls: wait for it to end, or end it with Ctrl-C on its terminal.",
@@ -100,17 +100,17 @@ export function takesNoCalls({ info, problem }: Extract<Meeting, { kind: "mute" 
 const describe = (info: HostInfo | undefined): string =>
   info ? `process ${info.pid} (goald ${info.version}, since ${info.startedAt})` : "another process";
 
-/** Throws GOALD_DAEMON when the two would misunderstand each other. */
+/** Throws GOALD_DAEMON for another protocol version. */
 export function checkVersion({ pid, version, protocol }: DaemonStatus, options: FindOptions): void {
   const own = options.version;
   if (protocol !== PROTOCOL_VERSION)
     throw new GoaldError(
       "GOALD_DAEMON",
-      `The daemon (pid ${pid}, goald ${version}) speaks version ${protocol} of the protocol, this goald${own ? ` (${own})` : ""} version ${PROTOCOL_VERSION}.`,
-      { hint: "Put this one in its place; agents go on where they stand: goald restart" },
+      `The daemon (pid ${pid}, goald ${version}) uses protocol version ${protocol}, this goald${own ? ` (${own})` : ""} version ${PROTOCOL_VERSION}.`,
+      { hint: "Restart the daemon with this version; its agents continue: goald restart" },
     );
   if (own !== undefined && version !== own)
-    tellOf(options)(`The daemon is goald ${version}, this is ${own}. To put this one in its place: goald restart`);
+    tellOf(options)(`The daemon is goald ${version}, this is ${own}. To restart it with this version: goald restart`);
 }
 
 const tellOf =
@@ -120,10 +120,7 @@ const tellOf =
 
 // ---------------------------------------------------------------- a daemon that died
 
-/**
- * Starts the daemon again when it died and agents of its own are not done. Says so in one sentence; that it did not succeed is
- * one, too: who only wants to look can do so without it.
- */
+/** Restarts a daemon that died with unfinished agents. Never rejects: a failure is a notice, since reading needs no daemon. */
 export async function revive(
   home: Home,
   hasUnfinished: () => Promise<boolean>,

@@ -1,9 +1,8 @@
 /**
- * follow.ts -- an agent's events as they are committed, through every loss of the connection.
+ * follow.ts -- follows an agent's events as they are committed, and reconnects whenever the connection is lost.
  *
- * Each event comes once and in its order: a new connection begins behind the last number that was seen, and
- * what was seen already is passed over. The host may be killed and started again meanwhile; only
- * when none answers for as long as the follower is patient does it end with GOALD_DAEMON.
+ * Yields each event once and in order: a new connection starts after the last number. The host may be restarted meanwhile.
+ * Throws GOALD_DAEMON when no host replies for `patienceMs`.
  */
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -13,26 +12,26 @@ import { openStream } from "./socket.ts";
 
 export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
-  /** More of the reply that is arriving: `from` characters of it came before. It may begin anew, and may never come to its end. */
+  /** A piece of the reply that is arriving, after `from` characters. The reply may restart, and may never be completed. */
   | { readonly kind: "delta"; readonly seq: number; readonly from: number; readonly text: string }
-  /** Let go as too slow (`dropped`), or the host goes down (`bye`). The follower connects again, unless it is left. */
+  /** The client was too slow (`dropped`), or the host shuts down (`bye`). Followed by a new connection. */
   | { readonly kind: "dropped" | "bye"; readonly reason: string; readonly after: number };
 
 export interface FollowOptions {
-  /** Number of the last event that is known. */
+  /** Number of the last known event. */
   readonly after: number;
-  /** Pieces of replies, too. */
+  /** Also yields pieces of replies. */
   readonly live?: boolean;
-  /** Ends it quietly. */
+  /** Ends without an error when aborted. */
   readonly signal?: AbortSignal;
-  /** How long to look for a host that answers. */
+  /** Time to wait for a host that replies. */
   readonly patienceMs?: number;
-  /** How long a connection may be silent before it counts as lost. */
+  /** A connection that is silent for this time counts as lost. */
   readonly idleMs?: number;
 }
 
 const PATIENCE_MS = 15_000;
-/** The host gives a sign of life each 15 s. */
+/** The host sends a comment each 15 s. */
 const IDLE_MS = 45_000;
 const MAX_EVENT_CHARS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
@@ -60,7 +59,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
           if (followed.kind === "event") after = followed.event.seq;
           pauseMs = FIRST_PAUSE_MS;
           yield followed;
-          // However long the reader took, the host was there when it sent this.
+          // The time that the consumer takes does not count.
           lastAnswerAt = performance.now();
         }
       } finally {
@@ -77,7 +76,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
   }
 }
 
-/** Ends with the connection, or with the host's last word. */
+/** Ends with the connection, or after `dropped` or `bye`. */
 async function* readStream(chunks: AsyncIterable<Uint8Array>, known: number): AsyncGenerator<Followed> {
   const parser = createEventStreamParser(MAX_EVENT_CHARS);
   let after = known;
@@ -91,7 +90,7 @@ async function* readStream(chunks: AsyncIterable<Uint8Array>, known: number): As
     }
 }
 
-/** undefined for what was seen already, and for kinds of a newer host. */
+/** Undefined for a known event, and for unknown kinds of a newer host. */
 function toFollowed({ event, data }: ServerSentEvent, after: number): Followed | undefined {
   switch (event) {
     case "message": {
@@ -137,11 +136,11 @@ const unreadable = (data: string): GoaldError =>
     `The daemon sent an event that cannot be read: ${JSON.stringify(data.slice(0, 80))}`,
   );
 
-/** The connection, not what came over it. */
+/** An error of the connection, not of its content. */
 const isLost = (thrown: unknown): boolean => !isGoaldError(thrown) || thrown.code === "GOALD_DAEMON";
 
 const lostFor = (patienceMs: number, cause: unknown): GoaldError =>
-  new GoaldError("GOALD_DAEMON", `No daemon has answered for ${patienceMs / 1000} s: ${toError(cause).message}.`, {
-    hint: "See whether it runs: goald status",
+  new GoaldError("GOALD_DAEMON", `No daemon has replied for ${patienceMs / 1000} s: ${toError(cause).message}.`, {
+    hint: "See whether it is running: goald status",
     cause,
   });

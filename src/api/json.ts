@@ -1,9 +1,8 @@
 /**
- * json.ts -- values as the JSON text that leaves by the socket: without secrets, and harmless on a terminal.
+ * json.ts -- writes the JSON text of replies: redacted, and safe to print on a terminal.
  *
- * JSON escapes the control characters of ASCII by itself; those of Latin-1, and the marks that turn the
- * direction of writing, are escaped here, so that what `curl` shows is what is there. A program
- * that parses the text gets every character as it was.
+ * JSON itself escapes only the ASCII control characters. This also escapes those of Latin-1 and bidirectional marks; a JSON
+ * parser restores every character.
  */
 export type ToJson = (value: unknown) => string;
 

@@ -1,24 +1,24 @@
 /**
- * live-reader.ts -- what one reader of an event stream was sent of a reply that is still arriving.
+ * live-reader.ts -- cuts a reply that is arriving into the pieces that one reader has not seen.
  *
- * Pieces are ends of words, at most twenty times a second, and only what is certain: secrets are taken out of the text as
- * far as it is known, and when that changes what was sent already, no more of this reply is sent.
+ * Pieces are whole words. Secrets are redacted from the text so far; when that changes text that was returned before, no
+ * more of this reply is returned.
  */
-import type { LiveReply } from "#host/live-text.ts";
 import { cutToWholeWords } from "#util/whole-words.ts";
+import type { LiveReply } from "./live-text.ts";
 
-export interface Piece {
-  /** Number of the event that asked for the reply. */
+export interface LivePiece {
+  /** Number of the event that requested the reply. */
   readonly seq: number;
-  /** Characters of the reply that came before this piece. */
+  /** Characters of the reply before this piece. */
   readonly from: number;
   readonly text: string;
 }
 
 const NOTHING = { seq: 0, sent: "", isLost: false };
 
-/** Returns what is to be sent next, or undefined. */
-export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => Piece | undefined {
+/** Returns the next piece to send, or undefined. */
+export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
   let shown = NOTHING;
   return ({ seq, text }) => {
     if (shown.seq !== seq) shown = { ...NOTHING, seq };

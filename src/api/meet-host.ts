@@ -1,8 +1,8 @@
 /**
- * meet-host.ts -- whether somebody runs the agents of a home, and whether they take calls.
+ * meet-host.ts -- finds the host of a home, and whether it accepts requests.
  *
- * The lock says whether there is a host, daemon.json where it listens; only an answer of a lock's holder counts. What the
- * socket's file says by its being there is nothing: a killed host leaves it.
+ * The lock tells whether a host exists, daemon.json where it listens. Only a reply of the lock's holder counts: a killed host
+ * leaves its socket file.
  */
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,19 +17,19 @@ import { ANSWER_MS } from "./socket.ts";
 export type Meeting =
   | { readonly kind: "nobody" }
   | { readonly kind: "host"; readonly client: Client; readonly status: DaemonStatus }
-  /** Holds the lock and takes no calls: still starting, hung, or a run of its own. */
+  /** Holds the lock and accepts no requests: it is starting, hangs, or does not serve. */
   | { readonly kind: "mute"; readonly info: HostInfo | undefined; readonly problem: GoaldError };
 
 export type HomePaths = Pick<Home, "lock" | "socket">;
 
-/** How long a host may take from its lock to its socket. */
+/** Longest time from taking the lock to listening. */
 export const SERVE_MS = 10_000;
-/** How long one that listens no more may take to end; else its socket was taken away. */
+/** Longest time from closing the socket to the end; after that the socket file was removed by somebody. */
 const LEAVE_MS = 3_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** `patienceMs`: for an answer, and for a host that is starting. Throws only what a host that answers says is wrong. */
+/** `patienceMs`: for a reply, and for a host that is starting. Throws only errors in a host's reply. */
 export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): Promise<Meeting> {
   const start = performance.now();
   const end = start + patienceMs;
@@ -40,7 +40,7 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
     const isAnswered = !isGoaldError(answer);
     if (!isHostHeld(home.lock) && !(isAnswered && isHomeOf(answer, home))) return { kind: "nobody" };
     if (isAnswered) return { kind: "host", client: connectHost(socket), status: answer };
-    // The lock may have changed hands since the file was read.
+    // The lock may have a new holder since the file was read.
     const holder = readHostInfo(home.lock);
     const hasLeft = isNobodyThere(answer) && hasServed(holder) && performance.now() >= start + LEAVE_MS;
     if (hasLeft || performance.now() >= end || servesNever(holder))
@@ -50,8 +50,8 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
 }
 
 /**
- * In a copy of a home, daemon.json leads to the host of the home that it was copied from. One whose lock's file was
- * removed holds what nobody sees, and is the host all the same.
+ * Whether the host runs this home: in a copy of a home, daemon.json names the original's host. A host whose lock file was
+ * removed is still the host.
  */
 function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
   const [theirs, ours] = [join(root ?? "", PRIVATE_FOLDER), dirname(lock)].map((folder) =>
@@ -60,20 +60,20 @@ function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
   return theirs !== undefined && ours !== undefined && theirs.dev === ours.dev && theirs.ino === ours.ino;
 }
 
-/** Where the host listens, as far as it says. */
+/** Where the host listens; the default path when it does not say. */
 function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
   return typeof info?.socket === "string" ? info.socket : socket;
 }
 
-/** A run on a terminal that says where it listens is a host like any other; one that does not, takes no calls. */
+/** A run on a terminal that names no socket accepts no requests. */
 const servesNever = (info: HostInfo | undefined): boolean =>
   info !== undefined && info.role !== "daemon" && info.socket === undefined && isAlive(info.pid);
 
-/** So long after its start it listens, or did. */
+/** Enough time has passed since its start for it to listen. */
 const hasServed = (info: HostInfo | undefined): boolean =>
   info !== undefined && systemClock.now().getTime() - Date.parse(info.startedAt) > SERVE_MS && isAlive(info.pid);
 
-/** No answer, because nobody listens there. */
+/** There was no reply because no process listens at the socket. */
 export const isNobodyThere = ({ cause }: GoaldError): boolean =>
   Error.isError(cause) && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED");
 
@@ -87,7 +87,7 @@ async function statusOf(socket: string, patienceMs: number): Promise<DaemonStatu
   }
 }
 
-/** A socket outside the home may be somebody else's, who waits for what we would tell our daemon. */
+/** A socket outside the home may belong to another user, who waits for our requests. */
 function requireOwn(socket: string): void {
   const found = statSync(socket, { throwIfNoEntry: false });
   const uid = process.getuid?.();

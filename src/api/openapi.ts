@@ -1,20 +1,20 @@
 /**
- * openapi.ts -- the table of routes as an OpenAPI 3.1 document.
+ * openapi.ts -- builds the OpenAPI 3.1 document from the table of routes.
  *
- * Served at /v1/openapi.json, and written into config/openapi.json by scripts/openapi.ts for those who read
- * before they run; test/server/openapi.test.ts goes red when that file is out of date.
+ * Served at /v1/openapi.json; `npm run openapi` writes it into config/openapi.json, which test/api/routes.test.ts checks.
  */
+import type { Schema } from "#util/schema.ts";
 import { PROTOCOL_VERSION } from "./control.ts";
-import type { RouteDescription } from "./route.ts";
-import { ALL_ROUTES, EVENTS_ROUTE } from "./routes.ts";
-import { agentName, ErrorReply, eventNumber, NAMED, type Schema } from "./schemas.ts";
+import { paramsOf, type RouteDescription } from "./route.ts";
+import { ALL_ROUTES, EVENTS_ROUTE, NAMED_SCHEMAS } from "./routes.ts";
+import { ErrorReply, eventNumber, PARAMS } from "./schemas.ts";
 
 const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.
 Send \`Host: goald\`, bodies as \`application/json\`, and neither \`Origin\` nor \`Sec-Fetch-*\`:
-what could come from a web page is refused. Members that are not named here are refused in requests,
-and may come in replies. Every error has the same form.`;
+requests that a web page could send are refused. Requests with unknown members are refused; replies may have
+unknown members. Every error has the form of \`ErrorReply\`.`;
 
-const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, oldest first, then as they come. Without an id:
+const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, oldest first, then new ones as they are committed. Without an id:
 \`event: dropped\` with \`{reason, after}\` for a reader that is too slow, \`event: bye\` with \`{reason}\` at the end, and
 comments that keep the connection alive.`;
 
@@ -24,7 +24,7 @@ export function buildOpenApi(): Schema {
     const path = route.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
   }
-  const schemas = Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, inside(schema)]));
+  const schemas = Object.fromEntries(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, inside(schema)]));
   return {
     openapi: "3.1.0",
     info: {
@@ -58,7 +58,7 @@ function operationOf(route: RouteDescription): Schema {
     responses: {
       [route.status]: { description: "Done.", content },
       default: {
-        description: "What was wrong, and what to do about it.",
+        description: "The error, with a hint what to do.",
         content: { "application/json": { schema: named(ErrorReply) } },
       },
     },
@@ -66,7 +66,7 @@ function operationOf(route: RouteDescription): Schema {
 }
 
 function parametersOf(route: RouteDescription): readonly Schema[] {
-  const agent = { name: "agent", in: "path", required: true, schema: agentName };
+  const path = paramsOf(route.path).map((name) => ({ name, in: "path", required: true, schema: PARAMS[name] }));
   const last = { name: "Last-Event-ID", in: "header", required: false, schema: eventNumber };
   const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
     name,
@@ -74,12 +74,12 @@ function parametersOf(route: RouteDescription): readonly Schema[] {
     required: route.query?.required.includes(name) ?? false,
     schema: named(schema),
   }));
-  return [...(route.path.includes(":agent") ? [agent] : []), ...query, ...(route === EVENTS_ROUTE ? [last] : [])];
+  return [...path, ...query, ...(route === EVENTS_ROUTE ? [last] : [])];
 }
 
-const NAMES = new Map(Object.entries(NAMED).map(([name, schema]) => [schema, name]));
+const NAMES = new Map(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [schema, name]));
 
-/** A reference, for a schema that has a name; else the schema, with references inside. */
+/** A reference for a named schema; else the schema, with references inside. */
 function named(schema: Schema): Schema {
   const name = NAMES.get(schema);
   return name === undefined ? inside(schema) : { $ref: `#/components/schemas/${name}` };

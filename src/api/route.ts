@@ -1,14 +1,19 @@
-/** route.ts -- what one route of the local API is: address, schemas, and the call behind it. */
+/** route.ts -- one route of the local API: address, schemas and the call behind it. */
+import type { ObjectSchema, Schema, Static } from "#util/schema.ts";
 import type { Control } from "./control.ts";
-import type { ObjectSchema, Schema } from "./schemas.ts";
+import type { Reading } from "./reading.ts";
+import type { PARAMS } from "./schemas.ts";
+
+/** Items of a page, unless the request asks for another number. */
+export const DEFAULT_PAGE = 200;
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 export interface RouteDescription {
   readonly method: (typeof METHODS)[number];
-  /** With `:agent` where an agent is named. */
+  /** With `:agent` and other names of `PARAMS`. */
   readonly path: string;
-  /** Name of the operation, for clients that are generated. */
+  /** Operation id, for generated clients. */
   readonly operation: string;
   readonly summary: string;
   readonly query?: ObjectSchema;
@@ -17,22 +22,47 @@ export interface RouteDescription {
   readonly reply: Schema;
 }
 
-/** What came with a request, checked. */
-export interface Given<Body = unknown, Query = unknown> {
-  /** Empty where the path names none. */
-  readonly agent: string;
+/** What a host serves. */
+export interface HostApi {
+  readonly control: Control;
+  readonly reading: Reading;
+}
+
+/** A validated request. */
+export interface Given<Params = Readonly<Record<string, unknown>>, Query = unknown, Body = unknown> {
+  readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
 
 export interface Route extends RouteDescription {
-  act(control: Control, given: Given): Promise<unknown>;
+  act(host: HostApi, given: Given): Promise<unknown>;
 }
 
-export function route<Body = unknown, Query = unknown>(
-  description: Omit<RouteDescription, "status"> & { readonly status?: number },
-  act: (control: Control, given: Given<Body, Query>) => Promise<unknown>,
+type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+type ParamsIn<Path extends string> = {
+  readonly [Name in NamesIn<Path> & keyof typeof PARAMS]: Static<(typeof PARAMS)[Name]>;
+};
+
+/** The types of `act` come from the path and the schemas. */
+export function defineRoute<const Path extends string, Reply, Query = unknown, Body = unknown>(
+  description: Omit<RouteDescription, "status" | "path" | "query" | "body" | "reply"> & {
+    readonly path: Path;
+    readonly status?: number;
+    readonly query?: ObjectSchema<Query>;
+    readonly body?: ObjectSchema<Body>;
+    readonly reply: Schema<Reply>;
+  },
+  act: (host: HostApi, given: Given<ParamsIn<Path>, Query, Body>) => Promise<NoInfer<Reply>>,
 ): Route {
-  // The schemas are what makes the cast true.
+  // Validation by the schemas makes the cast true.
   return { status: 200, ...description, act: act as Route["act"] };
 }
+
+/** The names of `PARAMS` in a path. */
+export const paramsOf = (path: string): readonly (keyof typeof PARAMS)[] =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as keyof typeof PARAMS);

@@ -1,80 +1,99 @@
 /**
- * schemas.ts -- the words of the local API as JSON Schema: what comes in is checked by them, what goes out is documented.
+ * schemas.ts -- what `Control` takes and returns, as JSON Schema with its TypeScript type.
  *
- * The types are those of daemon/control.ts; the tests hold both to the same members. Objects that come in are
- * closed, so that a slip of the pen is refused and not ignored; those that go out are open: a client
- * must bear members that it does not know.
+ * One source: routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so
+ * that a misspelled member is refused; replies are open, so clients must accept members that they do not know.
  */
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { RecordedEvent as Recorded } from "#core/event.ts";
+import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory-row.ts";
 import { MAX_WINDOW_BATCH } from "#core/state.ts";
-
-export type Schema = Readonly<Record<string, unknown>>;
-export interface ObjectSchema extends Schema {
-  readonly type: "object";
-  readonly required: readonly string[];
-  readonly properties: Readonly<Record<string, Schema>>;
-}
-
-/** Names in `optional` may be absent; all others are required. */
-const open = (properties: Readonly<Record<string, Schema>>, ...optional: readonly string[]): ObjectSchema => ({
-  type: "object",
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  properties,
-});
-export const closed = (properties: Readonly<Record<string, Schema>>, ...optional: readonly string[]): ObjectSchema => ({
-  ...open(properties, ...optional),
-  additionalProperties: false,
-});
-const listOf = (items: Schema): Schema => ({ type: "array", items });
-const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, "null"] });
+import {
+  amount,
+  anyOf,
+  closed,
+  count,
+  described,
+  flag,
+  listOf,
+  nullable,
+  type ObjectSchema,
+  oneOf,
+  open,
+  type Schema,
+  type SchemasOf,
+  type Static,
+  text,
+  time,
+  typed,
+} from "#util/schema.ts";
+import { AgentView, agentMembers } from "#views/agent-view.ts";
+import { AgentCounts } from "#views/count-standings.ts";
+import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 
 // ---------------------------------------------------------------- values
 
 const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
-/** One line, not blank, and nothing in it that acts instead of being read. */
+/** One line, not blank, without control characters. */
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 
-const text: Schema = { type: "string" };
-const flag: Schema = { type: "boolean" };
-const count: Schema = { type: "integer", minimum: 0 };
-const amount: Schema = { type: "number", minimum: 0 };
-const time: Schema = { type: "string", format: "date-time" };
-const key: Schema = {
+const key: Schema<string> = {
   type: "string",
   minLength: 1,
   maxLength: 200,
-  description: "Idempotency: what comes again with the same key is done once.",
+  description: "Idempotency: requests with the same key are executed once.",
 };
-const name: Schema = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
-/** Absolute path of a recording. */
-const record: Schema = { type: "string", maxLength: 4_000, pattern: "^/[^\\p{Cc}]+$" };
-const words: Schema = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
-const goals: Schema = {
-  type: "array",
-  minItems: 1,
-  maxItems: 5,
-  items: { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` },
-};
-export const agentName: Schema = {
+const name: Schema<string> = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
+const record: Schema<string> = {
   type: "string",
-  minLength: 1,
-  maxLength: 80,
-  description: "Id of an agent, or its name: then the newest of that name is meant.",
+  maxLength: 4_000,
+  pattern: "^/[^\\p{Cc}]+$",
+  description: "Absolute path of a file into which all runs of the agent are recorded.",
 };
-export const eventNumber: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-export const graceMs: Schema = {
+const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
+const goals = listOf<string>(
+  { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` },
+  { minItems: 1, maxItems: 5 },
+);
+const graceMs: Schema<number> = {
   type: "integer",
   minimum: 0,
   maximum: 86_400_000,
-  description: "How long the step under way may take, in milliseconds; then it is cut off.",
+  description: "Milliseconds that the step under way may take; then it is cut off.",
 };
-export const pageSize: Schema = { type: "integer", minimum: 1, maximum: 1_000 };
-export const yesOrNo = flag;
+const reason: Schema<string> = { ...words, minLength: 1 };
 
-// ---------------------------------------------------------------- in
+/** What a path may name, by the name of its part. */
+export const PARAMS = {
+  agent: {
+    type: "string",
+    minLength: 1,
+    maxLength: 80,
+    description: "Id of an agent, or its name: then the newest agent of that name is meant.",
+  } as Schema<string>,
+  step: { type: "integer", minimum: 0, maximum: 1_000_000_000 } as Schema<number>,
+  path: {
+    type: "string",
+    minLength: 1,
+    maxLength: 4_096,
+    description: "Path in the agent's folder, percent-encoded as one part of the address.",
+  } as Schema<string>,
+  memory: {
+    type: "string",
+    minLength: 1,
+    maxLength: 100,
+    description: "Id of a memory, or its part after the slash, such as `12` or `+3`.",
+  } as Schema<string>,
+};
 
-const settingsOf = {
-  approve: { type: "string", enum: ["always", "risky", "never"] },
+export const eventNumber: Schema<number> = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+export const pageSize: Schema<number> = { type: "integer", minimum: 1, maximum: 1_000 };
+
+// ---------------------------------------------------------------- requests
+
+const settings: SchemasOf<AgentSettings> = {
+  approve: oneOf("always", "risky", "never"),
   stepLimit: { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000 },
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
@@ -82,123 +101,146 @@ const settingsOf = {
   deadline: nullable(time),
   model: { type: ["string", "null"], minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
   background: flag,
-} as const;
+};
+const OPTIONAL = ["tokenLimit", "windowBatch", "budgetUsd", "deadline", "model", "background"] as const;
 
-const allSettings = Object.keys(settingsOf);
-export const ChangedSettings = closed(settingsOf, ...allSettings);
-const GivenSettings = closed(settingsOf, ...allSettings.filter((each) => each !== "approve" && each !== "stepLimit"));
-export const SettingsChange = { ...ChangedSettings, minProperties: 1 };
+export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", ...OPTIONAL);
+export const GivenSettings = closed({ ...settings }, ...OPTIONAL);
+export const SettingsChange: typeof ChangedSettings = { ...ChangedSettings, minProperties: 1 };
+
+/** `settings.background` is true unless given: then the agent continues when the host that creates it ends. */
 export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key, record }, "key", "record");
-export const Words = closed({ from: name, text: { type: "string", minLength: 1, maxLength: 200_000 }, key }, "key");
+export type NewAgent = Static<typeof NewAgent>;
+
+export const Words = closed({ from: name, text: sized(1, 200_000), key }, "key");
+export type Words = Static<typeof Words>;
+
 export const Goals = closed({ goals });
-export const Pause = closed({ reason: { ...words, minLength: 1 } });
+export const Pause = closed({ reason });
 export const Resume = closed({ settings: ChangedSettings, record }, "settings", "record");
 export const Grace = closed({ graceMs }, "graceMs");
 export const Nothing = closed({});
-export const Answer = closed(
+
+export const ApprovalAnswer = closed(
   {
-    callId: { type: "string", minLength: 1, maxLength: 200 },
-    verdict: { type: "string", enum: ["approved", "denied"] },
-    count: { type: "integer", minimum: 1, maximum: 1_000_000 },
-    text: { type: "string", maxLength: 20_000 },
+    callId: described(sized(1, 200), "Absent: the call that waits now."),
+    verdict: oneOf("approved", "denied"),
+    count: {
+      type: "integer",
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Commands to approve, with this one.",
+    } as Schema<number>,
+    text: described(sized(0, 20_000), "With a denial: feedback for the model."),
   },
   "callId",
   "count",
   "text",
 );
+export type ApprovalAnswer = Static<typeof ApprovalAnswer>;
 
-const memoryId: Schema = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
-const of = (...values: readonly string[]): Schema => ({ type: "string", enum: values });
+export const Fork = closed(
+  {
+    step: described(count, "The new agent begins after this step; 0 is before the first."),
+    name: described(text, "Absent: the name of the other agent."),
+    goals: described(goals, "Absent: the goals of the other agent."),
+    key,
+  },
+  "name",
+  "goals",
+);
+export type ForkRequest = Static<typeof Fork>;
+
+export const Removal = closed({ force: flag, files: flag }, "force", "files");
+
+const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
 const MemoryAdded = closed(
   {
-    op: of("add"),
-    kind: of("step", "fact", "note", "file_chunk", "reflection"),
-    text: { type: "string", minLength: 1, maxLength: 20_000 },
-    importance: { type: "number", minimum: 0, maximum: 1 },
-    trust: of("person", "agent", "goald", "file", "web"),
+    op: oneOf("add"),
+    kind: oneOf(...MEMORY_KINDS),
+    text: sized(1, 20_000),
+    importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
+    trust: oneOf(...TRUSTS),
     supersedes: memoryId,
     key,
-    source: { type: "string", minLength: 1, maxLength: 4_096 },
+    source: sized(1, 4_096),
   },
-  ...["supersedes", "key", "source"],
+  "supersedes",
+  "key",
+  "source",
 );
-const MemoryPinned = closed({ op: of("pin", "unpin"), id: memoryId });
-const MemoryForgotten = closed({ op: of("forget"), id: memoryId, by: of("person", "source") });
-const oneChange = { anyOf: [MemoryAdded, MemoryPinned, MemoryForgotten] };
-export const Fork = closed({ step: count, name: text, goals, key }, "name", "goals");
+const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
+const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source") });
 export const MemoryChanges = closed({
-  changes: { type: "array", minItems: 1, maxItems: 1_000, items: oneChange },
+  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
   key,
 });
 
-// ---------------------------------------------------------------- out
+function sized(minLength: number, maxLength: number): Schema<string> {
+  return { type: "string", ...(minLength > 0 ? { minLength } : {}), maxLength };
+}
 
-const agentCounts = { running: count, waiting: count, paused: count, finished: count, stalled: count };
+// ---------------------------------------------------------------- replies
+
+const ModelServer = open({
+  origin: text,
+  limit: count,
+  active: count,
+  queued: count,
+  closedUntil: described(nullable(time), "Until then the server asked not to be called; null when it may be."),
+});
+
 export const DaemonStatus = open({
   pid: count,
   version: text,
   protocol: count,
-  role: { type: "string", enum: ["daemon", "foreground"] },
+  role: described(oneOf("daemon", "foreground"), "`foreground`: a run on a terminal."),
   startedAt: time,
   home: text,
   stopping: flag,
-  agents: open(agentCounts),
-  eventLoopDelayMs: open({ p50: amount, p99: amount, max: amount }),
+  agents: AgentCounts,
+  eventLoopDelayMs: described(open({ p50: amount, p99: amount, max: amount }), "Of the last minute."),
   rssBytes: count,
-  modelServers: listOf(open({ origin: text, limit: count, active: count, queued: count, closedUntil: nullable(time) })),
-  embeddings: open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
-  followers: count,
-  problems: listOf(text),
+  modelServers: listOf(ModelServer),
+  embeddings: described(
+    open({ model: text, tokens: count, tokensPerDay: nullable(count), usd: nullable(amount) }),
+    "Use today (UTC) by all agents; null dollars: no known price.",
+  ),
+  followers: described(count, "Clients that follow an event stream."),
+  problems: described(listOf(text), "Degraded functions, a sentence each."),
 });
-export const AgentView = open({
-  id: text,
-  name: text,
-  parent: { ...nullable(text), description: "Id of the agent that started it; null for a person's." },
-  state: { ...text, description: "`running`, `interrupted`, `waiting: approval`, `paused: budget`, `completed` …" },
-  reason: nullable(text),
-  step: count,
-  turn: count,
-  tokens: count,
-  costUsd: amount,
-  background: flag,
-  stalledMs: nullable(count),
-  lastCommand: nullable(text),
-  createdAt: time,
-  changedAt: time,
-  workspace: { ...text, description: "Absolute path." },
-});
-export const ForkedAgent = open({ ...AgentView.properties, events: count, files: count });
-export const AgentList = open({ agents: listOf(AgentView) });
-export const Done = open({ agent: AgentView, note: { ...text, description: "Empty when all is as asked." } });
-export const Removed = open({ id: text, workspace: text });
-export const MemoryChanged = open({ changed: listOf(open({ id: text, isNew: flag })) });
-export const Changes = open({ changes: listOf(text) });
-export const RecordedEvent = {
-  ...open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text }),
-  description: "One event of an agent's log; each type has members of its own.",
-};
-export const EventsQuery = closed({ after: eventNumber, limit: pageSize, live: yesOrNo }, "after", "limit", "live");
+export type DaemonStatus = Static<typeof DaemonStatus>;
 
-export const EventPage = open({ events: listOf(RecordedEvent), head: count });
+export const ForkedAgent = open({
+  ...agentMembers,
+  events: described(count, "Number of events that it begins with."),
+  files: described(count, "Number of files that it begins with."),
+});
+export type ForkedAgent = Static<typeof ForkedAgent>;
+
+export const AgentList = open({ agents: listOf(AgentView) });
+
+export const ControlResult = open({ agent: AgentView, note: described(text, "Empty when all is as requested.") });
+export type ControlResult = Static<typeof ControlResult>;
+
+export const Removed = open({ id: text, workspace: text });
+export type Removed = Static<typeof Removed>;
+
+export const MemoryChanged = open({ changed: listOf<Changed>(open({ id: text, isNew: flag })) });
+export const Changes = open({ changes: listOf(text) });
+
+export const RecordedEvent = described(
+  typed<Recorded>(open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text })),
+  "One event of an agent's log; each type has members of its own.",
+);
+
+export const EventPage = open({
+  events: listOf(RecordedEvent),
+  head: described(count, "Number of the last event of the agent, in this page or not."),
+});
+export type EventPage = Static<typeof EventPage>;
+export const EventsQuery = closed({ after: eventNumber, limit: pageSize, live: flag }, "after", "limit", "live");
+
 export const Accepted = open({});
 export const OpenApiDocument = open({ openapi: text, info: open({ title: text, version: text }) });
-export const ErrorReply = open({ error: open({ code: text, message: text, hint: text }) });
-
-/** Those that have a name of their own in the OpenAPI document. */
-export const NAMED: Readonly<Record<string, Schema>> = {
-  DaemonStatus,
-  AgentView,
-  AgentList,
-  Done,
-  Removed,
-  Changes,
-  RecordedEvent,
-  EventPage,
-  ErrorReply,
-  GivenSettings,
-  ChangedSettings,
-  NewAgent,
-  Words,
-  Goals,
-  Answer,
-};
+export const ErrorReply: ObjectSchema = open({ error: open({ code: text, message: text, hint: text }) });

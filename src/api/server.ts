@@ -1,46 +1,46 @@
 /**
- * server.ts -- the local API: HTTP around one `Control`, on a unix socket that only its owner can open.
+ * server.ts -- the local API: HTTP around `Control` and `Reading`, on a unix socket that only its owner can open.
  *
- * The way of a request: guard, body, schemas, one call of `Control`, JSON without secrets.
+ * A request passes the guard, the body parser and the schemas; then one method is called; the reply is redacted JSON.
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
+import { closed } from "#util/schema.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./app.ts";
-import type { Control } from "./control.ts";
 import { bodyOf, cannotListen, noRoute, refusalOf } from "./errors.ts";
-import { createEventStreams, type EventStreams, type StreamLimits } from "./event-streams.ts";
-import { answerWithEvents, type EventsQuery } from "./events-route.ts";
-import { type Refusal, refuse, unavailable } from "./guard.ts";
+import type { StreamLimits } from "./event-stream.ts";
+import { createEventStreams, type EventStreams } from "./event-streams.ts";
+import { answerWithEvents, type EventsRequest } from "./events-route.ts";
+import { type Refusal, refuseRequest, unavailableRefusal } from "./guard.ts";
 import { createJsonWriter, type ToJson } from "./json.ts";
 import { buildOpenApi } from "./openapi.ts";
-import type { Given, RouteDescription } from "./route.ts";
+import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
-import { agentName, closed } from "./schemas.ts";
+import { PARAMS } from "./schemas.ts";
 import { clearSocketPlace, makePrivate } from "./socket-file.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
-  /** How long requests under way may take when the server closes; then they are cut off. */
+  /** Milliseconds that open requests may take when the server closes. */
   readonly closeMs: number;
 }
 
-export interface LocalServerOptions {
-  readonly control: Control;
-  /** Absolute. Whoever calls holds the lock of the home: a socket that lies there is a dead host's. */
+export interface LocalServerOptions extends HostApi {
+  /** Absolute. The caller holds the lock of the home, so a socket at this path belongs to a dead host. */
   readonly socket: string;
-  /** Takes secrets out of text, and leaves JSON valid. */
+  /** Redacts secrets and keeps JSON valid. */
   redact(text: string): string;
-  /** Told what went wrong inside, each a sentence, secrets taken out. */
+  /** Called with internal problems, each a redacted sentence. */
   onProblem(problem: string): void;
   readonly limits?: Partial<ServerLimits>;
 }
 
 export interface LocalServer {
   readonly socket: string;
-  /** Event streams that are open. */
+  /** Number of open event streams. */
   readonly followers: number;
   /**
-   * Takes no more requests, sends readers of events what is committed and then `bye`, and waits for requests
-   * under way as long as its limits say. `Control` must still answer meanwhile. A second call waits for the first.
+   * Refuses new requests, sends event streams what is committed and then `bye`, and waits for open requests up to the
+   * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
    */
   close(reason: string): Promise<void>;
 }
@@ -60,15 +60,15 @@ const LIMITS: ServerLimits = {
   pageEvents: 100,
 };
 
-/** Rejects with GOALD_DAEMON when it cannot listen there. */
+/** Rejects with GOALD_DAEMON when it cannot listen at the socket. */
 export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { control, socket } = options;
+  const { control, reading, socket } = options;
   const limits = { ...LIMITS, ...options.limits };
   clearSocketPlace(socket);
   const toJson = createJsonWriter(options.redact);
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
   const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
-  const parts: Parts = { control, toJson, onProblem, streams, state: { closing: false } };
+  const parts: Parts = { control, reading, toJson, onProblem, streams, state: { closing: false } };
   const app = await createApp(limits, (refusal) => toJson(bodyOf(refusal)));
   addRefusals(app, parts, limits);
   addRoutes(app, parts);
@@ -88,8 +88,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   };
 }
 
-interface Parts {
-  readonly control: Control;
+interface Parts extends HostApi {
   readonly toJson: ToJson;
   readonly onProblem: (problem: string) => void;
   readonly streams: EventStreams;
@@ -97,17 +96,17 @@ interface Parts {
 }
 
 function addRoutes(app: FastifyInstance, parts: Parts): void {
-  const { control, toJson } = parts;
+  const { toJson } = parts;
   for (const route of ROUTES)
     app.route({
       ...addressOf(route),
       handler: async (request, reply) =>
-        withHeaders(reply.code(route.status)).send(toJson(await route.act(control, givenBy(request)))),
+        withHeaders(reply.code(route.status)).send(toJson(await route.act(parts, givenBy(request)))),
     });
   app.route({
     ...addressOf(EVENTS_ROUTE),
     handler: async (request, reply) => {
-      const page = await answerWithEvents(givenBy(request) as EventsQuery, request, reply, parts);
+      const page = await answerWithEvents(givenBy(request) as EventsRequest, request, reply, parts);
       return page === undefined ? reply : withHeaders(reply).send(page);
     },
   });
@@ -117,19 +116,19 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** Everything that is refused: before a route runs, by one, or because there is none. */
+/** Refusals before a route runs, by a route, and of unknown addresses. */
 function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, limits: ServerLimits): void {
   const isTooMany = turnAwayOver(limits.connections, app);
   const send = (reply: FastifyReply, refusal: Refusal): FastifyReply =>
     withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
   app.addHook("onRequest", async (request, reply) => {
-    const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuse(request.raw);
-    // A body that nobody wants may still be on its way: the connection ends with the answer.
+    const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuseRequest(request.raw);
+    // Closes the connection with the reply: the rest of a refused body is not read.
     return refusal && send(reply.header("connection", "close"), refusal);
   });
   app.addHook("onSend", async (_request, reply) => {
-    // A connection that were kept would keep the host.
+    // A kept connection would keep the process alive.
     if (state.closing) reply.header("connection", "close");
   });
   app.setNotFoundHandler((request, reply) =>
@@ -137,29 +136,28 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
   );
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const refusal = refusalOf(error);
-    if (refusal.status === 500) onProblem(`A request could not be answered: ${toError(error).stack}`);
+    if (refusal.status === 500) onProblem(`A request failed: ${toError(error).stack}`);
     return send(reply, refusal);
   });
 }
 
-const GOING_DOWN = unavailable("The host is going down.", "Try again in a moment: goald starts the next one.");
-const TOO_MANY = unavailable(
-  "Too many programs talk to goald at once.",
-  "End some that follow an agent, and try again.",
-);
+const GOING_DOWN = unavailableRefusal("The host is shutting down.", "Retry in a moment: goald starts a new one.");
+const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some that follow an agent and retry.");
 
 const addressOf = ({ method, path, query, body }: RouteDescription) => ({
   method,
   url: path,
   schema: {
-    ...(path.includes(":agent") ? { params: closed({ agent: agentName }) } : {}),
+    ...(path.includes(":") ? { params: closed(paramsIn(path)) } : {}),
     querystring: query ?? closed({}),
     ...(body ? { body } : {}),
   },
 });
 
+const paramsIn = (path: string) => Object.fromEntries(paramsOf(path).map((name) => [name, PARAMS[name]]));
+
 const givenBy = ({ params, query, body }: FastifyRequest): Given => ({
-  agent: (params as { readonly agent?: string }).agent ?? "",
+  params: params as Given["params"],
   query,
   body,
 });

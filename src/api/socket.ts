@@ -1,33 +1,32 @@
 /**
- * socket.ts -- one HTTP call to a home's host, over its unix socket. It reaches no network.
+ * socket.ts -- one HTTP request to a home's host, over its unix socket. It reaches no network.
  *
- * Whatever keeps an answer from coming is a GOALD_DAEMON that says what to do; what the host
- * itself refuses comes out as the very error that it threw. A connection serves one call, so that a
- * process that has nothing more to ask can end.
+ * Throws GOALD_DAEMON with a hint when no reply comes, and the host's own error when it refuses. Each connection serves one
+ * request, so that an open connection never keeps a process alive.
  */
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 
-export interface Call {
+export interface HostCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
-  /** From the connection to the end of the answer; for a stream, to its head. */
+  /** Time from the connection to the end of the reply; for a stream, to its headers. */
   readonly answerMs?: number;
   readonly signal?: AbortSignal;
 }
 
 export const ANSWER_MS = 10_000;
-/** A live host takes a connection at once; what takes longer is stopped or drowned. */
+/** A live host accepts a connection at once; a slower one is stopped or overloaded. */
 const CONNECT_MS = 2_000;
-/** A page of a thousand events with all their long texts stays far below. */
+/** Far above a page of a thousand events with long texts. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves to the JSON of the answer; undefined when it has none. */
-export async function callHost(socket: string, call: Call): Promise<unknown> {
-  const sent = await send(socket, call, "application/json");
+/** Resolves to the parsed reply; undefined for an empty one. */
+export async function callHost(socket: string, call: HostCall): Promise<unknown> {
+  const sent = await sendRequest(socket, call, "application/json");
   try {
     const text = await readAnswer(sent.response);
     if (isSuccess(sent.response)) return parseAnswer(text, socket);
@@ -40,17 +39,17 @@ export async function callHost(socket: string, call: Call): Promise<unknown> {
 }
 
 export interface OpenStream {
-  /** Rejects when the connection is lost, or nothing came for `idleMs`; ends when the host ends it. */
+  /** Rejects when the connection is lost or idle for `idleMs`; ends when the host ends it. */
   readonly chunks: AsyncIterable<Uint8Array>;
   close(): void;
 }
 
-/** Server-sent events; the host sends a sign of life more often than each `idleMs`. */
+/** Server-sent events. The host must send comments more often than each `idleMs`. */
 export async function openStream(
   socket: string,
-  call: Call & { readonly lastEventId: number; readonly idleMs: number },
+  call: HostCall & { readonly lastEventId: number; readonly idleMs: number },
 ): Promise<OpenStream> {
-  const sent = await send(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
+  const sent = await sendRequest(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
   const { response } = sent;
   if (!isSuccess(response)) {
     try {
@@ -66,16 +65,21 @@ export async function openStream(
   return { chunks: response, close: sent.close };
 }
 
-interface Sent {
+interface SentRequest {
   readonly response: IncomingMessage;
-  /** The time limit of the answer no longer holds. */
+  /** Ends the time limit of the reply. */
   answered(): void;
-  /** What was thrown while the answer was read, as an error for people. */
+  /** Turns an error of reading the reply into one for people. */
   explain(thrown: unknown): GoaldError;
   close(): void;
 }
 
-function send(socket: string, call: Call, accept: string, more: Readonly<Record<string, string>> = {}): Promise<Sent> {
+function sendRequest(
+  socket: string,
+  call: HostCall,
+  accept: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<SentRequest> {
   const { method, path, body, signal, answerMs = ANSWER_MS } = call;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -86,7 +90,7 @@ function send(socket: string, call: Call, accept: string, more: Readonly<Record<
       ? {}
       : { "content-type": "application/json", "content-length": `${Buffer.byteLength(text)}` }),
   };
-  // Importing the module would load all of it, web sockets too: 15 ms of each call from a terminal.
+  // A normal import loads web sockets too, which costs each verb 15 ms.
   const { request } = process.getBuiltinModule("node:http");
   return new Promise((resolve, reject) => {
     let tooLate: GoaldError | undefined;
@@ -109,7 +113,7 @@ function send(socket: string, call: Call, accept: string, more: Readonly<Record<
       );
       return () => clearTimeout(timer);
     };
-    const connected = limit(CONNECT_MS, silent(socket, `took no call within ${CONNECT_MS / 1000} s`));
+    const connected = limit(CONNECT_MS, silent(socket, `accepted no connection within ${CONNECT_MS / 1000} s`));
     const answered = limit(answerMs, silent(socket, `did not answer within ${answerMs / 1000} s`));
     const close = (): void => {
       connected();
@@ -118,7 +122,7 @@ function send(socket: string, call: Call, accept: string, more: Readonly<Record<
     };
     outgoing.on("socket", (connection) => connection.once("connect", connected));
     outgoing.on("response", (response) => resolve({ response, answered, explain, close }));
-    // A late error, such as that of a connection closed on purpose, has been told or does not matter.
+    // Rejecting again does nothing, such as after a connection that was closed on purpose.
     outgoing.on("error", (error) => {
       connected();
       answered();
@@ -136,26 +140,26 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
     if (bytes > MAX_ANSWER_BYTES)
-      throw new GoaldError("GOALD_HTTP_TOO_LARGE", `The daemon's answer has more than ${MAX_ANSWER_BYTES} bytes.`, {
-        hint: "Ask for less at a time.",
+      throw new GoaldError("GOALD_HTTP_TOO_LARGE", `The reply of the daemon has more than ${MAX_ANSWER_BYTES} bytes.`, {
+        hint: "Request less at a time.",
       });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-// ---------------------------------------------------------------- what came
+// ---------------------------------------------------------------- replies
 
 function parseAnswer(text: string, socket: string): unknown {
   if (text === "") return undefined;
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw strange(socket, "with text that is no JSON", cause);
+    throw strange(socket, "with text that is not JSON", cause);
   }
 }
 
-/** What the host threw; anything else that is no success is not from a goald that we know. */
+/** The error that the host threw; any other reply does not come from a known version of goald. */
 function refusal(text: string, { statusCode }: IncomingMessage, socket: string): GoaldError {
   const body = parseJson(text);
   const error = isRecord(body) ? body.error : undefined;
@@ -164,34 +168,34 @@ function refusal(text: string, { statusCode }: IncomingMessage, socket: string):
   return new GoaldError(knownCode(error.code), error.message, { hint });
 }
 
-/** A newer daemon may know codes that this client does not. */
+/** A newer daemon may send codes that are unknown here. */
 function knownCode(code: unknown): ErrorCode {
   if (typeof code !== "string") return "GOALD_INTERNAL";
   const { exitCode } = new GoaldError(code as ErrorCode, "");
   return typeof exitCode === "number" ? (code as ErrorCode) : "GOALD_INTERNAL";
 }
 
-// ---------------------------------------------------------------- what did not come
+// ---------------------------------------------------------------- no reply
 
-/** Errors of this file pass as they are; those of the system become words. */
+/** Passes errors of this file; explains errors of the system. */
 function unreachable(error: Error & { readonly code?: string }, socket: string): GoaldError {
   if (error.name === "GoaldError") return error as GoaldError;
   switch (error.code) {
     case "ENOENT":
     case "ECONNREFUSED":
-      return new GoaldError("GOALD_DAEMON", `The daemon is not running: nobody listens at ${socket}.`, {
+      return new GoaldError("GOALD_DAEMON", `The daemon is not running: no process listens at ${socket}.`, {
         hint: "Start it: goald up",
         cause: error,
       });
     case "EACCES":
     case "EPERM":
-      return new GoaldError("GOALD_DAEMON", `The daemon's socket ${socket} may not be used by you.`, {
+      return new GoaldError("GOALD_DAEMON", `You may not use the daemon's socket ${socket}.`, {
         hint: "It belongs to the user who started the daemon. See: goald doctor",
         cause: error,
       });
     default:
       return new GoaldError("GOALD_DAEMON", `The connection to the daemon was lost: ${error.message}.`, {
-        hint: "See whether it still runs: goald status",
+        hint: "See whether it is running: goald status",
         cause: error,
       });
   }
@@ -199,11 +203,15 @@ function unreachable(error: Error & { readonly code?: string }, socket: string):
 
 const silent = (socket: string, what: string): GoaldError =>
   new GoaldError("GOALD_DAEMON", `The daemon at ${socket} ${what}.`, {
-    hint: "See what it does: goald status. When it hangs: goald down --kill, then goald up",
+    hint: "See its state: goald status. If it hangs: goald down --kill, then goald up",
   });
 
 const strange = (socket: string, how: string, cause?: unknown): GoaldError =>
-  new GoaldError("GOALD_DAEMON", `What listens at ${socket} answered ${how}: no daemon that this goald understands.`, {
-    hint: "Start this version's: goald restart",
-    cause,
-  });
+  new GoaldError(
+    "GOALD_DAEMON",
+    `The process at ${socket} replied ${how}: it is not a daemon that this goald understands.`,
+    {
+      hint: "Start a daemon of this version: goald restart",
+      cause,
+    },
+  );

@@ -1,7 +1,6 @@
 /**
- * host.ts -- the composition root: opens the host of a home, which runs its agents and takes calls. Decides nothing.
- *
- * A daemon and a terminal's process open the same host. It holds the home's lock and store until it is disposed of.
+ * host.ts -- opens the host of a home, which runs its agents and takes calls. It holds the home's lock and store.
+ * A daemon and a terminal's process open the same host.
  */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/control.ts";
@@ -157,9 +156,10 @@ export class Host implements AgentHost, AsyncDisposable {
     if (typeof socket !== "string") throw socket;
     this.#meter.start();
     // Agents run without any of it.
-    const { startServer } = await import("#api/server.ts");
+    const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
-    this.#server = await startServer({ control: this.control, socket, redact: this.redact, onProblem, limits });
+    const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
+    this.#server = await api.startServer({ ...serving, socket, onProblem, limits });
   }
 
   /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */

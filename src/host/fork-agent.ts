@@ -5,6 +5,7 @@
  * when somebody resumes it. The other agent is not touched, and may be at work. The log is durable before the first file
  * is written.
  */
+import type { ForkRequest } from "#api/control.ts";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
@@ -25,17 +26,6 @@ export interface ForkParts {
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
   /** Of a folder that it makes; goald's own files too. */
   openWorkspace(row: AgentRow): Promise<Pick<Workspace, "write">>;
-}
-
-export interface ForkRequest {
-  /** After which the new agent begins; 0 is before the first. */
-  readonly step: number;
-  /** Absent: that of the other. */
-  readonly name?: string;
-  /** Absent, or none: those that it had. */
-  readonly goals?: readonly string[];
-  /** Idempotency: the same key makes one agent. */
-  readonly key: string;
 }
 
 export interface Forked {

@@ -1,5 +1,5 @@
 /** halt-agent.ts -- pauses, stops or kills an agent for a person; agents that it started stop with it. */
-import type { Control, Done } from "#api/control.ts";
+import type { Control, ControlResult } from "#api/control.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, isOver } from "#core/state.ts";
@@ -9,7 +9,7 @@ import type { Found, HostViewParts } from "./host-views.ts";
 export interface HaltParts extends Pick<HostViewParts, "store" | "supervisor" | "clock"> {
   find(name: string): Promise<Found>;
   deliver(id: string, message: InboxMessage): Promise<void>;
-  done(row: AgentRow, note: string): Promise<Done>;
+  done(row: AgentRow, note: string): Promise<ControlResult>;
 }
 
 const ALREADY = "It stands already.";
@@ -27,7 +27,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     return isOver(state) && !this.#parts.supervisor.runners.get(id)?.running;
   }
 
-  async pause(name: string, reason: string): Promise<Done> {
+  async pause(name: string, reason: string): Promise<ControlResult> {
     const { supervisor, store, find, deliver, done } = this.#parts;
     const { row, state } = await find(name);
     if (this.isStill(row, state)) return done(row, ALREADY);
@@ -39,7 +39,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     return done(row, await withOthers(row, "stop", store, isRunning ? "It finishes its step first." : ""));
   }
 
-  async stop(name: string, graceMs: number): Promise<Done> {
+  async stop(name: string, graceMs: number): Promise<ControlResult> {
     const { supervisor, store, find, done } = this.#parts;
     const { row, state } = await find(name);
     if (this.isStill(row, state)) return done(row, ALREADY);
@@ -52,7 +52,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     return done(row, await withOthers(row, "stop", store));
   }
 
-  async kill(name: string): Promise<Done> {
+  async kill(name: string): Promise<ControlResult> {
     const { supervisor, store, find, done } = this.#parts;
     const { row, state } = await find(name);
     if (this.isStill(row, state)) return done(row, ALREADY);

@@ -1,17 +1,17 @@
 /**
  * host-control.ts -- the `Control` of a real host, on its store and its supervisor.
- *
- * A request for an agent is a row in its inbox before anything else happens, so that a crash between the request and its
- * effect loses nothing.
+ * A request becomes an inbox row before anything else happens, so that a crash loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import type { AgentView, Answer, Control, DaemonStatus, Done, EventPage, ForkedAgent, NewAgent } from "#api/control.ts";
+import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";
+import type { LiveText } from "#api/live-text.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
 import { heardNote } from "#loop/heard-note.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
@@ -19,7 +19,6 @@ import { type ForkParts, forkAgent } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./host-family.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
-import type { LiveText } from "./live-text.ts";
 
 /** Files into which runs of agents are recorded. */
 export interface RecordingControl {
@@ -101,34 +100,34 @@ export class HostControl implements Control {
     return this.#views.view(row);
   }
 
-  async say(name: string, words: Parameters<Control["say"]>[1]): Promise<Done> {
+  async say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
     const found = await this.#views.find(name);
     await this.#send(found, { type: "say", from: words.from, text: words.text }, words.key);
     return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
   }
 
-  async setGoals(name: string, goals: readonly string[]): Promise<Done> {
+  async setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
     const found = await this.#views.find(name);
     const checked = this.#parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
     await this.#send(found, { type: "goals", goals: checked.goals });
     return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
   }
 
-  async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<Done> {
+  async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
     const found = await this.#views.find(name);
     await this.#send(found, { type: "settings", ...settings });
     return this.#done(found.row, "");
   }
 
-  pause(name: string, reason: string): Promise<Done> {
+  pause(name: string, reason: string): Promise<ControlResult> {
     return this.#halt.pause(name, reason);
   }
 
-  stop(name: string, graceMs: number): Promise<Done> {
+  stop(name: string, graceMs: number): Promise<ControlResult> {
     return this.#halt.stop(name, graceMs);
   }
 
-  kill(name: string): Promise<Done> {
+  kill(name: string): Promise<ControlResult> {
     return this.#halt.kill(name);
   }
 
@@ -136,7 +135,7 @@ export class HostControl implements Control {
     name: string,
     changes: Parameters<Control["resume"]>[1],
     { record }: { readonly record?: string } = {},
-  ): Promise<Done> {
+  ): Promise<ControlResult> {
     const { supervisor, store } = this.#parts;
     const { row, state } = await this.#views.find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
@@ -154,7 +153,7 @@ export class HostControl implements Control {
     return this.#done(row, note);
   }
 
-  async answer(name: string, given: Answer): Promise<Done> {
+  async answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
     const found = await this.#views.find(name);
     const { row, state } = found;
     const { phase } = activeFrame(state);
@@ -186,12 +185,12 @@ export class HostControl implements Control {
     return { id: row.id, workspace };
   }
 
-  async fork(name: string, how: Parameters<Control["fork"]>[1]): Promise<ForkedAgent> {
+  async fork(name: string, how: Parameters<Control["fork"]>[1]) {
     const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
     return { ...(await this.#views.view(row)), events: row.head, files };
   }
 
-  async page(name: string, after: number, limit: number): Promise<EventPage> {
+  async page(name: string, after: number, limit: number) {
     const { store } = this.#parts;
     const { id, head } = await findAgent(store, name);
     return { events: await store.read(id, after, limit), head };
@@ -226,7 +225,7 @@ export class HostControl implements Control {
     await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
   }
 
-  async #done({ id }: AgentRow, note: string): Promise<Done> {
+  async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
     return { agent: await this.#views.view(await findAgent(this.#parts.store, id)), note };
   }
 

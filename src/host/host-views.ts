@@ -2,13 +2,13 @@
  * host-views.ts -- agents as their host shows them: from their logs, and from the runners that only this process has.
  */
 
-import type { AgentView } from "#api/control.ts";
 import { toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import type { Supervisor } from "./supervisor.ts";

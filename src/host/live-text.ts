@@ -4,20 +4,8 @@
  * Kept for as long as the question is open, so that who comes late sees it from its beginning; the committed reply
  * takes its place.
  */
+import type { LiveReply, LiveText } from "#api/live-text.ts";
 import type { RecordedEvent } from "#core/event.ts";
-
-/** What has arrived of the reply to the question that event `seq` asked. */
-export interface LiveReply {
-  readonly seq: number;
-  readonly text: string;
-}
-
-export interface LiveText {
-  /** The reply under way; undefined when none is. */
-  of(agent: string): LiveReply | undefined;
-  /** `hear` is told that more has arrived, until the returned function is called. */
-  listen(agent: string, hear: () => void): () => void;
-}
 
 export interface LiveTextWriter extends LiveText {
   tell(agent: string, piece: string): void;

@@ -1,28 +1,48 @@
 /**
- * agent-view.ts -- one agent as `ps`, the local API and the status count see it. Pure.
+ * agent-view.ts -- one agent as `ps`, the local API and the status count show it. Pure.
  *
- * What a log says is so for everyone; who runs the agent, and since when nothing has happened, only
- * its host knows: that comes in as facts.
+ * The state comes from the log. Only the host knows who runs the agent and whether it is stalled: the facts carry that.
  */
 import { join } from "node:path";
-import type { AgentView } from "#api/control.ts";
 import type { PauseCode } from "#core/event.ts";
 import { isIdle } from "#core/loops.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { type AgentState, activeFrame, initialState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
+import { amount, count, described, flag, nullable, open, type Static, text, time } from "#util/schema.ts";
+
+export const agentMembers = {
+  id: text,
+  name: text,
+  parent: described(nullable(text), "Id of the agent that started it; null for an agent that a person started."),
+  state: described(text, "`running`, `interrupted`, `waiting: approval`, `paused: budget`, `completed` …"),
+  reason: nullable(text),
+  step: count,
+  turn: count,
+  tokens: count,
+  costUsd: amount,
+  background: flag,
+  stalledMs: described(nullable(count), "Milliseconds since the last event when a step takes too long; else null."),
+  lastCommand: nullable(text),
+  createdAt: time,
+  changedAt: time,
+  workspace: described(text, "Absolute path."),
+};
+/** One line of `ps`. */
+export const AgentView = open(agentMembers);
+export type AgentView = Static<typeof AgentView>;
 
 export interface ViewFacts {
   /** Absolute path of the home's `workspace/`. */
   readonly workspaceFolder: string;
-  /** A host runs it now: a running agent of nobody is interrupted. */
+  /** A host runs it now. A running agent without a host is shown as interrupted. */
   readonly hosted: boolean;
-  /** Name of the command that it asked for last; null when it is not known. */
+  /** Name of the last command that the agent requested; null when unknown. */
   readonly lastCommand: string | null;
   /** Milliseconds without an event after which a step counts as stalled (see `stallLimitMs`). */
   readonly stallAfterMs: number;
   readonly now: Date;
-  /** What its host failed of last with it, until it goes on; only the host knows. */
+  /** The host's last failure with this agent, until the agent continues. */
   readonly problem?: string | null;
 }
 
@@ -35,7 +55,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     name: state.name || row.name,
     parent: row.parent,
     state: standing,
-    reason: problem === null ? reasonOf(state) : `It failed, and is tried again by itself. ${problem}`,
+    reason: problem === null ? reasonOf(state) : `It failed and is retried automatically. ${problem}`,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -49,10 +69,10 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
   };
 }
 
-/** Its host could not go on with it, and tries again: a disk is full, a folder is not to be had. */
+/** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */
 export const FAILING = "waiting: retry";
 
-/** A few words for where an agent stands, as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
+/** The state as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
 export function standingOf(state: AgentState, hosted: boolean): string {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return phase.outcome;
@@ -64,14 +84,14 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   return hosted ? "running" : "interrupted";
 }
 
-/** What a person did to it is a standing of its own; all else is a pause with a reason. */
+/** Pauses that a person caused have names of their own. */
 const PAUSE_WORDS: Partial<Record<PauseCode, string>> = { stopped: "stopped", killed: "killed", ended: "ended" };
 
-/** It has nothing left to do by itself: it finished, or a person ended it. */
+/** Whether the agent finished, or a person ended it. */
 export const isOver = (standing: string): boolean => OVER.has(standing);
 const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed", "ended"]);
 
-/** How long a step may be without an event: the longest of its two waits, and some time for the machine itself. */
+/** Milliseconds that a step may take without an event: the longer of the two timeouts, plus a margin. */
 export const stallLimitMs = (modelTimeoutMs: number): number => Math.max(modelTimeoutMs, COMMAND_MS) + MACHINE_MS;
 const COMMAND_MS = 120_000;
 const MACHINE_MS = 30_000;
@@ -82,15 +102,15 @@ function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);
   if (state.outage && phase.kind === "retrying")
-    return `The model has not answered since ${state.outage.since}; it is tried each minute, next at ${phase.at}.`;
-  if (phase.kind === "retrying") return `The model did not answer; it is asked again at ${phase.at}.`;
+    return `The model has not answered since ${state.outage.since}. goald retries each minute, next at ${phase.at}.`;
+  if (phase.kind === "retrying") return `The model did not answer. The next attempt is at ${phase.at}.`;
   const question = questionOf(state);
   if (question !== undefined) return `It asks: ${oneLine(question, MAX_QUESTION_CHARS)}`;
   if (phase.kind === "waiting" && phase.until !== null) return `Until ${phase.until}.`;
   return null;
 }
 
-/** A wait for the next attempt is no stall before its time. */
+/** The wait before a retry does not count as a stall. */
 function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: ViewFacts): number | null {
   const { phase } = activeFrame(state);
   const since = Date.parse(phase.kind === "retrying" && phase.at > row.updatedAt ? phase.at : row.updatedAt);
@@ -98,7 +118,13 @@ function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: View
   return quietMs > stallAfterMs ? quietMs : null;
 }
 
-/** An agent whose log cannot be read: what its row says, and why there is no more. */
-export function viewDamaged(row: AgentRow, reason: string, facts: ViewFacts): AgentView {
-  return { ...viewAgent(row, { ...initialState, name: row.name }, facts), state: "damaged", reason, stalledMs: null };
+/** An agent whose log cannot be read: its row, and the reason. */
+export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts, "workspaceFolder">): AgentView {
+  const unknown = { hosted: false, lastCommand: null, stallAfterMs: 0, now: new Date(row.updatedAt) };
+  return {
+    ...viewAgent(row, { ...initialState, name: row.name }, { ...unknown, ...facts }),
+    state: "damaged",
+    reason,
+    stalledMs: null,
+  };
 }

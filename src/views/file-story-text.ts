@@ -1,19 +1,10 @@
-/** file-story-text.ts -- why a file is there, as a person reads it: its last version in full, the earlier ones in short. Pure. */
+/** file-story-text.ts -- formats why a file exists: its last version in full, earlier versions in short. Pure. */
 import { oneLine } from "#core/text.ts";
-import type { Thoughts } from "#reply/read.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
-import type { VersionStory } from "./file-story.ts";
+import type { FileStory } from "./file-story.ts";
 import type { Source } from "./sources.ts";
 
-export interface FileStory {
-  readonly agent: string;
-  readonly name: string;
-  readonly path: string;
-  /** Absolute path of the agent's folder. */
-  readonly workspace: string;
-  /** Oldest first. */
-  readonly versions: readonly (VersionStory & { readonly thoughts: Thoughts | null })[];
-}
+type Version = FileStory["versions"][number];
 
 export function describeFileStory({ agent, name, path, workspace, versions }: FileStory): string {
   const last = versions.at(-1);
@@ -38,19 +29,19 @@ export function describeFileStory({ agent, name, path, workspace, versions }: Fi
   return lines.join("\n");
 }
 
-function headOf({ version, step, at, operation, by, command }: VersionStory, count: number): string {
+function headOf({ version, step, at, operation, by, command }: Version, count: number): string {
   const what = by === "agent" ? `${operation} by ${command?.name ?? "a command"}` : PERSON_DID[operation];
   return `Version ${version} of ${count}: step ${step}, ${at}, ${what}`;
 }
 
-const PERSON_DID: Readonly<Record<VersionStory["operation"], string>> = {
-  found: "an edit by a person, found then",
-  write: "put back by a person",
-  append: "put back by a person",
-  delete: "removed by a person, who went back to an earlier step",
+const PERSON_DID: Readonly<Record<Version["operation"], string>> = {
+  found: "edited by a person before this step",
+  write: "restored by a person",
+  append: "restored by a person",
+  delete: "removed by a person, who restored an earlier step",
 };
 
-function bodyOf(story: FileStory["versions"][number]): readonly string[] {
+function bodyOf(story: Version): readonly string[] {
   const { command, thought, thoughts, recalledSteps, sources, sourcesLeftOut, version } = story;
   const said = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
   const since = version > 1 ? `since version ${version - 1}` : "before it";

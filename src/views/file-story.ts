@@ -1,43 +1,51 @@
 /**
- * file-story.ts -- why a file is there: for each of its versions the goals, the step, the thoughts, and what was read before it.
+ * file-story.ts -- explains why a file exists: for each version the goals, the step, the thoughts and the sources before it.
  *
- * Gathered from one pass over the log. The sources of a version are those of the steps since the version before:
- * what the model really used of them nobody can know, and the story does not claim it.
+ * One pass over the log. The sources of a version are those read since the previous version; which of them the model used
+ * is unknown.
  */
-
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { isBlobRef, type Text } from "#core/text.ts";
+import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
+import { Call, Operation, ThoughtsView } from "./parts.ts";
 import { isByPerson } from "./restore-version.ts";
-import { createSourceReader, type Source } from "./sources.ts";
+import { createSourceReader, Source } from "./sources.ts";
 
-export interface VersionStory {
-  /** From 1, oldest first. */
-  readonly version: number;
-  readonly step: number;
-  readonly callId: string;
-  readonly at: string;
-  readonly operation: FileVersion["operation"];
-  readonly by: "agent" | "person";
-  readonly bytes: number;
-  readonly sha256: string | null;
-  /** As they were then. */
-  readonly goals: readonly string[];
-  /** Long arguments cut; null for a person's change. */
-  readonly command: CommandCall | null;
-  /** One line; empty for a person's change. */
-  readonly thought: string;
-  /** The whole reply that the command came from, or where it lies. */
+/** What `goald why` shows of one version. */
+export const ToldVersion = open({
+  version: described(ordinal, "From 1, oldest first."),
+  step: count,
+  callId: text,
+  at: time,
+  operation: Operation,
+  by: oneOf("agent", "person"),
+  bytes: count,
+  sha256: nullable(text),
+  goals: described(listOf(text), "The goals at that time."),
+  command: described(nullable(Call), "Long arguments are cut. Null for a person's change."),
+  thought: described(text, "One line; empty for a person's change."),
+  thoughts: described(nullable(ThoughtsView), "Null when the reply has none."),
+  recalledSteps: described(listOf(count), "Earlier steps that were recalled into the prompt."),
+  sources: described(listOf(Source), "Read since the previous version, the newest last."),
+  sourcesLeftOut: described(count, "Number of older sources that are not listed."),
+});
+
+export const FileStory = open({
+  agent: text,
+  name: text,
+  path: text,
+  workspace: described(text, "Absolute path of the agent's folder."),
+  versions: described(listOf(ToldVersion), "Oldest first."),
+});
+export type FileStory = Static<typeof FileStory>;
+
+/** A version with the whole reply that its command came from, or the reference to that reply. */
+export interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
   readonly reply: Text | null;
   readonly finishReason: string;
-  /** Earlier steps that stood in the prompt as recalls. */
-  readonly recalledSteps: readonly number[];
-  /** Read since the version before, the newest last. */
-  readonly sources: readonly Source[];
-  /** How many older ones are left out. */
-  readonly sourcesLeftOut: number;
 }
 
 const MAX_SOURCES = 30;
@@ -52,8 +60,8 @@ interface StepStory {
   recalledSteps: readonly number[];
 }
 
-/** `versions`: of one path of that agent, oldest first. `events`: the log from its beginning. */
-export async function tellFile(
+/** `versions`: those of one path, oldest first. `events`: the log from its beginning. */
+export async function traceVersions(
   agent: string,
   versions: readonly FileVersion[],
   events: AsyncIterable<RecordedEvent>,
@@ -73,7 +81,7 @@ export async function tellFile(
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
     const story = steps.get(step);
-    if (story) addTo(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
+    if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
     const before = versions[index - 1]?.step ?? 0;
@@ -91,13 +99,13 @@ const emptyStory = (): StepStory => ({
   recalledSteps: [],
 });
 
-/** 0 for what no step of this agent left. */
+/** 0 for a memory that no step of this agent left. */
 function stepOfRecall(id: string, agent: string, stepOfSeq: readonly number[]): number {
   const [, seq] = /\/(\d+)(?:\.\d+)?$/.exec(id) ?? [];
   return seq === undefined || namespaceOf(id) !== agent ? 0 : (stepOfSeq[Number(seq)] ?? 0);
 }
 
-function addTo(
+function addToStory(
   story: StepStory,
   event: RecordedEvent,
   goals: readonly string[],
@@ -115,7 +123,7 @@ function addTo(
       story.finishReason = event.finishReason;
       break;
     case "command-requested":
-      story.command = brief(event.call);
+      story.command = shortenArguments(event.call);
       story.thought = event.thought;
       break;
     default:
@@ -142,8 +150,8 @@ function storyOf(version: FileVersion, number: number, story: StepStory, since: 
   return { ...of, by: "agent", ...story, ...read };
 }
 
-/** What was written is in the file: of a long argument the beginning is enough. */
-function brief({ name, args }: CommandCall): CommandCall {
+/** Cuts long arguments: the file itself holds what was written. */
+function shortenArguments({ name, args }: CommandCall): CommandCall {
   const short = (value: unknown): unknown => {
     if (isBlobRef(value)) return `${value.head.slice(0, ARGUMENT_CHARS).toWellFormed()}…`;
     if (typeof value !== "string" || value.length <= ARGUMENT_CHARS) return value;

@@ -1,11 +1,11 @@
-/** find-memory.ts -- a memory row by its id alone, which names its namespace. */
+/** find-memory.ts -- finds a memory row by its id, which contains its namespace. */
 
 import { isGoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 
-/** Undefined for one that is not there, or whose agent is not there any more. */
+/** Undefined when the row or its agent does not exist. */
 export async function findMemory(reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> {
   try {
     return await reader.memory(namespaceOf(id), id);

@@ -1,18 +1,18 @@
-/** gather-report.ts -- the facts of a report, from a store: its log read once, in pages. */
+/** gather-report.ts -- reads the facts of a report from a store, in one pass over the log. */
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { createReportFacts, type ReportFacts } from "./report-facts.ts";
 
-/** Small enough that nobody waits long for the next breath. */
+/** Small enough to let other work run between two pages. */
 const PAGE = 200;
 
 export interface GatherParts {
   readonly store: Pick<StoreReader, "read" | "files">;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
-  /** A host runs it, or will wake it by itself. */
+  /** A host runs the agent, or will wake it. */
   readonly hosted: boolean;
-  /** Called between two pages: where others get their turn. */
+  /** Called between two pages, to let other work run. */
   readonly breathe?: () => Promise<unknown>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * ingest-plan.ts -- what the reading of a text changes in memory: pieces that are new, that changed, that are gone.
+ * ingest-plan.ts -- plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure.
  *
- * Pure. A piece is known by a hash of its source and its words, so that one that did not change is left alone; one that did takes
- * the place of the piece that it is most like, so that the old words are never recalled beside the new ones.
+ * A piece is identified by a hash of its source and its text, so unchanged pieces stay. A changed piece supersedes the most
+ * similar old one, so that both are never recalled together.
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -11,8 +11,8 @@ import { oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { clean } from "#util/clean.ts";
 
-export interface Source {
-  /** Absolute path, or address: the same text from elsewhere is another one. */
+export interface IngestSource {
+  /** Absolute path or address. The same text from another source is another piece. */
   readonly name: string;
   readonly text: string;
   readonly format: "markdown" | "plain";
@@ -21,15 +21,15 @@ export interface Source {
 
 export type KnownPiece = Pick<MemoryRow, "id" | "key" | "text">;
 
-/** What memory holds of a source. */
+/** The pieces of a source in memory. */
 export interface KnownSource {
-  /** Its live rows. */
+  /** Live rows. */
   readonly pieces: readonly KnownPiece[];
-  /** Keys of rows that a person forgot or corrected: they do not come again. */
+  /** Keys of rows that a person forgot or corrected: never added again. */
   readonly settled: ReadonlySet<string>;
 }
 
-export interface Plan {
+export interface IngestPlan {
   readonly changes: readonly MemoryChange[];
   readonly added: number;
   readonly changed: number;
@@ -37,18 +37,18 @@ export interface Plan {
   readonly unchanged: number;
 }
 
-/** Of a piece with all that stands before it. */
+/** Longest piece, headings included. */
 const MAX_CHARS = 1_000;
 const OVERLAP_CHARS = 100;
 const HEAD_CHARS = 119;
 const TEXT_CHARS = MAX_CHARS - HEAD_CHARS - 1;
-/** Of the words of two pieces together, shared: above that one is taken for the other, changed. */
+/** Share of common words from which a new piece counts as a changed version of an old one. */
 const ALIKE = 0.3;
-/** More comparisons than that are not made: the pieces are then taken as new and gone. */
+/** Above this number of comparisons, pieces are added and retired without pairing. */
 const MAX_COMPARISONS = 250_000;
 const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
 
-export function planSource(source: Source, { pieces, settled }: KnownSource): Plan {
+export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
   const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
   const here = new Set([...pieces.map(({ key }) => key), ...settled]);
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
@@ -71,7 +71,7 @@ export function planSource(source: Source, { pieces, settled }: KnownSource): Pl
   };
 }
 
-/** For pieces whose source is not there any more. */
+/** For pieces whose source no longer exists. */
 export const retire = ({ id }: Pick<KnownPiece, "id">): MemoryChange => ({ op: "forget", id, by: "source" });
 
 const keyOf = (source: string, text: string): string =>
@@ -79,8 +79,8 @@ const keyOf = (source: string, text: string): string =>
     .update(JSON.stringify([source, text]))
     .digest("hex");
 
-/** Each with its file's name and the headings that it stands under, so that it can be found by them and read alone. */
-export function piecesOf({ name, text, format }: Pick<Source, "name" | "text" | "format">): readonly string[] {
+/** Each piece begins with its file's name and headings, so that it is found by them and readable alone. */
+export function piecesOf({ name, text, format }: Pick<IngestSource, "name" | "text" | "format">): readonly string[] {
   const whole = clean(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
   const title = /^https?:\/\//.test(name) ? name.replace(/^https?:\/\//, "") : basename(name);
   return chunkText(whole, { maxChars: TEXT_CHARS, overlapChars: OVERLAP_CHARS, format })
@@ -97,7 +97,7 @@ interface Fresh {
   readonly text: string;
 }
 
-/** Key of the new piece -> id of the one whose place it takes: the likest pairs first, each piece once. */
+/** Maps the key of a new piece to the id of the old piece that it supersedes: most similar pairs first, each piece once. */
 function pairUp(fresh: readonly Fresh[], gone: readonly KnownPiece[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   if (fresh.length * gone.length > MAX_COMPARISONS) return pairs;

@@ -1,16 +1,17 @@
-/** limits-left.ts -- what an agent may still spend, by each of its limits. Pure. */
+/** limits-left.ts -- what an agent may still spend, by limit. Pure. */
 import { spentOf } from "#core/limits.ts";
 import type { AgentState } from "#core/state.ts";
+import { amount, anyOf, described, oneOf, open, type Static, time } from "#util/schema.ts";
 
-export interface LimitLeft {
-  readonly limit: "steps" | "tokens" | "usd" | "time";
-  readonly allowed: number | string;
-  readonly used: number;
-  /** For `time`: milliseconds. Never below zero. */
-  readonly left: number;
-}
+export const LimitLeft = open({
+  limit: oneOf("steps", "tokens", "usd", "time"),
+  allowed: anyOf(amount, time),
+  used: amount,
+  left: described(amount, "For `time` in milliseconds. Never below zero."),
+});
+export type LimitLeft = Static<typeof LimitLeft>;
 
-/** Only the limits that are set; what counts as used is what `limitReached` counts. */
+/** The limits that are set. `used` counts the same as `limitReached` in core. */
 export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
@@ -33,7 +34,7 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   ];
 }
 
-export function sayLimit({ limit, allowed, used, left }: LimitLeft): string {
+export function describeLimit({ limit, allowed, used, left }: LimitLeft): string {
   switch (limit) {
     case "steps":
     case "tokens":
@@ -41,9 +42,9 @@ export function sayLimit({ limit, allowed, used, left }: LimitLeft): string {
     case "usd":
       return `${dollars(left)} of ${dollars(Number(allowed))} left (${dollars(used)} used)`;
     case "time":
-      return `until ${allowed}${left === 0 ? ", which is over" : ""}`;
+      return `until ${allowed}${left === 0 ? ", now over" : ""}`;
   }
 }
 
-/** Cents where there are some, more digits below a cent. */
+/** Two decimals from one cent up; below a cent two significant digits. */
 export const dollars = (usd: number): string => `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(2)}`;

@@ -1,20 +1,24 @@
-/** load-agent.ts -- an agent found by what a person calls it, and its state as the log has it. */
+/** load-agent.ts -- finds agents by id or name, and loads their states. */
 import { GoaldError } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { count, described, flag, listOf, open, type Static, text, typed } from "#util/schema.ts";
 
-/** By id, else by name; the newest of that name, those that no agent started first. Throws GOALD_NOT_FOUND, naming those that are there. */
+/**
+ * By id, else by name: the newest agent of that name that a person started, else the newest. Throws GOALD_NOT_FOUND, whose
+ * hint lists known ids.
+ */
 export async function findAgent(reader: Pick<StoreReader, "agents" | "agent">, name: string): Promise<AgentRow> {
   const byId = await reader.agent(name);
   if (byId) return byId;
   const all = await reader.agents();
-  const namesakes = all.filter((row) => row.name.toLowerCase() === name.toLowerCase());
+  const namesakes = namesakesOf(name, all);
   const byName = namesakes.findLast(({ parent }) => parent === null) ?? namesakes.at(-1);
   if (byName) return byName;
   const known = all.map((row) => row.id).slice(-10);
-  const hint = known.length > 0 ? `There are: ${known.join(", ")}.` : "There are none yet. Set one up: goald run";
+  const hint = known.length > 0 ? `There are: ${known.join(", ")}.` : "There are none yet. Create one: goald run";
   throw new GoaldError(
     "GOALD_NOT_FOUND",
     `Expected the id or name of an agent, found none called ${JSON.stringify(name)}.`,
@@ -23,15 +27,60 @@ export async function findAgent(reader: Pick<StoreReader, "agents" | "agent">, n
 }
 
 /** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
-export async function stateOf(reader: Pick<StoreReader, "load">, { id }: Pick<AgentRow, "id">): Promise<AgentState> {
-  const { snapshot, events } = await reader.load(id, STATE_VERSION);
-  return replay(events, (snapshot?.state as AgentState | undefined) ?? initialState);
+export const stateOf = async (reader: Pick<StoreReader, "load">, row: Pick<AgentRow, "id">): Promise<AgentState> =>
+  (await foldLog(reader, row)).state;
+
+/** `head`: number of the last event in the state. */
+async function foldLog(
+  reader: Pick<StoreReader, "load">,
+  { id }: Pick<AgentRow, "id">,
+): Promise<{ readonly head: number; readonly state: AgentState }> {
+  const { head, snapshot, events } = await reader.load(id, STATE_VERSION);
+  return { head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
 }
 
-/** Those that it has started, and those that they have, parents first. */
+/** An agent with its folded state: for programs that follow its log from there. */
+export const LoadedAgent = open({
+  row: typed<AgentRow>({ type: "object" }),
+  head: described(count, "Number of the last event in the state."),
+  stateVersion: described(count, "The shape of `state` depends on it."),
+  state: typed<AgentState>({ type: "object" }),
+  namesakes: described(listOf(text), "Ids of all agents with this name, the oldest first."),
+});
+export type LoadedAgent = Static<typeof LoadedAgent>;
+
+/** By id or name. Throws GOALD_NOT_FOUND, and GOALD_STORE_DAMAGED for a log that cannot be read. */
+export async function loadAgent(
+  reader: Pick<StoreReader, "agents" | "agent" | "load">,
+  name: string,
+): Promise<LoadedAgent> {
+  const row = await findAgent(reader, name);
+  const namesakes = row.id === name ? [row.id] : namesakesOf(name, await reader.agents()).map(({ id }) => id);
+  return { row, ...(await foldLog(reader, row)), stateVersion: STATE_VERSION, namesakes };
+}
+
+const namesakesOf = (name: string, rows: readonly AgentRow[]): readonly AgentRow[] =>
+  rows.filter((row) => row.name.toLowerCase() === name.toLowerCase());
+
+/** The agent's goals with those that it has not read yet. */
+export const GoalsView = open({
+  agent: text,
+  goals: listOf(text),
+  isRead: described(flag, "False when the agent reads these goals only in its next step."),
+});
+export type GoalsView = Static<typeof GoalsView>;
+
+/** Reads the inbox first: a message that is consumed meanwhile is in the log then. */
+export async function loadGoals(row: AgentRow, reader: Pick<StoreReader, "inbox" | "load">): Promise<GoalsView> {
+  const pending = (await reader.inbox(row.id)).findLast(({ message }) => message.type === "goals")?.message;
+  if (pending?.type === "goals") return { agent: row.id, goals: pending.goals, isRead: false };
+  return { agent: row.id, goals: (await stateOf(reader, row)).goals, isRead: true };
+}
+
+/** All agents below this one, parents first. */
 export async function descendantsOf(id: string, reader: Pick<StoreReader, "agents">): Promise<readonly AgentRow[]> {
   const found = new Set([id]);
-  // A parent is older than what it starts, and rows are in order of age.
+  // Rows are ordered by age, and a parent is older than its children.
   return (await reader.agents()).filter(
     ({ id: own, parent }) => parent !== null && found.has(parent) && found.add(own),
   );

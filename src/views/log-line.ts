@@ -1,7 +1,7 @@
 /**
- * log-line.ts -- one line of goald's own log: what it says, whether it is wanted, and how a person reads it. Pure.
+ * log-line.ts -- parses, filters and formats one line of goald's own log. Pure.
  *
- * A line that is no JSON (torn by a full disk, or printed by something else) is shown as it is.
+ * A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
  */
 import { isRecord, parseJson } from "#util/json.ts";
 
@@ -10,14 +10,14 @@ export type LevelName = keyof typeof LEVELS;
 
 export interface LogLine {
   readonly text: string;
-  /** Null for a line that is no JSON object. */
+  /** Null for a line that is not a JSON object. */
   readonly record: Readonly<Record<string, unknown>> | null;
 }
 
 export interface LogFilter {
   /** Id; undefined for all. */
   readonly agent?: string;
-  /** Only lines that belong to no agent. */
+  /** Only lines without an agent. */
   readonly withoutAgent?: boolean;
   readonly step?: number;
   readonly level?: LevelName;
@@ -30,8 +30,8 @@ export function readLogLine(text: string): LogLine {
   return { text, record: isRecord(value) ? value : null };
 }
 
-/** A line that is no JSON says nothing of whom or when: it is wanted only when nothing particular is. */
-export function isWanted({ record }: LogLine, filter: LogFilter): boolean {
+/** A line that is not JSON passes only an empty filter. */
+export function matchesFilter({ record }: LogLine, filter: LogFilter): boolean {
   const { agent, withoutAgent = false, step, level, since } = filter;
   if (record === null) return agent === undefined && step === undefined && level === undefined && since === undefined;
   if (agent !== undefined && record.agent !== agent) return false;
@@ -41,7 +41,7 @@ export function isWanted({ record }: LogLine, filter: LogFilter): boolean {
   return since === undefined || Date.parse(String(record.time)) >= since;
 }
 
-/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …`; further lines of its words are set in. */
+/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …`; further lines are indented. */
 export function describeLogLine({ text, record }: LogLine): string {
   if (record === null) return text;
   const { time, level, agent, step, msg, pid: _pid, ...fields } = record;
@@ -52,7 +52,7 @@ export function describeLogLine({ text, record }: LogLine): string {
     ...(typeof agent === "string" ? [agent] : []),
     ...(typeof step === "number" ? [`step ${step}`] : []),
     ...(msg === undefined || (msg === "step" && typeof step === "number") ? [] : [String(msg)]),
-    rest.map(([name, value]) => `${name}=${brief(value)}`).join(" "),
+    rest.map(([name, value]) => `${name}=${shorten(value)}`).join(" "),
   ];
   return parts
     .filter((part) => part !== "")
@@ -63,7 +63,7 @@ export function describeLogLine({ text, record }: LogLine): string {
 const nameOf = (level: unknown): string =>
   Object.entries(LEVELS).find(([, number]) => number === level)?.[0] ?? String(level ?? "");
 
-function brief(value: unknown): string {
+function shorten(value: unknown): string {
   if (typeof value === "string") return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
   const isError = typeof value === "object" && value !== null && "message" in value;
   return JSON.stringify(isError ? value.message : value);

@@ -1,8 +1,8 @@
 /**
- * markdown.ts -- text of models, files and people inside a Markdown document, as text and nothing else.
+ * markdown.ts -- escapes text of models, files and people for a Markdown document.
  *
- * It cannot open a heading, a list, a link, an image, HTML or a formula, nor carry what a terminal obeys.
- * Everything becomes one line, but for `quote`, whose every line stands behind its own mark.
+ * Escaped text cannot start a heading, a list, a link, an image, HTML or a formula, and has no control characters.
+ * All functions return one line, except `quote`, which marks each line.
  */
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -10,7 +10,7 @@ import { clean } from "#util/clean.ts";
 /** Prose in one line. */
 export const inline = (text: string, maxChars: number): string => escapeLine(oneLine(clean(text), maxChars));
 
-/** A name, path, address or command, shown letter by letter. */
+/** A name, path, address or command, as a code span. */
 export function code(text: string, maxChars: number): string {
   const line = oneLine(clean(text), maxChars) || " ";
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
@@ -29,7 +29,7 @@ export function quote(text: string, maxChars: number): string {
     .join("\n");
 }
 
-/** GitHub makes links of bare addresses too, and formulas of dollars. */
+/** GitHub turns bare addresses into links, and dollar signs into formulas. */
 const escapeLine = (line: string): string =>
   line
     .replace(/[\\`*_[\]<>|~$&@]/g, "\\$&")

@@ -1,15 +1,70 @@
-/** memory-view.ts -- memory rows as people and programs read them. Vectors are left out. */
+/** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Recall } from "#core/ports/recall.ts";
 import { oneLine } from "#core/text.ts";
+import {
+  amount,
+  count,
+  described,
+  flag,
+  listOf,
+  nullable,
+  type ObjectSchema,
+  oneOf,
+  open,
+  recordOf,
+  type SchemasOf,
+  type Static,
+  text,
+  time,
+} from "#util/schema.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
 
-export type MemoryView = Omit<MemoryRow, "vector">;
+export const MEMORY_KINDS = ["step", "fact", "note", "file_chunk", "reflection"] as const;
+export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const;
+
+const kind = oneOf(...MEMORY_KINDS);
+const trust = oneOf(...TRUSTS);
+
+export const MemoryView: ObjectSchema<Omit<MemoryRow, "vector">> = open({
+  id: text,
+  namespace: described(text, "Id of an agent, or `shared`."),
+  kind,
+  text,
+  importance: amount,
+  trust,
+  seq: count,
+  step: described(nullable(count), "Null for a memory that no step left."),
+  at: time,
+  change: described(count, "Counted within the namespace; a row that changes gets the next number."),
+  supersedes: nullable(text),
+  supersededBy: nullable(text),
+  key: nullable(text),
+  source: described(nullable(text), "The file or page that it was read from."),
+  pinned: flag,
+  forgotten: nullable(oneOf("person", "source")),
+  embedder: described(nullable(text), "Null while the vector is pending."),
+} satisfies SchemasOf<Omit<MemoryRow, "vector">>);
+export type MemoryView = Static<typeof MemoryView>;
+
+export const RecallView: ObjectSchema<Recall> = open(
+  {
+    id: text,
+    step: nullable(count),
+    at: time,
+    kind,
+    trust,
+    text,
+    excerpt: described(text, "The part of a long text that matches the query."),
+    score: { type: "number" },
+  } satisfies SchemasOf<Recall>,
+  "excerpt",
+);
 
 export const viewMemory = ({ vector: _vector, ...row }: MemoryRow): MemoryView => row;
 
-/** What makes two rows the same, wherever they are. */
+/** Equal for rows of equal content, in any home. */
 export const identityOf = ({
   kind,
   text,
@@ -49,7 +104,7 @@ export function standingOf({ pinned, forgotten, supersededBy }: MemoryView): str
   return pinned ? "pinned" : "";
 }
 
-/** In full, with all that is known of the row itself. */
+/** The whole row. */
 export function describeMemory(row: MemoryView): string {
   const { id, kind, trust, at, step, importance, source, supersedes, text } = row;
   const standing = standingOf(row);
@@ -58,34 +113,33 @@ export function describeMemory(row: MemoryView): string {
     `${at}${step === null ? "" : `, step ${step}`}`,
     ...(standing === "" ? [] : [standing]),
     ...(source === null ? [] : [`Read from ${source}`]),
-    ...(supersedes === null ? [] : [`In place of ${supersedes}`]),
+    ...(supersedes === null ? [] : [`Replaces ${supersedes}`]),
     "",
     text,
   ].join("\n");
 }
 
-/** Why a memory is there, and what came of it. */
-export interface MemoryStory {
-  readonly memory: MemoryView;
-  /** What a step left: what it did then; null for what no step left. */
-  readonly step: {
-    readonly agent: string;
-    readonly step: number;
-    readonly turn: number;
-    readonly thought: string;
-    readonly command: string | null;
-    readonly args: Readonly<Record<string, unknown>>;
-    readonly status: string | null;
-    /** Where the text of the result came from. */
-    readonly from: string | null;
-    readonly files: readonly string[];
-  } | null;
-  /** Rows that it took the place of, the newest first, and those that took its. */
-  readonly before: readonly MemoryView[];
-  readonly after: readonly MemoryView[];
-  /** Steps of the agent whose prompt showed it. */
-  readonly recalledIn: readonly number[];
-}
+const StepOfMemory = open({
+  agent: text,
+  step: count,
+  turn: count,
+  thought: text,
+  command: nullable(text),
+  args: recordOf({}),
+  status: nullable(text),
+  from: described(nullable(text), "Source of the text of the result."),
+  files: listOf(text),
+});
+
+/** Why a memory exists, and where it was used. */
+export const MemoryStory = open({
+  memory: MemoryView,
+  step: described(nullable(StepOfMemory), "The step that left it; null for a memory that no step left."),
+  before: described(listOf(MemoryView), "Rows that it replaced, the newest first."),
+  after: described(listOf(MemoryView), "Rows that replaced it, the oldest first."),
+  recalledIn: described(listOf(count), "Steps of the agent whose prompt contained it."),
+});
+export type MemoryStory = Static<typeof MemoryStory>;
 
 const MAX_STEPS = 20;
 
@@ -99,15 +153,15 @@ export function describeMemoryStory({ memory, step, before, after, recalledIn }:
     if (status !== null) lines.push(`  Result: ${status}, from ${from}`);
     if (files.length > 0) lines.push(`  Files: ${files.join(", ")}`);
   } else if (memory.step !== null) lines.push(`Left in step ${memory.step}.`);
-  else lines.push(memory.source === null ? "Put there by a person." : `Read from ${memory.source}.`);
-  for (const row of before) lines.push(`In place of ${row.id}: ${oneLine(row.text, 200)}`);
-  for (const row of after) lines.push(`Its place was taken by ${row.id}: ${oneLine(row.text, 200)}`);
+  else lines.push(memory.source === null ? "Added by a person." : `Read from ${memory.source}.`);
+  for (const row of before) lines.push(`Replaces ${row.id}: ${oneLine(row.text, 200)}`);
+  for (const row of after) lines.push(`Replaced by ${row.id}: ${oneLine(row.text, 200)}`);
   lines.push(recalledLine(recalledIn));
   return lines.join("\n");
 }
 
 function recalledLine(steps: readonly number[]): string {
-  if (steps.length === 0) return "It was never recalled.";
-  const more = steps.length > MAX_STEPS ? ` and ${steps.length - MAX_STEPS} before` : "";
+  if (steps.length === 0) return "Never recalled.";
+  const more = steps.length > MAX_STEPS ? ` and ${steps.length - MAX_STEPS} earlier` : "";
   return `Recalled in ${steps.length === 1 ? "step" : "steps"} ${steps.slice(-MAX_STEPS).join(", ")}${more}.`;
 }

@@ -1,7 +1,7 @@
-/** named-files.ts -- which files a text speaks of. Pure. */
+/** named-files.ts -- finds the files that a text mentions. Pure. */
 
-/** Of the files, those whose path or name stands in a text by itself. Bounded: a folder of many files is not read for each. */
-export function namedIn(text: string, paths: readonly string[]): readonly string[] {
+/** The paths whose file name appears in the text as a whole word. Bounded in files looked at and returned. */
+export function findNamedFiles(text: string, paths: readonly string[]): readonly string[] {
   const lower = text.toLowerCase();
   const stands = (name: string): boolean => {
     for (let at = lower.indexOf(name); at >= 0; at = lower.indexOf(name, at + 1))

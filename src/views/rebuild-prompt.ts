@@ -1,9 +1,9 @@
 /**
- * rebuild-prompt.ts -- the prompt of a step, built again from the log, and whether it is the very one that was sent. Pure.
+ * rebuild-prompt.ts -- rebuilds the prompt of a step from the log, and checks its hash against the request's. Pure.
  *
- * A log holds a prompt's hash and the recalls in it, not its text. The same state, recalls, words, commands and room give
- * the same prompt but for the time in it, which is a few milliseconds before the request's own: those are tried until
- * the hash is met. When none fits, the words, commands or settings have changed since, and what is shown is a reconstruction.
+ * The log holds a prompt's hash and recalls, not its text. The same state, recalls, words, commands and context size give
+ * the same prompt except for the time in it, which is up to a second before the request's: each millisecond is tried. When no
+ * hash matches, words, commands or settings have changed, and the result is a reconstruction.
  */
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
@@ -12,15 +12,15 @@ import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
+import { described, flag, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { hashRequest } from "./request-hash.ts";
 
-export interface RebuiltPrompt {
-  readonly messages: readonly PromptMessage[];
-  /** Its hash is that of the request: it is what was sent, to the letter. */
-  readonly exact: boolean;
-  /** What a reader must know; empty when it is exact. */
-  readonly note: string;
-}
+export const RebuiltPrompt = open({
+  messages: listOf(open({ role: oneOf("system", "user", "assistant"), content: text })),
+  exact: described(flag, "True when its hash equals the hash of the request that was sent."),
+  note: described(text, "Why it is not exact; empty when it is."),
+});
+export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 export interface RebuildParts {
   /** The commands as the prompt lists them. */
@@ -32,10 +32,10 @@ export interface RebuildParts {
 
 type Asked = EventOf<"model-asked"> & Pick<RecordedEvent, "at">;
 
-/** How long it may take from the time in a prompt to the time of its event: to build it and to hash it. */
+/** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
 
-/** `state`: as it was before the request. `recalls`: in the order of the request; those that are gone are missing. */
+/** `state`: before the request. `recalls`: in the order of the request, without those that were removed. */
 export function rebuildPrompt(
   asked: Asked,
   state: AgentState,
@@ -50,11 +50,11 @@ export function rebuildPrompt(
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {
     if (!isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) throw error;
-    return { messages: [], exact: false, note: `It cannot be built any more. ${error.message}` };
+    return { messages: [], exact: false, note: `The prompt can no longer be built. ${error.message}` };
   }
 }
 
-/** The messages with the time at which they were really built; undefined when no such time gives the request's hash. */
+/** The messages with the time that gives the request's hash; undefined when no time does. */
 function sentMessages(
   asked: Asked,
   messages: readonly PromptMessage[],
@@ -76,11 +76,11 @@ function sentMessages(
   return undefined;
 }
 
-/** As prompt/build.ts writes it; another length or day only makes it a reconstruction. */
+/** As prompt/build.ts writes the time. */
 const timeLine = (now: Date): string => now.toISOString();
 
 function noteOn({ recallIds }: Asked, recalls: readonly MemoryRow[]): string {
   const gone = recallIds.length - recalls.length;
-  const missing = gone > 0 ? ` ${gone} of its recalls are not in the store any more.` : "";
-  return `A reconstruction, not the very prompt: commands, words or settings have changed since it was sent.${missing}`;
+  const missing = gone > 0 ? ` ${gone} of its recalls are no longer in the store.` : "";
+  return `A reconstruction, not the exact prompt: commands, words or settings have changed since it was sent.${missing}`;
 }

@@ -1,91 +1,99 @@
 /**
- * report-facts.ts -- what a report says, gathered from one pass over an agent's events and the history of its files.
+ * report-facts.ts -- the facts of a report, from one pass over an agent's events and its file history. Pure.
  *
- * Pure, and bounded whatever the length of the log: counts for all, names for the newest. The same log gives the same
- * facts: no clock is read, so a report that is written twice is the same file.
+ * Bounded for any length of log: counts of all, details of the newest. Reads no clock, so one log always gives one report.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, activeFrame, initialState } from "#core/state.ts";
+import {
+  amount,
+  count,
+  described,
+  listOf,
+  nullable,
+  oneOf,
+  open,
+  ordinal,
+  recordOf,
+  type Static,
+  text,
+  time,
+} from "#util/schema.ts";
 import { standingOf } from "./agent-view.ts";
-import { type LimitLeft, limitsLeft } from "./limits-left.ts";
-import { namedIn } from "./named-files.ts";
-import { type NextStep, nextStepOf } from "./next-step.ts";
+import { LimitLeft, limitsLeft } from "./limits-left.ts";
+import { findNamedFiles } from "./named-files.ts";
+import { NextStep, nextStepOf } from "./next-step.ts";
+import { Lost, usageMembers } from "./parts.ts";
 import { byPath, isByPerson } from "./restore-version.ts";
-import { createSourceList, type Source } from "./sources.ts";
-import { createTroubleList, type Trouble } from "./troubles.ts";
+import { createSourceList, sourceMembers } from "./sources.ts";
+import { createTroubleList, Trouble } from "./troubles.ts";
 
-export interface ReportFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Of the last change. */
-  readonly step: number;
-  readonly at: string;
-  readonly by: "agent" | "person";
-  /** The command that changed it last; null for a person's edit. */
-  readonly command: string | null;
-}
+export const ReportFile = open({
+  path: text,
+  bytes: count,
+  step: described(count, "Step of the last change."),
+  at: time,
+  by: oneOf("agent", "person"),
+  command: described(nullable(text), "The command of the last change; null for a person's edit."),
+});
+export type ReportFile = Static<typeof ReportFile>;
 
-export interface ReportFacts {
-  readonly id: string;
-  readonly name: string;
-  readonly role: string;
-  /** Absolute path of its folder. */
-  readonly workspace: string;
-  readonly standing: string;
-  /** In goald's words, with what to do next. */
-  readonly next: NextStep;
-  /** Why it paused, in the words of whoever paused it; null when it is not paused. */
-  readonly pauseReason: string | null;
-  readonly goals: readonly { readonly goal: string; readonly named: readonly string[] }[];
-  /** What it said when it finished; null while it has not. */
-  readonly closing: { readonly text: string; readonly named: readonly string[] } | null;
-  readonly lastThought: string;
-  /** Turns that are over, the newest last. */
-  readonly turns: readonly { readonly turn: number; readonly at: string; readonly reason: string }[];
-  /** The ones that are there, by path. */
-  readonly files: readonly ReportFile[];
-  /** Paths that were written and are not there any more. */
-  readonly deleted: number;
-  readonly sources: readonly (Source & { readonly times: number })[];
-  readonly sourceCount: number;
-  readonly troubles: Readonly<Partial<Record<Trouble["kind"], number>>>;
-  readonly lastTroubles: readonly Trouble[];
-  readonly commands: Readonly<Record<string, number>>;
-  readonly cost: {
-    readonly steps: number;
-    readonly modelCalls: number;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    readonly cachedTokens: number;
-    readonly estimated: boolean;
-    readonly usd: number;
-    /** Replies of models without a known price. */
-    readonly unpricedCalls: number;
-    readonly lost: AgentState["lost"];
-    readonly modelMs: number;
-    readonly commandMs: number;
-  };
-  readonly limits: readonly LimitLeft[];
-  readonly createdAt: string;
-  readonly lastEventAt: string;
-  readonly events: number;
-}
+const ReportCost = open({
+  steps: count,
+  modelCalls: count,
+  ...usageMembers,
+  usd: amount,
+  unpricedCalls: described(count, "Replies of models without a known price."),
+  lost: Lost,
+  modelMs: count,
+  commandMs: count,
+});
+
+export const ReportFacts = open({
+  id: text,
+  name: text,
+  role: text,
+  workspace: described(text, "Absolute path of the agent's folder."),
+  standing: text,
+  next: described(NextStep, "In goald's own words."),
+  pauseReason: described(nullable(text), "In the words of whoever paused the agent."),
+  goals: listOf(open({ goal: text, named: described(listOf(text), "Existing files that the goal names.") })),
+  closing: described(
+    nullable(open({ text, named: listOf(text) })),
+    "What the agent reported when it finished; null until then.",
+  ),
+  lastThought: text,
+  turns: described(listOf(open({ turn: ordinal, at: time, reason: text })), "Finished turns, the newest last."),
+  files: described(listOf(ReportFile), "Existing files, by path."),
+  deleted: described(count, "Number of files that were written and no longer exist."),
+  sources: listOf(open({ ...sourceMembers, times: ordinal })),
+  sourceCount: count,
+  troubles: described(recordOf(count), "Number of failures by kind."),
+  lastTroubles: listOf(Trouble),
+  commands: described(recordOf(count), "Number of calls by command."),
+  cost: ReportCost,
+  limits: listOf(LimitLeft),
+  createdAt: time,
+  lastEventAt: time,
+  events: count,
+});
+export type ReportFacts = Static<typeof ReportFacts>;
 
 export interface ReportFactsOf {
   readonly row: Pick<AgentRow, "id" | "name" | "createdAt" | "updatedAt">;
   readonly workspace: string;
   readonly versions: readonly FileVersion[];
-  /** A host runs it, or will wake it. */
+  /** A host runs the agent, or will wake it. */
   readonly hosted: boolean;
 }
 
 const MAX_SOURCES = 200;
 const MAX_TURNS = 10;
 
-/** `add` takes every event of the log, in order; then `facts` says what came of them. */
+/** `add` takes every event of the log in order; `facts` returns the result. */
 export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent): void; facts(): ReportFacts } {
   const paths = byPath(of.versions);
   const work = createWork(paths);
@@ -121,7 +129,7 @@ export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent
     const cost = costOf(state, spent);
     const limits = limitsLeft(state, new Date(lastEventAt));
     return {
-      ...standing(of, state, files),
+      ...standingFacts(of, state, files),
       lastThought,
       turns,
       files,
@@ -138,16 +146,16 @@ export function createReportFacts(of: ReportFactsOf): { add(event: RecordedEvent
   return { add, facts };
 }
 
-type Standing = Pick<
+type StandingFacts = Pick<
   ReportFacts,
   "id" | "name" | "role" | "workspace" | "standing" | "next" | "pauseReason" | "goals" | "closing" | "createdAt"
 >;
 
-function standing(
+function standingFacts(
   { row, workspace, hosted }: ReportFactsOf,
   state: AgentState,
   files: readonly ReportFile[],
-): Standing {
+): StandingFacts {
   const names = files.map(({ path }) => path);
   const { phase } = activeFrame(state);
   const words = standingOf(state, hosted);
@@ -159,8 +167,8 @@ function standing(
     standing: words,
     next: nextStepOf(row.id, state, words),
     pauseReason: state.paused?.reason ?? null,
-    goals: state.goals.map((goal) => ({ goal, named: namedIn(goal, names) })),
-    closing: phase.kind === "resting" ? { text: phase.reason, named: namedIn(phase.reason, names) } : null,
+    goals: state.goals.map((goal) => ({ goal, named: findNamedFiles(goal, names) })),
+    closing: phase.kind === "resting" ? { text: phase.reason, named: findNamedFiles(phase.reason, names) } : null,
     createdAt: row.createdAt,
   };
 }
@@ -173,7 +181,7 @@ function costOf(
   return { steps, ...state.usage, usd, lost, ...spent };
 }
 
-/** What was asked for, by which call each file was written last, and how the turns ended. */
+/** Counts commands, and collects the last writer of each file and the ends of turns. */
 function createWork(paths: ReadonlyMap<string, readonly FileVersion[]>) {
   const wanted = new Set([...paths.values()].map((changes) => changes.at(-1)?.callId));
   const writers = new Map<string, string>();

@@ -1,81 +1,89 @@
 /**
- * report.ts -- `_goald/report.md`: what an agent did, for a person who has been away. Pure.
+ * report.ts -- renders `_goald/report.md`: an agent's work, for a person who was away. Pure.
  *
- * goald does not judge whether a goal is reached: the report gives the agent's own words, what was written and by whom,
- * what it rests on, what failed, what it cost, and what to do next. Text that is not goald's own stands
- * escaped (markdown.ts). At most 64 KB: each part has its share, and says what it leaves out.
+ * goald does not judge whether a goal is reached: the report quotes the agent and lists files, sources, failures, cost and
+ * next steps. Text from outside is escaped (markdown.ts). At most 64 KB: each part has a share and counts what it omits.
  */
 import { countNoun } from "#core/text.ts";
-import { dollars, sayLimit } from "./limits-left.ts";
+import { describeLimit, dollars } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
 import type { ReportFacts, ReportFile } from "./report-facts.ts";
 import type { Trouble } from "./troubles.ts";
 
-/** Bytes of a part's list; all together, with the words around them, stay below 64 KB. */
+/** Bytes per list. The whole report stays below 64 KB. */
 const SHARE = { files: 20_000, sources: 12_000, troubles: 10_000, turns: 5_000 } as const;
 
-/** Above the last part, which is in words of goald alone. */
+/** Heading of the last part, which contains only goald's own words. */
 export const NEXT_HEADING = "## What to do next";
 
 export function renderReport(facts: ReportFacts): string {
   const parts = [
     `# ${inline(facts.name, 100)}: report`,
-    opening(facts),
-    `## Goals\n\n${goals(facts)}`,
-    `## Files\n\n${files(facts)}`,
-    `## Sources\n\n${sources(facts)}`,
-    `## What went wrong\n\n${troubles(facts)}`,
-    `## Cost\n\n${cost(facts)}`,
-    `${NEXT_HEADING}\n\n${next(facts)}`,
+    renderOpening(facts),
+    `## Goals\n\n${renderGoals(facts)}`,
+    `## Files\n\n${renderFiles(facts)}`,
+    `## Sources\n\n${renderSources(facts)}`,
+    `## Failures\n\n${renderTroubles(facts)}`,
+    `## Cost\n\n${renderCost(facts)}`,
+    `${NEXT_HEADING}\n\n${renderNextSteps(facts)}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-function opening({ name, id, role, standing, next, pauseReason, cost, createdAt, lastEventAt }: ReportFacts): string {
+function renderOpening({
+  name,
+  id,
+  role,
+  standing,
+  next,
+  pauseReason,
+  cost,
+  createdAt,
+  lastEventAt,
+}: ReportFacts): string {
   const lines = [
     `${inline(name, 100)} (${code(id, 100)}) is ${inline(role, 600) || "an agent without a role"}.`,
     "",
-    `- Where it stands: **${inline(standing, 60)}**. ${next.why}`,
-    ...(pauseReason ? [`- The reason given: ${inline(pauseReason, 600)}`] : []),
+    `- State: **${inline(standing, 60)}**. ${next.why}`,
+    ...(pauseReason ? [`- Reason: ${inline(pauseReason, 600)}`] : []),
     `- ${countNoun(cost.steps, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
   ];
   return lines.join("\n");
 }
 
-function goals({ goals, closing, lastThought, turns, files }: ReportFacts): string {
+function renderGoals({ goals, closing, lastThought, turns, files }: ReportFacts): string {
   const steps = new Map(files.map(({ path, step }) => [path, step]));
   const listed = goals.map(({ goal, named }, index) => {
     const found = named.map((path) => `${code(path, 300)} (step ${steps.get(path)})`);
-    const evidence = found.length > 0 ? `it names ${found.join(", ")}` : "it names no file that is there";
+    const evidence = found.length > 0 ? `it names ${found.join(", ")}` : "it names no existing file";
     return `${index + 1}. ${inline(goal, 1_000)}\n   - Evidence: ${evidence}`;
   });
   const lines = [
     listed.length > 0 ? listed.join("\n") : "It has no goals.",
-    "goald does not judge whether a goal is reached: look at the files, and at the agent's own words.",
+    "goald does not judge whether a goal is reached: check the files and the agent's own words.",
   ];
   if (closing) {
-    lines.push(`### What it said when it finished\n\n${quote(closing.text, 4_000)}`);
+    lines.push(`### Its closing words\n\n${quote(closing.text, 4_000)}`);
     lines.push(
       closing.named.length > 0
-        ? `Of the files that are there, these words name ${codes(closing.named)}.`
-        : "These words name no file that is there.",
+        ? `These words name existing files: ${codeList(closing.named)}.`
+        : "These words name no existing file.",
     );
-  } else if (lastThought !== "") lines.push(`### What it thought last\n\n${quote(lastThought, 1_000)}`);
+  } else if (lastThought !== "") lines.push(`### Its last thought\n\n${quote(lastThought, 1_000)}`);
   const earlier = closing ? turns.slice(0, -1) : turns;
   if (earlier.length > 0) {
     const rows = earlier.map(({ turn, at, reason }) => `- Turn ${turn}, ${at}: ${inline(reason, 400)}`);
-    lines.push(`### Turns before\n\n${within(rows, SHARE.turns, "turns")}`);
+    lines.push(`### Earlier turns\n\n${fitLines(rows, SHARE.turns, "turns")}`);
   }
   return lines.join("\n\n");
 }
 
-function files(facts: ReportFacts): string {
+function renderFiles(facts: ReportFacts): string {
   const { files, workspace, deleted } = facts;
-  if (files.length === 0) return noFiles(facts);
-  const gone =
-    deleted > 0 ? ` ${countNoun(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted again.` : "";
+  if (files.length === 0) return explainNoFiles(facts);
+  const gone = deleted > 0 ? ` ${countNoun(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
   const head = `${countNoun(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
-  return `${head}\n\n${within(files.map(fileLine), SHARE.files, "files")}`;
+  return `${head}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
 }
 
 function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
@@ -83,65 +91,65 @@ function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
   return `- ${code(path, 900)}: ${countNoun(bytes, "byte")}, ${who} in step ${step}, ${at}`;
 }
 
-/** An empty folder is a finding: why nothing is there is said as far as the log knows it. */
-function noFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }: ReportFacts): string {
-  const lines = [`The folder ${code(workspace, 1_000)} holds no file of this agent.`];
+/** Explains an empty folder as far as the log allows. */
+function explainNoFiles({ workspace, deleted, cost, commands, troubles, lastTroubles }: ReportFacts): string {
+  const lines = [`The folder ${code(workspace, 1_000)} contains no file of this agent.`];
   const asked = Object.entries(commands).sort(([, a], [, b]) => b - a);
   const failed = (troubles.failed ?? 0) + (troubles.denied ?? 0) + (troubles.unknown ?? 0) + (troubles.cancelled ?? 0);
   if (deleted > 0)
-    lines.push(`${countNoun(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted again.`);
+    lines.push(`${countNoun(deleted, "file")} that it had written ${deleted === 1 ? "was" : "were"} deleted.`);
   else if (cost.steps === 0) lines.push("It has not taken a step yet.");
   else if (asked.length === 0)
     lines.push(
-      `In ${countNoun(cost.steps, "step")} none of the model's replies could be read as a command, so nothing was tried.`,
+      `In ${countNoun(cost.steps, "step")} none of the model's replies could be parsed as a command, so nothing was run.`,
     );
   else {
     const list = asked
       .slice(0, 10)
       .map(([name, times]) => `${code(name, 60)} ${times === 1 ? "once" : `${times} times`}`);
-    lines.push(`It asked for ${list.join(", ")}; nothing of that wrote a file.`);
+    lines.push(`It requested ${list.join(", ")}; none of these calls wrote a file.`);
   }
   if (failed > 0 && deleted === 0) {
     const last = lastTroubles.findLast(({ kind }) => kind === "failed" || kind === "denied" || kind === "unknown");
-    const reason = last ? ` The last one: ${inline(last.reason, 300)}` : "";
-    lines.push(`${countNoun(failed, "command")} failed or ${failed === 1 ? "was" : "were"} not allowed.${reason}`);
+    const reason = last ? ` The last reason: ${inline(last.reason, 300)}` : "";
+    lines.push(`${countNoun(failed, "command")} failed or ${failed === 1 ? "was" : "were"} denied.${reason}`);
   }
   return lines.join(" ");
 }
 
-function sources({ sources, sourceCount }: ReportFacts): string {
-  if (sources.length === 0) return "It read no file and no page, and nobody spoke to it.";
+function renderSources({ sources, sourceCount }: ReportFacts): string {
+  if (sources.length === 0) return "It read no files, pages or messages.";
   const rows = sources.toReversed().map(({ kind, what, command, step, at, times }) => {
     const often = times === 1 ? "" : `, ${times} times`;
     if (kind === "person") return `- A person, in step ${step}${often}, ${at}: ${inline(what, 200)}`;
     return `- ${code(what, 200)} by ${code(command ?? kind, 60)} (${kind}), last in step ${step}${often}, ${at}`;
   });
-  return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${within(rows, SHARE.sources, "sources")}`;
+  return `Read ${sourceCount === 1 ? "once" : `${sourceCount} times`}; the newest first.\n\n${fitLines(rows, SHARE.sources, "sources")}`;
 }
 
-function troubles({ troubles, lastTroubles }: ReportFacts): string {
+function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {
   const counts = Object.entries(troubles);
-  if (counts.length === 0) return "Nothing that the log knows of.";
+  if (counts.length === 0) return "None in the log.";
   const sums = counts.map(([kind, times]) => `${COUNTED[kind as Trouble["kind"]]}: ${times}`);
   const rows = lastTroubles.toReversed().map(({ kind, step, at, what, reason }) => {
     const about = what === "" ? "" : ` ${code(what, 200)}`;
     return `- Step ${step}, ${at}, ${kind}:${about} ${inline(reason, 300)}`;
   });
-  return `${sums.join(" · ")}\n\nThe newest first:\n\n${within(rows, SHARE.troubles, "of the newest")}`;
+  return `${sums.join(" · ")}\n\nThe newest first:\n\n${fitLines(rows, SHARE.troubles, "of the newest")}`;
 }
 
 const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
-  failed: "Commands that failed",
-  denied: "Commands that were not allowed",
-  cancelled: "Commands that were cancelled",
-  unknown: "Commands whose outcome nobody knows",
-  "bad reply": "Replies that could not be read",
+  failed: "Failed commands",
+  denied: "Denied commands",
+  cancelled: "Cancelled commands",
+  unknown: "Commands with an unknown outcome",
+  "bad reply": "Replies that could not be parsed",
   "no reply": "Model calls without a reply",
-  interrupted: "Commands cut off by the death of a process",
-  repeated: "Warnings about the same command again and again",
+  interrupted: "Commands interrupted by a crash",
+  repeated: "Warnings about repeated commands",
 };
 
-function cost({ cost, limits }: ReportFacts): string {
+function renderCost({ cost, limits }: ReportFacts): string {
   const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost } = cost;
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
@@ -150,40 +158,42 @@ function cost({ cost, limits }: ReportFacts): string {
       ? `, without ${countNoun(unpricedCalls, "reply", "replies")} of models that have no known price`
       : "";
   const money =
-    unpricedCalls > 0 && usd === 0 ? "Dollars not known: the model has no known price" : `${dollars(usd)}${unpriced}`;
+    unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
     `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "reply", "replies")} of the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
     ...(lost.tokens > 0
-      ? [`- Perhaps charged as well, for calls whose end nobody saw: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`]
+      ? [
+          `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,
+        ]
       : []),
-    `- ${seconds(cost.modelMs)} waiting for the model, ${seconds(cost.commandMs)} in commands`,
-    ...limits.map((limit) => `- Limit: ${sayLimit(limit)}`),
+    `- ${formatSeconds(cost.modelMs)} waiting for the model, ${formatSeconds(cost.commandMs)} in commands`,
+    ...limits.map((limit) => `- Limit: ${describeLimit(limit)}`),
   ];
   return lines.join("\n");
 }
 
-function next({ id, next, workspace }: ReportFacts): string {
+function renderNextSteps({ id, next, workspace }: ReportFacts): string {
   const lines = [
     ...next.todo.map(({ text, command }) => `- ${text}: ${code(command, 300)}`),
-    `- See why a file is there: ${code(`goald why ${id} FILE`, 300)}; what a step changed: ${code(`goald diff ${id} --to N`, 300)}`,
-    `- Put files back as they were after a step: ${code(`goald restore ${id} --step N`, 300)}`,
+    `- See why a file exists: ${code(`goald why ${id} FILE`, 300)}; what a step changed: ${code(`goald diff ${id} --to N`, 300)}`,
+    `- Restore files to their versions after a step: ${code(`goald restore ${id} --step N`, 300)}`,
   ];
   return `${lines.join("\n")}\n\nIts folder: ${code(workspace, 1_000)}`;
 }
 
-const codes = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
+const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
 
-/** As many lines as fit, and how many do not. */
-function within(lines: readonly string[], maxBytes: number, what: string): string {
+/** The lines that fit, and the number of lines that do not. */
+function fitLines(lines: readonly string[], maxBytes: number, what: string): string {
   let bytes = 0;
   const fitting = lines.findIndex((line) => {
     bytes += Buffer.byteLength(line) + 1;
     return bytes > maxBytes;
   });
   if (fitting < 0) return lines.join("\n");
-  return [...lines.slice(0, fitting), `- and ${lines.length - fitting} more ${what}, left out here`].join("\n");
+  return [...lines.slice(0, fitting), `- and ${lines.length - fitting} more ${what}, omitted here`].join("\n");
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;

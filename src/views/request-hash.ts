@@ -1,8 +1,8 @@
-/** request-hash.ts -- what the log keeps of a request, so that it can be told from another one. */
+/** request-hash.ts -- the hash that identifies a model request in the log. */
 import { hash } from "node:crypto";
 import type { PromptMessage } from "#core/ports/model.ts";
 
-/** SHA-256 of the JSON of model and messages, in hex. What a message costs is paid once: most stand in the next request too. */
+/** SHA-256 of the JSON of model and messages, in hex. Caches each message's JSON: most messages recur in the next request. */
 export function hashRequest(model: string, messages: readonly PromptMessage[]): string {
   return hash("sha256", `{"model":${JSON.stringify(model)},"messages":[${messages.map(jsonOf).join(",")}]}`, "hex");
 }

@@ -1,8 +1,8 @@
-/** require-taken.ts -- whether an agent has taken a step that a person names. */
+/** require-taken.ts -- checks a step number that a person named. */
 import { GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 
-/** Throws GOALD_NOT_FOUND for a step beyond the last one; 0 is before the first. */
+/** Throws GOALD_NOT_FOUND for a step after the last one; 0 means before the first. */
 export function requireTaken(step: number, taken: number, agent: string): void {
   if (step <= taken) return;
   throw new GoaldError(

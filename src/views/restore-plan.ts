@@ -1,24 +1,36 @@
 /**
- * restore-plan.ts -- what must be done to a folder so that an agent's files are again what they were after a step. Pure but for reading.
+ * restore-plan.ts -- plans the changes that restore an agent's files to their versions after a step. Changes nothing.
  *
- * Only files that the history knows are touched; others, and goald's own, stay as they are.
+ * Covers only files in the history; other files and goald's own stay as they are.
  */
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
+import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
+import { requireKnown } from "./agent-diff.ts";
+import { stateOf } from "./load-agent.ts";
+import { requireTaken } from "./require-taken.ts";
 import { byPath, isChosen, restoreVersion, upToStep } from "./restore-version.ts";
 
 export interface PlannedFile {
   readonly path: string;
-  /** `keep`: it is already as it should be. */
+  /** `keep`: the file already has this version. */
   readonly action: "write" | "remove" | "keep";
-  /** What is to lie there; null for nothing. */
+  /** The restored content; null for no file. */
   readonly content: Uint8Array | null;
-  /** Bytes there now; null for nothing. */
+  /** Size now; null for no file. */
   readonly bytesNow: number | null;
 }
 
-/** Sorted by path. Throws what the workspace throws for a path that is no plain file any more. */
+/** More bytes are not held in memory at once. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Sorted by path. Throws GOALD_FILE_TOO_LARGE for more than 256 MB, and a workspace error for a path that is no longer a
+ * regular file.
+ */
 export async function planRestore(
   versions: readonly FileVersion[],
   { step, paths }: { readonly step: number; readonly paths: readonly string[] },
@@ -26,6 +38,7 @@ export async function planRestore(
   workspace: Pick<Workspace, "stat" | "read">,
 ): Promise<readonly PlannedFile[]> {
   const plan: PlannedFile[] = [];
+  let bytes = 0;
   for (const [path, changes] of byPath(versions)) {
     if (!isChosen(path, paths)) continue;
     const content = await restoreVersion(upToStep(changes, step), store);
@@ -37,9 +50,48 @@ export async function planRestore(
         : found?.bytes === content.length && Buffer.from(await workspace.read(path)).equals(content);
     const action = isSame ? "keep" : content === null ? "remove" : "write";
     plan.push({ path, action, content, bytesNow: found?.bytes ?? null });
+    bytes += (content?.length ?? 0) + (found?.bytes ?? 0);
+    if (bytes > MAX_BYTES) throw tooManyBytes();
   }
   return plan.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+const tooManyBytes = (): GoaldError =>
+  new GoaldError("GOALD_FILE_TOO_LARGE", `Expected at most ${MAX_BYTES} bytes to restore at once, found more.`, {
+    hint: "Restore some of the files or folders first, then the others.",
+  });
+
+export const RestorePlan = open({
+  agent: text,
+  step: described(count, "The files get their versions after this step; 0 is before the first."),
+  workspace: described(text, "Absolute path of the agent's folder."),
+  files: listOf(
+    open({
+      path: text,
+      action: oneOf("write", "remove", "keep"),
+      bytesNow: described(nullable(count), "Null for no file."),
+      bytes: described(nullable(count), "After the restoration; null for no file."),
+    }),
+  ),
+});
+export type RestorePlan = Static<typeof RestorePlan>;
+
+/** Checks the request, then plans. Throws GOALD_NOT_FOUND for an unknown step or path. */
+export async function planFor(
+  row: Pick<AgentRow, "id">,
+  { step, paths }: { readonly step: number; readonly paths: readonly string[] },
+  reader: Pick<StoreReader, "load" | "files" | "blob">,
+  workspace: Pick<Workspace, "stat" | "read">,
+): Promise<readonly PlannedFile[]> {
+  const versions = await reader.files(row.id);
+  requireTaken(step, (await stateOf(reader, row)).step, row.id);
+  requireKnown(paths, versions, row.id);
+  return planRestore(versions, { step, paths }, reader, workspace);
+}
+
+/** The plan without the contents. */
+export const summarizePlan = (plan: readonly PlannedFile[]): RestorePlan["files"] =>
+  plan.map(({ path, action, content, bytesNow }) => ({ path, action, bytesNow, bytes: content?.length ?? null }));
 
 const MAX_NAMED = 50;
 

@@ -1,28 +1,28 @@
 /**
- * sources.ts -- what an agent's work rests on: the files and pages that it read, the words of people and of other agents.
+ * sources.ts -- lists an agent's sources: the files and pages that it read, messages of people and of other agents.
  *
- * A source is a call that came back with text from outside and changed nothing, or a message. Read from the events alone.
+ * A source is a message, or a successful call that returned text from outside and changed no file.
  */
 
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { keepNewest } from "#util/newest.ts";
+import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 
-export interface Source {
-  readonly kind: Observation["source"];
-  /** What was read: a path, an address, a search; or the words themselves. */
-  readonly what: string;
-  /** Null for words that came by themselves. */
-  readonly command: string | null;
-  /** In which it was read. */
-  readonly step: number;
-  readonly at: string;
-}
+export const sourceMembers = {
+  kind: oneOf("goald", "workspace", "person", "web", "agent", "model"),
+  what: described(text, "A path, an address, a query; or the text of a message."),
+  command: described(nullable(text), "Null for a message."),
+  step: described(count, "The step that read it."),
+  at: time,
+};
+export const Source = open(sourceMembers);
+export type Source = Static<typeof Source>;
 
 const MAX_WHAT_CHARS = 200;
 
-/** Events in order; remembers only the calls that are open. */
+/** Takes every event in order. Keeps only open calls in memory. */
 export function createSourceReader(): (event: RecordedEvent) => Source | undefined {
   const calls = new Map<string, CommandCall>();
   let step = 0;
@@ -34,7 +34,7 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
         calls.set(event.callId, event.call);
         return undefined;
       case "message-received":
-        // The model reads it with its next prompt.
+        // The model reads it in the next step.
         return { kind: "person", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
       case "task-received":
         return { kind: "agent", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
@@ -60,10 +60,10 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
   };
 }
 
-/** Sources by what they are: the same thing read again counts once more. The newest `limit` of them are kept. */
+/** Counts repeated reads of one source. Keeps the newest `limit` sources. */
 export function createSourceList(limit: number): {
   add(event: RecordedEvent): void;
-  /** The one read last comes last. */
+  /** Ordered by last read, the newest last. */
   list(): readonly (Source & { readonly times: number })[];
   count(): number;
 } {
@@ -86,7 +86,7 @@ export function createSourceList(limit: number): {
 
 const FROM_OUTSIDE: ReadonlySet<Observation["source"]> = new Set(["workspace", "web", "agent", "person"]);
 
-/** What a call was about, in a few words: the value of its only text, else all of its arguments. */
+/** The subject of a call in one line: its only text argument, else all arguments. */
 export function subjectOf({ args }: CommandCall): string {
   const given = Object.entries(args).map(([name, value]) => [name, isBlobRef(value) ? value.head : value] as const);
   const [only] = given;

@@ -1,22 +1,12 @@
-/** step-text.ts -- one step as a person reads it, from what was asked to what came of it. Pure. */
-
+/** step-text.ts -- formats one step for a person, from the request to the result. Pure. */
 import type { ModelSpending } from "#core/event.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Thoughts } from "#reply/read.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
 import { dollars } from "./limits-left.ts";
+import { wholeText } from "./long-text.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
-import { type Attempt, type StepView, wholeText } from "./step-view.ts";
-
-export interface WholeStep extends StepView {
-  readonly agent: string;
-  readonly name: string;
-  readonly prompt: RebuiltPrompt;
-  /** In the order in which they stood in the prompt. */
-  readonly recalls: readonly Pick<MemoryRow, "id" | "step" | "at" | "kind" | "trust" | "text">[];
-  readonly thoughts: Thoughts | null;
-}
+import type { Attempt } from "./step-view.ts";
+import type { WholeStep } from "./whole-step.ts";
 
 export function describeStep(step: WholeStep): string {
   const parts = [
@@ -41,12 +31,12 @@ function attemptLines({ at, attempt, model, reservedTokens, reservedUsd, failure
   const cost = typeof reservedUsd === "number" ? `, ${dollars(reservedUsd)}` : "";
   const asked = `${at}  ${model}, attempt ${attempt}, ${reservedTokens} tokens${cost} reserved`;
   if (!failure) return [asked];
-  const again = failure.retryAt ? ` Tried again not before ${failure.retryAt}.` : "";
+  const again = failure.retryAt ? ` The next attempt is not before ${failure.retryAt}.` : "";
   return [asked, `No reply (${failure.code}): ${failure.message}${again}`];
 }
 
 function promptLines({ messages, exact, note }: RebuiltPrompt): readonly string[] {
-  const head = exact ? "Prompt, as it was sent (its hash is the request's)" : "Prompt";
+  const head = exact ? "Prompt, exactly as sent (its hash matches the request's)" : "Prompt";
   const shown = messages.flatMap(({ role, content }) => [`--- ${role}`, content]);
   return [head, ...(note === "" ? [] : [note]), ...shown];
 }
@@ -84,14 +74,14 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
   if (!command) return [];
   const { asked, verdict, by, reason } = approval;
   return [
-    `Command${repaired ? " (its JSON was mended)" : ""}`,
+    `Command${repaired ? " (its JSON was repaired)" : ""}`,
     escapeUnseenInJson(JSON.stringify({ name: command.name, args: command.args }, null, 2)),
     ...(asked === null ? [] : [`A person was asked: ${asked}`]),
     ...(verdict === null
       ? []
-      : [`${verdict === "approved" ? "Approved" : "Not allowed"} by ${by}${reason ? `: ${reason}` : ""}`]),
+      : [`${verdict === "approved" ? "Approved" : "Denied"} by ${by}${reason ? `: ${reason}` : ""}`]),
     ...starts.map(({ at, attempt, effect }) => `Started ${at}, attempt ${attempt}, effect ${effect}`),
-    ...(interruptions > 0 ? [`Cut off by the death of a process, times: ${interruptions}`] : []),
+    ...(interruptions > 0 ? [`Interrupted by a crash, times: ${interruptions}`] : []),
   ];
 }
 
@@ -102,7 +92,7 @@ function resultLines({ result, spent }: WholeStep): readonly string[] {
   return [
     `Result: ${status}${code ? `, ${code}` : ""}, from ${source}, ${durationMs} ms${found}`,
     wholeText(text),
-    ...(artifacts.length > 0 ? [`Made or changed: ${artifacts.join(", ")}`] : []),
+    ...(artifacts.length > 0 ? [`Created or changed: ${artifacts.join(", ")}`] : []),
     ...(spent ? [`Spent on models: ${costLine(spent)}`] : []),
   ];
 }

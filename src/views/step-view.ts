@@ -1,76 +1,124 @@
 /**
- * step-view.ts -- everything about one step: what was asked, what came back, what was run, what came of it.
+ * step-view.ts -- one step in full: the request, the reply, the command and its result.
  *
- * Gathered from the log, event by event, up to where the next step begins. The state before the last question is
- * kept: it is what the prompt was made from. Long texts are references until `openTexts` has read them.
+ * Folds the log up to the next step. Keeps the state before the last request, from which the prompt was built. Long texts
+ * are references until `openTexts` has read them.
  */
-
-import type { CommandCall, Observation } from "#core/call.ts";
-import type { EventOf, ModelSpending, RecordedEvent } from "#core/event.ts";
+import type { Annotations, Effect, Observation } from "#core/call.ts";
+import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import { isBlobRef, type Text } from "#core/text.ts";
+import type { Text } from "#core/text.ts";
+import {
+  amount,
+  count,
+  described,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  open,
+  ordinal,
+  type Static,
+  text,
+  time,
+  typed,
+} from "#util/schema.ts";
+import { Call, FileVersionView, usageMembers } from "./parts.ts";
 
-type At = Pick<RecordedEvent, "at" | "seq">;
-type Without<T, K extends PropertyKey> = Omit<T, K | "type" | "step" | "callId" | "v" | "frame">;
+const stamp = { at: time, seq: ordinal };
 
-export interface Attempt extends Without<EventOf<"model-asked">, "recallIds" | "epoch">, At {
-  readonly failure: Without<EventOf<"model-failed">, never> | null;
-}
+const Attempt = open({
+  ...stamp,
+  attempt: ordinal,
+  model: text,
+  mode: oneOf("json_schema", "json_object", "plain"),
+  requestHash: text,
+  reservedTokens: count,
+  reservedUsd: nullable(amount),
+  failure: nullable(open({ code: text, message: text, retryAt: nullable(time) })),
+});
+export type Attempt = Static<typeof Attempt>;
 
-export interface StepView {
-  readonly step: number;
-  readonly turn: number;
-  readonly startedAt: string;
-  /** Of the last event that belongs to it. */
-  readonly endedAt: string;
-  readonly goals: readonly string[];
-  readonly attempts: readonly Attempt[];
-  readonly recallIds: readonly string[];
-  readonly reply: (Without<EventOf<"model-replied">, "costUsd"> & At & { readonly costUsd: number | null }) | null;
-  /** Why the reply could not be used; empty when it could. */
-  readonly problems: readonly string[];
-  /** As it was read and checked. */
-  readonly command: CommandCall | null;
-  readonly thought: string;
-  /** The JSON had to be mended before it could be read. */
-  readonly repaired: boolean;
-  readonly approval: {
-    /** Why a person was asked; null when nobody was. */
-    readonly asked: string | null;
-    readonly verdict: "approved" | "denied" | null;
-    readonly by: string | null;
-    /** With a denial. */
-    readonly reason: string | null;
-  };
-  readonly starts: readonly (Pick<EventOf<"command-started">, "attempt" | "effect" | "annotations"> & At)[];
-  readonly interruptions: number;
-  readonly result:
-    | (Pick<Observation, "status" | "source" | "artifacts" | "text"> &
-        At & { readonly code: string | null; readonly durationMs: number; readonly reconciled: boolean })
-    | null;
-  /** By the command, on models of any kind; null for nothing. */
-  readonly spent: ModelSpending | null;
-  readonly files: readonly FileVersion[];
-}
+/** A text of the log: a reference until `openTexts` has read it. */
+const LongText = described(typed<Text>({}), "Text; an object only when the text is missing from the store.");
 
-/** What a view is gathered in. */
+const Reply = open({
+  ...stamp,
+  text: LongText,
+  finishReason: text,
+  durationMs: count,
+  usage: open(usageMembers),
+  costUsd: nullable(amount),
+});
+
+const Approval = open({
+  asked: described(nullable(text), "Why a person was asked; null when nobody was."),
+  verdict: nullable(oneOf("approved", "denied")),
+  by: nullable(text),
+  reason: described(nullable(text), "With a denial."),
+});
+
+const Start = open({
+  ...stamp,
+  attempt: ordinal,
+  effect: typed<Effect>(text),
+  annotations: typed<Annotations>({ type: "object" }),
+});
+
+const Result = open({
+  ...stamp,
+  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
+  code: nullable(text),
+  source: typed<Observation["source"]>(text),
+  artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
+  text: LongText,
+  durationMs: count,
+  reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
+});
+
+const Spent = open({ usage: open(usageMembers), costUsd: nullable(amount), modelCalls: ordinal });
+
+export const stepMembers = {
+  step: ordinal,
+  turn: ordinal,
+  startedAt: time,
+  endedAt: described(time, "Time of the last event of the step."),
+  goals: listOf(text),
+  attempts: listOf(Attempt),
+  recallIds: listOf(text),
+  reply: nullable(Reply),
+  problems: described(listOf(text), "Why the reply could not be used; empty when it could."),
+  command: described(nullable(Call), "As parsed and validated."),
+  thought: text,
+  repaired: described(flag, "The JSON had to be repaired."),
+  approval: Approval,
+  starts: listOf(Start),
+  interruptions: count,
+  result: nullable(Result),
+  spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
+  files: listOf(FileVersionView),
+};
+const StepView = open(stepMembers);
+export type StepView = Static<typeof StepView>;
+
+type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
+
 interface Gathered {
-  asked: (EventOf<"model-asked"> & At) | undefined;
+  asked: AskedEvent | undefined;
   before: AgentState;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
 export interface FoundStep {
   readonly view: StepView;
-  /** The last question, with the state that it was made from. */
-  readonly asked: EventOf<"model-asked"> & At;
+  /** The last request of the step, and the state before it. */
+  readonly asked: AskedEvent;
   readonly before: AgentState;
 }
 
-/** `events`: the log from its beginning. Undefined when there is no such step. */
+/** `events`: the log from its beginning. Undefined when the log has no such step. */
 export async function findStep(
   events: AsyncIterable<RecordedEvent>,
   step: number,
@@ -106,34 +154,42 @@ type OfStep = Extract<RecordedEvent, { readonly step: number }>;
 
 /** `before`: the state without the event. */
 function gather(found: Gathered, event: OfStep, before: AgentState): void {
+  found.view.endedAt = event.at;
+  if (event.type === "model-asked") gatherRequest(found, event, before);
+  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
+    gatherReply(found.view, event);
+  else gatherCommand(found.view, event);
+}
+
+function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): void {
   const { view } = found;
+  found.asked = event;
+  found.before = before;
+  if (view.startedAt === "") view.startedAt = event.at;
+  view.turn = before.turn;
+  view.goals = before.goals;
+  view.recallIds = event.recallIds;
+  view.attempts = [...view.attempts, attemptOf(event)];
+}
+
+type ReplyEvent = Extract<OfStep, { readonly type: "model-failed" | "model-replied" | "reply-rejected" }>;
+
+function gatherReply(view: Gathered["view"], event: ReplyEvent): void {
+  if (event.type === "reply-rejected") {
+    view.problems = event.problems;
+  } else if (event.type === "model-replied") {
+    const { at, seq, text, finishReason, usage, costUsd = null, durationMs } = event;
+    view.reply = { at, seq, text, finishReason, usage, costUsd, durationMs };
+  } else {
+    const { code, message, retryAt } = event;
+    const last = view.attempts.at(-1);
+    if (last) view.attempts = [...view.attempts.slice(0, -1), { ...last, failure: { code, message, retryAt } }];
+  }
+}
+
+function gatherCommand(view: Gathered["view"], event: OfStep): void {
   const { at, seq } = event;
-  view.endedAt = at;
   switch (event.type) {
-    case "model-asked":
-      found.asked = event;
-      found.before = before;
-      if (view.startedAt === "") view.startedAt = at;
-      view.turn = before.turn;
-      view.goals = before.goals;
-      view.recallIds = event.recallIds;
-      view.attempts = [...view.attempts, attemptOf(event)];
-      break;
-    case "model-failed":
-      view.attempts = view.attempts.map((attempt, index) =>
-        index === view.attempts.length - 1
-          ? { ...attempt, failure: { code: event.code, message: event.message, retryAt: event.retryAt } }
-          : attempt,
-      );
-      break;
-    case "model-replied": {
-      const { text, finishReason, usage, costUsd = null, durationMs } = event;
-      view.reply = { at, seq, text, finishReason, usage, costUsd, durationMs };
-      break;
-    }
-    case "reply-rejected":
-      view.problems = event.problems;
-      break;
     case "command-requested":
       view.command = event.call;
       view.thought = event.thought;
@@ -170,23 +226,7 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
   }
 }
 
-function attemptOf(event: EventOf<"model-asked"> & At): Attempt {
+function attemptOf(event: AskedEvent): Attempt {
   const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
   return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
-
-/** Every long text in a value, read in full. One that is not in the store stays a reference. */
-export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
-  if (isBlobRef(value)) {
-    const bytes = await store.blob(value.blob);
-    return bytes ? Buffer.from(bytes).toString("utf8") : value;
-  }
-  if (Array.isArray(value)) return Promise.all(value.map((item) => openTexts(item, store)));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(async ([name, inner]) => [name, await openTexts(inner, store)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** For people: a reference that could not be opened says so. */
-export const wholeText = (text: Text): string =>
-  typeof text === "string" ? text : `${text.head}\n[… of ${text.bytes} bytes; the rest is not in the store]`;

@@ -1,18 +1,18 @@
-/** troubles.ts -- what went wrong in the course of an agent's work: counts of all, and the newest. Pure. */
-
+/** troubles.ts -- failures in an agent's work: counts of all, and the newest in detail. Pure. */
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
+import { count, described, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { subjectOf } from "./sources.ts";
 
-export interface Trouble {
-  readonly kind: "failed" | "denied" | "cancelled" | "unknown" | "bad reply" | "no reply" | "interrupted" | "repeated";
-  readonly step: number;
-  readonly at: string;
-  /** The command and what it was about; empty for a reply. */
-  readonly what: string;
-  readonly reason: string;
-}
+export const Trouble = open({
+  kind: oneOf("failed", "denied", "cancelled", "unknown", "bad reply", "no reply", "interrupted", "repeated"),
+  step: count,
+  at: time,
+  what: described(text, "The command and its subject; empty for a reply."),
+  reason: text,
+});
+export type Trouble = Static<typeof Trouble>;
 
 export interface TroubleList {
   readonly counts: Readonly<Partial<Record<Trouble["kind"], number>>>;
@@ -23,7 +23,7 @@ export interface TroubleList {
 const MAX_NEWEST = 12;
 const REASON_CHARS = 300;
 
-/** Takes every event in order; remembers only the calls that are open. */
+/** Takes every event in order. Keeps only open calls in memory. */
 export function createTroubleList(): TroubleList & { add(event: RecordedEvent): void } {
   const calls = new Map<string, CommandCall>();
   const counts: Partial<Record<Trouble["kind"], number>> = {};
@@ -57,7 +57,7 @@ function troubleIn(event: RecordedEvent): readonly [Trouble["kind"], step: numbe
     case "reply-rejected":
       return ["bad reply", event.step, event.problems.join(" ")];
     case "model-failed":
-      // What a server does not take is found out once, and is no trouble.
+      // A request that is adapted to the server's limits is not a failure.
       return event.changed ? undefined : ["no reply", event.step, event.message];
     case "call-interrupted":
       return ["interrupted", event.step, "The process that ran it died."];

@@ -126,7 +126,7 @@ describe("a call to the host", () => {
     });
     await expect(connectHost(server.socket).status()).rejects.toMatchObject({
       code: "GOALD_DAEMON",
-      message: expect.stringContaining("no daemon that this goald understands"),
+      message: expect.stringContaining("not a daemon that this goald understands"),
     });
   });
 

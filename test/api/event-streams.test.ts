@@ -119,7 +119,7 @@ describe("a reader of events", () => {
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.ended;
     expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "dropped"]);
-    expect(api.problems).toEqual(["The events of t could not be read: it has no event 4, and its last is 5."]);
+    expect(api.problems).toEqual(["The events of t could not be read: event 4 is missing, and the last one is 5."]);
   });
 
   it("of an agent that is silent gets comments, which are no messages and have no id", async () => {

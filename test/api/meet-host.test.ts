@@ -155,7 +155,7 @@ describe("a daemon of another version", () => {
     const tell = (text: string): void => void host.said.push(text);
     expect(await findHost(host.home, { version: "1.2.4", tell })).toBeDefined();
     expect(host.said).toEqual([
-      "The daemon is goald 1.2.3, this is 1.2.4. To put this one in its place: goald restart",
+      "The daemon is goald 1.2.3, this is 1.2.4. To restart it with this version: goald restart",
     ]);
     expect(await ensureDaemon(host.home, { version: "1.2.3", tell })).toMatchObject({ started: false });
     expect(host.said).toHaveLength(1);

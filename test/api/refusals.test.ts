@@ -143,7 +143,7 @@ describe("a request that is not as it should be", () => {
     ["a page of none", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
     ["a page of too many", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
     ["a name that is too long", 400, "GET", `/v1/agents/${"x".repeat(81)}`, undefined],
-    ["an address that is too long", 414, "GET", `/v1/agents/${"x".repeat(1_001)}`, undefined],
+    ["an address that is too long", 414, "GET", `/v1/agents/${"x".repeat(4_097)}`, undefined],
     ["an address that is no text", 400, "GET", "/v1/agents/%zz", undefined],
     ["an address that is not there", 404, "GET", "/v2/agents", undefined],
     ["a method that the address does not know", 405, "PUT", "/v1/agents", {}],

@@ -17,7 +17,13 @@ async function makeFolder(): Promise<Folder> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 const start = (socket: string) =>
-  startServer({ control: makeFakeControl(), socket, redact: (text) => text, onProblem: () => undefined });
+  startServer({
+    control: makeFakeControl(),
+    reading: makeFakeControl(),
+    socket,
+    redact: (text) => text,
+    onProblem: () => undefined,
+  });
 const isThere = (path: string): Promise<boolean> => lstat(path).then(Boolean, () => false);
 
 describe("the socket", () => {
@@ -97,7 +103,7 @@ describe("the socket", () => {
     await (await start(fits)).close("The test is over.");
     await expect(start(`${fits}s`)).rejects.toMatchObject({
       code: "GOALD_DAEMON",
-      message: expect.stringMatching(/107 bytes, this one has 108/),
+      message: expect.stringMatching(/107 bytes, got 108/),
     });
     await expect(start("s.sock")).rejects.toMatchObject({ code: "GOALD_DAEMON" });
   });
@@ -134,7 +140,7 @@ describe("the limits of connections", () => {
       {
         error: expect.objectContaining({
           code: "GOALD_DAEMON",
-          message: "Too many programs follow agents at once: 2.",
+          message: "Too many clients follow agents: 2.",
         }),
       },
     ]);

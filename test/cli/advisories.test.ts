@@ -1,6 +1,6 @@
 /**
  * Each test is named after the advisory against AutoGPT that it answers. Those of the local API alone are in
- * test/server/refusals.test.ts and test/contracts/local-api.ts; here a real daemon and the real verbs are tried.
+ * test/api/refusals.test.ts and test/contracts/local-api.ts; here a real daemon and the real verbs are tried.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { request } from "node:http";

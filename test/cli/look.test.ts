@@ -21,9 +21,9 @@ describe("a home without agents", () => {
     expect(jsonOf(await goald.run(["verify", "--json"]))).toEqual({ agents: 0, events: 0, problems: [] });
     for (const verb of ["show", "events", "files", "verify"]) {
       const missing = endedWith(3, await goald.run([verb, "foo"]));
-      expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Set one up: goald run\n');
+      expect(missing.stderr).toContain('found none called "foo".\n  There are none yet. Create one: goald run\n');
     }
-    expect(endedWith(3, await goald.run(["resume"])).stderr).toContain("There is no agent to go on with.");
+    expect(endedWith(3, await goald.run(["resume"])).stderr).toContain("There is no agent to continue.");
     expect(await goald.read(".goald/goald.db")).toBeUndefined();
   });
 });

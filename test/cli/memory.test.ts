@@ -68,7 +68,7 @@ describe("goald memory", () => {
     expect(jsonOf(await memory("show", "+1", "--json"))).toMatchObject({
       ...{ kind: "fact", trust: "person", importance: 1, supersedes: wrong, step: null },
     });
-    expect(endedWith(0, await memory("why", "+1")).stdout).toContain(`In place of ${wrong}: `);
+    expect(endedWith(0, await memory("why", "+1")).stdout).toContain(`Replaces ${wrong}: `);
     const again = errorOf(endedWith(7, await memory("correct", wrong, "At ten", "--json")));
     expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
   });

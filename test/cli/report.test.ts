@@ -40,8 +40,8 @@ describe("an agent that has finished", () => {
     expect(report).toMatch(/^# Foo: report\n/);
     expect(report).toContain("1. Write notes.md\n   - Evidence: it names `notes.md` (step 1)\n");
     expect(report).toContain("> All of it is in notes.md.");
-    expect(report).toContain("Commands that failed: 12");
-    expect(report).toContain("Replies that could not be read: 1");
+    expect(report).toContain("Failed commands: 12");
+    expect(report).toContain("Replies that could not be parsed: 1");
     expect(report).toContain(`1 file in \`${goald.home}/workspace/foo\`.`);
     expect(report).toContain('`goald say foo "…"`');
   });
@@ -82,7 +82,7 @@ describe("an agent that has finished", () => {
     });
     const text = endedWith(0, await goald.ask(["show", "foo", "--step", "3"])).stdout;
     expect(text).toMatch(/^Step 3 of Foo \(foo\), turn 1, /);
-    expect(text).toContain("Prompt, as it was sent (its hash is the request's)\n  --- system\n");
+    expect(text).toContain("Prompt, exactly as sent (its hash matches the request's)\n  --- system\n");
     expect(text).toContain('"name": "read_file"');
     expect(text).toContain("Result: failed, file-missing");
   });

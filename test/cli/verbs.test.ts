@@ -176,7 +176,7 @@ describe("the exit code", () => {
     const ended = endedWith(3, await goald.ask([...args, "--home", goald.home, "--json"]));
     expect(errorOf(ended)).toMatchObject({
       code: "GOALD_NOT_FOUND",
-      hint: `There are none yet. Set one up: goald run --home "${goald.home}"`,
+      hint: `There are none yet. Create one: goald run --home "${goald.home}"`,
     });
   });
 

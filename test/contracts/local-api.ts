@@ -6,14 +6,19 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import * as fc from "fast-check";
-import type { AgentView, Control } from "#api/control.ts";
+import type { Control } from "#api/control.ts";
+import type { Reading } from "#api/reading.ts";
+import type { RouteDescription } from "#api/route.ts";
 import { ALL_ROUTES } from "#api/routes.ts";
-import { ErrorReply, type Schema } from "#api/schemas.ts";
+import { ErrorReply } from "#api/schemas.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { Schema } from "#util/schema.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type Reply, serve } from "../helpers/local-server.ts";
 
 export interface ControlUnderTest extends AsyncDisposable {
   readonly control: Control;
+  readonly reading: Reading;
   /** Makes an agent with at least one event, and resolves to its id. */
   makeAgent(name: string): Promise<string>;
   /** Makes the log of an agent longer by at least one event. */
@@ -24,12 +29,19 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
   describe(`the local API over ${name}`, () => {
     it("returns replies that match their schemas", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("reader");
       for (const path of [
         "/v1/status",
         "/v1/agents",
-        `/v1/agents/${id}`,
+        "/v1/waiting",
+        "/v1/verify",
+        ...["", "/details", "/state", "/goals", "/report", "/verify", "/steps", "/files", "/diff"].map(
+          (rest) => `/v1/agents/${id}${rest}`,
+        ),
+        ...["/memory", "/memory/changes", "/memory/search?query=x", "/restore-plan?step=0"].map(
+          (rest) => `/v1/agents/${id}${rest}`,
+        ),
         `/v1/agents/${id}/events`,
         "/v1/openapi.json",
       ])
@@ -38,9 +50,10 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("returns GOALD_NOT_FOUND for an unknown agent on every route", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       for (const { method, path } of ALL_ROUTES.filter((route) => route.path.includes(":agent"))) {
-        const reply = await api.ask(method, path.replace(":agent", "nobody"), bodyFor(path));
+        const address = `${path.replace(":agent", "nobody").replace(/:\w+/g, "1")}${queryFor(path)}`;
+        const reply = await api.ask(method, address, method === "GET" ? {} : bodyFor(path));
         expect([path, reply.status, codeOf(reply)]).toEqual([path, 404, "GOALD_NOT_FOUND"]);
         expect(validate(ErrorReply, reply.body)).toEqual([]);
       }
@@ -48,7 +61,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("changes an agent's memory and the shared memory", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("minded");
       for (const [name, namespace] of [
         ["minded", id],
@@ -62,7 +75,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("finds an agent by id and by name", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("found");
       const byId = (await api.ask("GET", `/v1/agents/${id}`)).body as AgentView;
       const byName = (await api.ask("GET", `/v1/agents/${encodeURIComponent(byId.name)}`)).body as AgentView;
@@ -71,7 +84,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("returns the log in pages, without gaps", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const id = await host.makeAgent("paged");
       for (let more = 0; more < 5; more++) await host.lengthen(id);
       const numbers: number[] = [];
@@ -87,7 +100,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("streams every event once and in order, also to a reader that reconnects while the log grows", async () => {
       await using host = await make();
-      await using api = await serve(host.control, { limits: { pageEvents: 3 } });
+      await using api = await serve(host.control, { reading: host.reading, limits: { pageEvents: 3 } });
       let made = 0;
       const breaks = fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 4 });
       await fc.assert(
@@ -112,7 +125,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("CVE-2025-53944: never shows a reader of one agent an event of another", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const [mine, other] = [await host.makeAgent("mine"), await host.makeAgent("other")];
       for (let more = 0; more < 3; more++) await host.lengthen(other);
       await using reader = await api.follow(`/v1/agents/${mine}/events`);
@@ -129,7 +142,7 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
 
     it("ends a stream with a bye event when the agent is removed or the host closes", async () => {
       await using host = await make();
-      await using api = await serve(host.control);
+      await using api = await serve(host.control, { reading: host.reading });
       const [gone, stays] = [await host.makeAgent("gone"), await host.makeAgent("stays")];
       await using first = await api.follow(`/v1/agents/${gone}/events`);
       await using second = await api.follow(`/v1/agents/${stays}/events`);
@@ -164,12 +177,21 @@ export function bodyFor(path: string): { readonly body?: unknown } {
   return end in bodies ? { body: bodies[end] } : {};
 }
 
+/** Returns the query that a route needs. */
+const queryFor = (path: string): string =>
+  path.endsWith("/search") ? "?query=x" : path.endsWith("/restore-plan") ? "?step=0" : "";
+
+/** Returns the route of an address: of several, the one with the fewest parameters. */
+export function routeOf(method: string, path: string): RouteDescription | undefined {
+  const plain = path.split("?")[0] ?? "";
+  return ALL_ROUTES.filter(
+    (route) => route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`).test(plain),
+  ).sort((a, b) => a.path.split(":").length - b.path.split(":").length)[0];
+}
+
 /** Fails when the reply does not match the table of routes, member by member. */
 export function expectReply(reply: Reply, method: string, path: string): void {
-  const plain = path.split("?")[0] ?? "";
-  const found = ALL_ROUTES.find(
-    (route) => route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`).test(plain),
-  );
+  const found = routeOf(method, path);
   if (!found) throw new Error(`There is no route ${method} ${path}.`);
   expect([reply.status, reply.headers["content-type"]]).toEqual([found.status, "application/json; charset=utf-8"]);
   expect(

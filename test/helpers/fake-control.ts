@@ -5,12 +5,15 @@
  * that end when the log is longer, the agent is removed or the signal aborts.
  */
 
-import { type AgentView, type Control, type DaemonStatus, type Done, PROTOCOL_VERSION } from "#api/control.ts";
+import { type Control, type ControlResult, type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
+import type { Reading } from "#api/reading.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { createLiveText } from "#host/live-text.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { fakeReading } from "./fake-reading.ts";
 
-export interface FakeControl extends Control {
+export interface FakeControl extends Control, Reading {
   /** All calls in order, except `page`. */
   readonly calls: readonly { readonly method: string; readonly given: readonly unknown[] }[];
   /** Number of pages read, by agent. */
@@ -25,9 +28,9 @@ export interface FakeControl extends Control {
   /** Makes the last `count` events unreadable without shortening the log, to simulate damage. */
   damage(id: string, count: number): void;
   /** Makes every later call of `method` throw `thrown`. */
-  fail(method: keyof Control, thrown: unknown): void;
+  fail(method: keyof Control | keyof Reading, thrown: unknown): void;
   /** Makes calls of `method` wait until the returned function is called. */
-  hold(method: keyof Control): () => void;
+  hold(method: keyof Control | keyof Reading): () => void;
 }
 
 interface FakeAgent {
@@ -56,7 +59,7 @@ export function makeFakeControl(): FakeControl {
     await holds.get(method);
     if (failures.has(method)) throw failures.get(method);
   }
-  async function steer(method: string, name: string, ...given: readonly unknown[]): Promise<Done> {
+  async function steer(method: string, name: string, ...given: readonly unknown[]): Promise<ControlResult> {
     await enter(method, name, ...given);
     return { agent: find(name).view, note: "" };
   }
@@ -75,6 +78,7 @@ export function makeFakeControl(): FakeControl {
 
   const live = createLiveText();
   return {
+    ...fakeReading(enter, (name) => void find(name)),
     calls,
     live,
     addText: (id, seq, piece) => {

@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Control } from "#api/control.ts";
+import type { Reading } from "#api/reading.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { parseJson } from "#util/json.ts";
@@ -55,11 +56,16 @@ export interface TestServer extends AsyncDisposable {
 
 export type ServerOptions = Partial<Omit<LocalServerOptions, "control">>;
 
-export async function serve(control: Control, options: ServerOptions = {}): Promise<TestServer> {
+/** `reading`: by default the control itself, for one that is both. */
+export async function serve(
+  control: Control,
+  { reading = control as Control & Reading, ...options }: ServerOptions = {},
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "goald-api-"));
   const problems: string[] = [];
   const server = await startServer({
     control,
+    reading,
     socket: join(folder, "daemon.sock"),
     redact: (text) => text,
     onProblem: (problem) => problems.push(problem),

@@ -24,7 +24,6 @@ export function scriptedLines(lines: readonly string[], typedAhead: readonly str
     askSecret: (question) => answer(`(secret) ${question}`),
     wasBegunEarly: false,
     takeTypedAhead: () => Promise.resolve(typedAhead),
-    dropTypedAhead: () => {},
     close: () => {},
   };
 }

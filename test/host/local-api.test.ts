@@ -1,5 +1,6 @@
 import { describeLocalApi } from "../contracts/local-api.ts";
 import { makeWorld } from "../helpers/host.ts";
+import { readingOf } from "../helpers/host-reading.ts";
 import { done } from "../helpers/loop.ts";
 
 describeLocalApi("a host with a real supervisor", async () => {
@@ -7,6 +8,7 @@ describeLocalApi("a host with a real supervisor", async () => {
   const host = world.begin();
   return {
     control: host.control,
+    reading: await readingOf(world, host),
     makeAgent: async (name) => (await world.create(name, { approve: "always", background: false })).id,
     lengthen: async (id) => {
       await host.control.resume(id, {});

@@ -227,7 +227,7 @@ describe("an agent that fails in a host", () => {
     await host.quiet();
     expect(await host.control.agent("bad")).toMatchObject({
       state: "waiting: retry",
-      reason: "It failed, and is tried again by itself. The disk is not there.",
+      reason: "It failed and is retried automatically. The disk is not there.",
     });
     await world.clock.advance(2_000);
     await host.quiet();

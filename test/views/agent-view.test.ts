@@ -97,7 +97,7 @@ describe("the view of an agent", () => {
     const retry = [asked(), modelFailed(1, later(50_000).toISOString())];
     expect(view(later(50_500), ...retry).stalledMs).toBeNull();
     expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
-    expect(view(later(10), ...retry).reason).toContain("asked again at");
+    expect(view(later(10), ...retry).reason).toContain("The next attempt is at");
   });
 
   it("says that one is tried again, and why, wherever its log ends", () => {
@@ -106,10 +106,10 @@ describe("the view of an agent", () => {
     for (const events of [[], [asked()], [done], [paused]]) {
       const state = stateAfter(...events);
       const view = viewAgent(row, state, { ...facts, problem: "The disk is full.", now: later(99_999) });
-      const reason = "It failed, and is tried again by itself. The disk is full.";
+      const reason = "It failed and is retried automatically. The disk is full.";
       expect(view).toMatchObject({ state: "waiting: retry", reason, stalledMs: null });
       expect(isOver(view.state)).toBe(false);
-      expect(nextStepOf("foo", state, view.state).why).toBe("It failed, and is tried again by itself.");
+      expect(nextStepOf("foo", state, view.state).why).toBe("It failed and is retried automatically.");
     }
   });
 

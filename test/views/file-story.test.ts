@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
-import { tellFile } from "#views/file-story.ts";
+import { traceVersions } from "#views/file-story.ts";
 import { asked, created, finished, log, observed, replied, requested } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
 
@@ -44,7 +44,7 @@ describe("why a file is there", () => {
   ];
 
   it("has for each version its step, thought and command, and what was read since the one before", async () => {
-    const [first, edit, second] = await tellFile("foo", versions, from(events));
+    const [first, edit, second] = await traceVersions("foo", versions, from(events));
     expect(first).toMatchObject({
       version: 1,
       step: 3,
@@ -68,14 +68,14 @@ describe("why a file is there", () => {
   });
 
   it("cuts what was written: it lies in the file", async () => {
-    const [first] = await tellFile("foo", versions, from(events));
+    const [first] = await traceVersions("foo", versions, from(events));
     expect(String(first?.command?.args.text).length).toBeLessThan(300);
   });
 
   it("counts the sources that it leaves out", async () => {
     const many = Array.from({ length: 50 }, (_, at) => read(at + 1, `in-${at}.md`)).flat();
     const late = historyOf([[51, "out.md", "write", "a"]]).versions;
-    const [story] = await tellFile("foo", late, from([created(), ...many, ...write(51, "out.md")]));
+    const [story] = await traceVersions("foo", late, from([created(), ...many, ...write(51, "out.md")]));
     expect(story?.sources).toHaveLength(30);
     expect(story?.sources.at(-1)?.what).toBe("in-49.md");
     expect(story?.sourcesLeftOut).toBe(20);
@@ -83,7 +83,7 @@ describe("why a file is there", () => {
 
   it("takes no failed reading and no writing for a source", async () => {
     const failed = stepOf(1, "read_file", { file: "gone.md" }, { status: "failed", source: "goald" });
-    const [story] = await tellFile(
+    const [story] = await traceVersions(
       "foo",
       historyOf([[3, "out.md", "write", "a"]]).versions,
       from([created(), ...failed, ...write(2, "other.md"), ...write(3, "out.md")]),

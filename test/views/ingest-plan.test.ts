@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { MemoryChange } from "#core/ports/memory-row.ts";
-import { type KnownPiece, piecesOf, planSource, type Source } from "#views/ingest-plan.ts";
+import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#views/ingest-plan.ts";
 
-const source = (text: string, name = "/docs/a.md"): Source => ({ name, text, format: "markdown", trust: "file" });
+const source = (text: string, name = "/docs/a.md"): IngestSource => ({ name, text, format: "markdown", trust: "file" });
 const NONE = { pieces: [], settled: new Set<string>() };
 
 /** Rows as a store would have them after these changes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { describeLogLine, isWanted, type LogFilter, readLogLine } from "#views/log-line.ts";
+import { describeLogLine, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
 
 const line = (fields: object): string =>
   JSON.stringify({ level: 30, time: "2026-11-20T10:00:00.000Z", pid: 1, ...fields });
@@ -51,13 +51,13 @@ describe("a line of the log", () => {
     [{ since: Date.parse("2026-11-20T10:00:01Z") }, {}, false],
     [{ since: 0 }, { time: "yesterday" }, false],
   ])("with the filter %j: %j is wanted: %s", (filter, fields, wanted) => {
-    expect(isWanted(readLogLine(line(fields)), filter)).toBe(wanted);
+    expect(matchesFilter(readLogLine(line(fields)), filter)).toBe(wanted);
   });
 
   it("that is none is wanted when nothing particular is", () => {
     const torn = readLogLine("torn");
-    expect(isWanted(torn, { withoutAgent: true })).toBe(true);
-    expect(isWanted(torn, { agent: "foo" })).toBe(false);
-    expect(isWanted(torn, { level: "info" })).toBe(false);
+    expect(matchesFilter(torn, { withoutAgent: true })).toBe(true);
+    expect(matchesFilter(torn, { agent: "foo" })).toBe(false);
+    expect(matchesFilter(torn, { level: "info" })).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
-import { namedIn } from "#views/named-files.ts";
+import { findNamedFiles } from "#views/named-files.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import { createReportFacts, type ReportFacts } from "#views/report-facts.ts";
@@ -60,20 +60,18 @@ describe("the report of an agent that finished", () => {
 
   it("says who it is, where it stands, and why", () => {
     expect(report).toMatch(/^# Foo: report\n\nFoo \(`foo`\) is an AI that recommends tennis equipment\.\n/);
-    expect(report).toContain("- Where it stands: **completed**. It said that its goals are reached.");
+    expect(report).toContain("- State: **completed**. It reported that its goals are reached.");
   });
 
   it("gives each goal with the files that it names, and does not claim more", () => {
     expect(report).toContain("1. Write strings.txt\n   - Evidence: it names `strings.txt` (step 1)\n");
-    expect(report).toContain("2. Be kind\n   - Evidence: it names no file that is there\n");
+    expect(report).toContain("2. Be kind\n   - Evidence: it names no existing file\n");
     expect(report).toContain("goald does not judge whether a goal is reached");
-    expect(report).toContain(
-      "> It is all in strings.txt.\n\nOf the files that are there, these words name `strings.txt`.",
-    );
+    expect(report).toContain("> It is all in strings.txt.\n\nThese words name existing files: `strings.txt`.");
   });
 
   it("lists the files that are there with size, step, command, and whether a person changed them", () => {
-    expect(report).toContain("2 files in `/home/workspace/foo`. 1 other file was deleted again.");
+    expect(report).toContain("2 files in `/home/workspace/foo`. 1 other file was deleted.");
     expect(report).toMatch(/- `strings\.txt`: 3 bytes, by `write_to_file` in step 1, 2026-/);
     expect(report).toMatch(/- `notes\.md`: 6 bytes, changed by a person, found in step 3, 2026-/);
     expect(report).not.toContain("old.md");
@@ -82,9 +80,9 @@ describe("the report of an agent that finished", () => {
   it("lists what was read, and what it cost", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
     expect(report).toContain("- 3 steps, 3 replies of the model\n- 30 tokens in (6 of them cached), 15 out\n");
-    expect(report).toContain("- Dollars not known: the model has no known price");
+    expect(report).toContain("- Cost unknown: the model has no known price");
     expect(report).toContain("- Limit: 7 of 10 steps left (3 used)");
-    expect(report).toContain("Nothing that the log knows of.");
+    expect(report).toContain("None in the log.");
   });
 
   it("is the same when it is made again", () => {
@@ -98,7 +96,7 @@ describe("the report of an agent that made nothing", () => {
     [
       "was never understood",
       [created(), asked(1), replied(1, "prose"), rejected(1)],
-      "In 1 step none of the model's replies could be read as a command, so nothing was tried.",
+      "In 1 step none of the model's replies could be parsed as a command, so nothing was run.",
     ],
     [
       "was refused",
@@ -109,15 +107,15 @@ describe("the report of an agent that made nothing", () => {
         ...call(2, "write_to_file", { file: "b", text: "a" }),
         { type: "command-denied", step: 2, callId: "c2", by: "person", reason: "Not now" },
       ],
-      "It asked for `write_to_file` 2 times; nothing of that wrote a file. 2 commands failed or were not allowed. The last one: Not now",
+      "It requested `write_to_file` 2 times; none of these calls wrote a file. 2 commands failed or were denied. The last reason: Not now",
     ],
     [
       "only looked",
       [created(), ...wholeStep(1, "read_file")],
-      "It asked for `read_file` once; nothing of that wrote a file.",
+      "It requested `read_file` once; none of these calls wrote a file.",
     ],
   ])("says so, and why: it %s", (_title, events, words) => {
-    expect(reportOf(events)).toContain(`The folder \`/home/workspace/foo\` holds no file of this agent. ${words}`);
+    expect(reportOf(events)).toContain(`The folder \`/home/workspace/foo\` contains no file of this agent. ${words}`);
   });
 
   it("says when it deleted all of it again", () => {
@@ -126,7 +124,7 @@ describe("the report of an agent that made nothing", () => {
       [2, "a", "delete", ""],
     ]);
     expect(reportOf([created(), ...wholeStep(1), ...wholeStep(2)], versions)).toContain(
-      "1 file that it had written was deleted again.",
+      "1 file that it had written was deleted.",
     );
   });
 });
@@ -147,7 +145,7 @@ describe("what went wrong", () => {
       finished(3, observed("Nobody knows.", { status: "unknown" })),
     ]);
     expect(report).toContain(
-      "Commands that failed: 1 · Model calls without a reply: 1 · Replies that could not be read: 1 · Commands cut off by the death of a process: 1 · Commands whose outcome nobody knows: 1",
+      "Failed commands: 1 · Model calls without a reply: 1 · Replies that could not be parsed: 1 · Commands interrupted by a crash: 1 · Commands with an unknown outcome: 1",
     );
     expect(report.indexOf("Nobody knows.")).toBeLessThan(report.indexOf("There is no file gone.md."));
     expect(report).toMatch(/failed: `read_file gone\.md` There is no file gone\.md\./);
@@ -161,7 +159,7 @@ describe("what to do next", () => {
   ];
   it.each(CODES)("is said for an agent that paused: %s", (code) => {
     const report = reportOf([created(), { type: "agent-paused", code, reason: "Because of <this>." }]);
-    expect(report).toContain("- The reason given: Because of \\<this\\>.");
+    expect(report).toContain("- Reason: Because of \\<this\\>.");
     expect(report).toMatch(
       /## What to do next\n\n- .*`goald (?:resume|say|goals|doctor|logs) (?:.* )?foo|goald doctor/,
     );
@@ -211,7 +209,7 @@ describe("a report of hostile text", () => {
   it("has goald's headings and no other", () => {
     expect(report.match(/^#+ .*$/gm)?.map((heading) => heading.replace(/Owned.*:/, ":"))).toEqual([
       expect.stringContaining(": report"),
-      ...["## Goals", "### What it said when it finished", "## Files", "## Sources", "## What went wrong", "## Cost"],
+      ...["## Goals", "### Its closing words", "## Files", "## Sources", "## Failures", "## Cost"],
       "## What to do next",
     ]);
   });
@@ -250,8 +248,8 @@ describe("a long life", () => {
     expect(growth).toBeLessThan(30);
     expect(events.length).toBe(1 + 6 * steps);
     expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
-    expect(report).toMatch(/- and \d+ more files, left out here/);
-    expect(report).toContain("Commands that failed: 4000");
+    expect(report).toMatch(/- and \d+ more files, omitted here/);
+    expect(report).toContain("Failed commands: 4000");
   });
 });
 
@@ -262,6 +260,6 @@ describe("the files that a text names", () => {
     ["my-output.txt and output.txt.bak", []],
     ["nothing of that", []],
   ])("%j", (text, named) => {
-    expect(namedIn(text, ["output.txt", "report.md", "a"])).toEqual(named);
+    expect(findNamedFiles(text, ["output.txt", "report.md", "a"])).toEqual(named);
   });
 });

@@ -4,9 +4,11 @@
  * The answer names the call that it is about, so that it never approves another one.
  */
 
-import type { Answer } from "#api/control.ts";
+import type { ApprovalAnswer } from "#api/control.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
-import { GoaldError } from "#core/errors.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
+import type { CommandCall } from "#core/call.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
 import { activeFrame, openCommand, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
@@ -14,7 +16,13 @@ import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
 import { isAwaitingApproval } from "./result.ts";
 import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "./steering.ts";
 
-export const approveVerb = (name: string, options: GlobalOptions & { readonly count?: number }): Promise<number> =>
+export interface ApproveOptions extends GlobalOptions {
+  readonly count?: number;
+  /** Approve without showing the command and asking. */
+  readonly yes?: boolean;
+}
+
+export const approveVerb = (name: string, options: ApproveOptions): Promise<number> =>
   answer(name, options, { verdict: "approved", count: options.count ?? 1 });
 
 export async function denyVerb(
@@ -34,11 +42,20 @@ export async function denyVerb(
 
 const MAX_CHARS = 10_000;
 
-async function answer(name: string, options: GlobalOptions, given: Omit<Answer, "callId">): Promise<number> {
+async function answer(name: string, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
     const { phase } = activeFrame(state);
     const open = phase.kind === "awaiting-approval" && openCommand(state, phase.callId);
     if (!open) throw await nothingPending({ row, state }, context);
+    const { interactive } = context.output;
+    if (given.verdict === "approved" && interactive && !options.yes) {
+      const isSure = await askAboutCommand(open.call, given.count ?? 1, context);
+      if (isSure === undefined) return EXIT.interrupted;
+      if (!isSure) {
+        context.output.say(`Not approved. ${row.id} still waits. Deny it: ${formatCall(context.home, "deny", row.id)}`);
+        return EXIT.ok;
+      }
+    }
     const client = await reach();
     const text = given.text === undefined ? {} : { text: context.scrub(given.text) };
     const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: phase.callId });
@@ -52,6 +69,21 @@ async function answer(name: string, options: GlobalOptions, given: Omit<Answer, 
     const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
   });
+}
+
+/** Shows the pending command before anybody approves it. Undefined when the person leaves. */
+function askAboutCommand(call: CommandCall, count: number, context: CliContext): Promise<boolean | undefined> {
+  const { output, redact } = context;
+  output.say(redact(clean(describeCall(call))));
+  const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
+  return askYesNo(
+    { input: output.input(), say: output.say },
+    {
+      question: `Approve it${more}?`,
+      default: false,
+      help: "  y  run the command\n  n  leave the agent waiting; goald deny rejects the command",
+    },
+  );
 }
 
 async function nothingPending(

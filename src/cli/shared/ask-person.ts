@@ -1,31 +1,27 @@
-/**
- * ask-person.ts -- asks the person at the terminal whether the command that was just shown may run.
- */
-
+/** ask-person.ts -- asks the person at the terminal whether the shown command may run, or for words. */
 import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
 
-/** The grammar of the answers is AutoGPT's. */
 export type PersonSaid =
   | { readonly kind: "approved"; readonly count: number }
   | { readonly kind: "feedback"; readonly text: string }
   /** The answer to the agent's own question. */
   | { readonly kind: "words"; readonly text: string }
-  /** The agent is to stop; nothing of the command has run. */
+  /** Pause the agent; the command does not run. */
   | { readonly kind: "no" }
-  /** By Ctrl-C or the end of input. */
+  /** Ctrl-C or the end of input. */
   | { readonly kind: "left" }
-  /** The question was taken back before there was an answer. */
+  /** The question was withdrawn before there was an answer. */
   | { readonly kind: "withdrawn" };
 
-/** Resolves to what the person said; `withdraw` takes the question back. */
+/** Resolves to the person's answer. Aborting `withdraw` withdraws the question. */
 export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
 
-/** Asks the agent's own question; undefined when the person leaves, or when it is taken back. */
+/** Asks the agent's own question. Undefined when the person leaves or the question is withdrawn. */
 export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
 
-/** undefined when there is no person. */
+/** Undefined when there is no person. */
 export function createAskPerson(context: CliContext): AskPerson | undefined {
   const { output, settings } = context;
   if (!output.interactive) return undefined;
@@ -35,6 +31,10 @@ export function createAskPerson(context: CliContext): AskPerson | undefined {
       const line = await askLine(context, question, withdraw);
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
       const answer = readApproval(line, settings.keys);
+      if (answer.kind === "approved" && output.input().wasBegunEarly) {
+        output.say("You began to type that before the command was shown. Answer again.");
+        continue;
+      }
       switch (answer.kind) {
         case "approved":
         case "feedback":
@@ -48,7 +48,7 @@ export function createAskPerson(context: CliContext): AskPerson | undefined {
   };
 }
 
-/** undefined when there is no person. An empty line is not an answer. */
+/** Undefined when there is no person. Asks again after an empty line. */
 export function createAskWords(context: CliContext): AskWords | undefined {
   const { output, redact } = context;
   if (!output.interactive) return undefined;
@@ -61,7 +61,7 @@ export function createAskWords(context: CliContext): AskWords | undefined {
   };
 }
 
-/** undefined when the person left, or the question was taken back. */
+/** Undefined when the person leaves or the question is withdrawn. */
 async function askLine({ output }: CliContext, question: string, withdraw: AbortSignal): Promise<string | undefined> {
   try {
     return await output.input().askLine(question, withdraw);

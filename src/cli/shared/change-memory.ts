@@ -4,11 +4,10 @@
  * Either way it is durable and seen by the agents' next recall when it resolves; no daemon is started for it.
  */
 import { findHost } from "#api/auto-start.ts";
+import { openOwnStore } from "#app/own-store.ts";
 import { openHome } from "#config/open-home.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
-import { holdHostLock } from "#store/host-lock.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
 import type { CliContext } from "./context.ts";
@@ -74,23 +73,13 @@ async function throughHost({ home }: CliContext): Promise<Changer | undefined> {
 /** Undefined when somebody took the lock meanwhile, who may take calls; throws that when this is the last attempt. */
 async function inStore({ home }: CliContext, isLast: boolean): Promise<Changer | undefined> {
   await openHome(home, process.getuid?.());
-  const startedAt = systemClock.now().toISOString();
   try {
-    const lock = holdHostLock(home.lock, { pid: process.pid, version: readVersion(), startedAt });
-    try {
-      const store = await openSqliteStore(home.database);
-      const nextKey = keys();
-      return {
-        change: (namespace, changes) => store.curate(namespace, changes, nextKey(), systemClock.now().toISOString()),
-        [Symbol.asyncDispose]: async () => {
-          await store.close();
-          lock.release();
-        },
-      };
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
+    const own = await openOwnStore(home);
+    const nextKey = keys();
+    return {
+      change: (namespace, changes) => own.store.curate(namespace, changes, nextKey(), systemClock.now().toISOString()),
+      [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
+    };
   } catch (error) {
     if (isLast || !isGoaldError(error, "GOALD_ALREADY_RUNNING")) throw error;
     return undefined;

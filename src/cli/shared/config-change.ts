@@ -4,6 +4,7 @@
  * It checks the value first, and prints notices when a variable overrides the file or a daemon still uses the old value.
  */
 
+import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { checkSettings } from "#config/check-settings.ts";
 import {
   type FoundSetting,
@@ -17,7 +18,6 @@ import { type ReadSettings, readSettings } from "#config/load.ts";
 import { findSetting, SETTINGS, type Setting } from "#config/settings.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { originInWords, reportOn } from "./config-report.ts";
 import { type CliContext, formatCall } from "./context.ts";

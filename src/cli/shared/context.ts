@@ -38,6 +38,8 @@ export interface Output {
   readonly write?: (text: string) => void;
   /** The person's lines; opened at the first question. */
   input(): LineInput;
+  /** Takes lines that were typed while nothing was asked; none when no question was asked yet. */
+  takeTypedAhead(): Promise<readonly string[]>;
   /** True when the last question was left by Ctrl-C. */
   readonly interrupted: boolean;
   close(): void;
@@ -69,6 +71,7 @@ export function openOutput(options: GlobalOptions): Output {
       input ??= openLineInput(stdin, stdout);
       return input;
     },
+    takeTypedAhead: async () => (await input?.takeTypedAhead()) ?? [],
     get interrupted() {
       return input?.interrupted === true;
     },

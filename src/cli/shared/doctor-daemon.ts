@@ -2,13 +2,14 @@
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
+import { readHostInfo } from "#api/host-lock.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { outputFileOf } from "#api/spawn-daemon.ts";
+import { lockHome } from "#app/own-store.ts";
 import type { Home } from "#config/home.ts";
 import { isSocketOf } from "#config/open-home.ts";
 import { SETTINGS } from "#config/settings.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
-import { holdHostLock, readHostInfo } from "#store/host-lock.ts";
 import { readVersion } from "../../shipped.ts";
 import { readService, serviceOf } from "../verbs/install-service.ts";
 import { formatCall } from "./context.ts";
@@ -119,12 +120,7 @@ function checkRemains(home: Home): readonly Finding[] {
 
 /** Only the holder of the lock knows that nobody listens there. */
 function removeUnderLock(home: Home, socket: string): void {
-  using _lock = holdHostLock(home.lock, {
-    pid: process.pid,
-    version: readVersion(),
-    startedAt: new Date().toISOString(),
-    role: "foreground",
-  });
+  using _lock = lockHome(home);
   rmSync(socket, { force: true });
 }
 

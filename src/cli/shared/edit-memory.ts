@@ -6,13 +6,14 @@
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
-import type { MemoryChange, MemoryChanged, MemoryKind, MemoryRow } from "#core/ports/memory-row.ts";
+import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
+import type { MemoryView } from "#views/memory-view.ts";
 import { changeMemory, openChanger } from "./change-memory.ts";
 import { type CliContext, openContext } from "./context.ts";
 import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } from "./memory-space.ts";
 import { readInput } from "./read-input.ts";
-import { readStore } from "./reading.ts";
+import { withReading } from "./reading.ts";
 
 /** Per memory. Longer texts are ingested as files, in pieces. */
 const MAX_CHARS = 10_000;
@@ -41,7 +42,7 @@ export async function correctMemory(
   options: MemoryOptions,
 ): Promise<number> {
   return withSpace(name, options, async (space, context) => {
-    const row = await readStore(context, (reader) => requireOwn(reader, id, space));
+    const row = await withReading(context, (reading) => requireOwn(reading, id, space));
     requireLive(row);
     const text = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
     // The record of a step cannot change, so its correction is a fact.
@@ -78,12 +79,12 @@ async function changeRows(
   ids: readonly string[],
   options: MemoryOptions,
   done: string,
-  changeOf: (row: MemoryRow) => MemoryChange,
+  changeOf: (row: MemoryView) => MemoryChange,
 ): Promise<number> {
   return withSpace(name, options, async (space, context) => {
-    const changes = await readStore(context, async (reader) => {
-      const rows: MemoryRow[] = [];
-      for (const id of ids) rows.push(await requireOwn(reader, id, space));
+    const changes = await withReading(context, async (reading) => {
+      const rows: MemoryView[] = [];
+      for (const id of ids) rows.push(await requireOwn(reading, id, space));
       return rows.map(changeOf);
     });
     // One unit per namespace: ids of the shared memory may be among the agent's.
@@ -101,7 +102,7 @@ async function withSpace(
 ): Promise<number> {
   const context = await openContext(options);
   try {
-    return await act(await readStore(context, (reader) => findSpace(reader, name, options)), context);
+    return await act(await withReading(context, (reading) => findSpace(reading, name, options)), context);
   } finally {
     context.output.close();
   }

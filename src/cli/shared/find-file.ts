@@ -1,43 +1,42 @@
-/**
- * find-file.ts -- which file of which agent a person means: `foo notes.md`, `foo/notes.md`, or a path on this disk.
- */
+/** find-file.ts -- finds the file of an agent that a person names: `foo notes.md`, `foo/notes.md`, or a path on the disk. */
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
+import type { Reading } from "#api/reading.ts";
+import type { Home } from "#config/home.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
-import { findAgent } from "#views/load-agent.ts";
-import type { CliContext } from "./context.ts";
 
 export interface FoundFile {
-  readonly row: AgentRow;
-  /** Relative to the agent's folder, as the history has it. */
+  /** Id. */
+  readonly agent: string;
+  /** Relative to the agent's folder, as in the history. */
   readonly path: string;
 }
 
-/** Throws GOALD_NOT_FOUND for an agent that is not there, GOALD_USAGE for a path of none. */
+type Agents = Pick<Reading, "agents" | "agent">;
+
+/** Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
 export async function findFile(
   file: string,
   path: string | undefined,
-  reader: Pick<StoreReader, "agents" | "agent">,
-  { home }: CliContext,
+  reading: Agents,
+  { workspaceFolder }: Pick<Home, "workspaceFolder">,
 ): Promise<FoundFile> {
   if (path !== undefined) {
-    const row = await findAgent(reader, file);
-    return { row, path: insideOf(row, path, home.workspaceFolder) ?? tidy(path) };
+    const { id, workspace } = await reading.agent(file);
+    return { agent: id, path: insideOf(workspace, path, workspaceFolder) ?? tidy(path) };
   }
-  const onDisk = await ofFolder(file, home.workspaceFolder, reader);
+  const onDisk = await findOnDisk(file, workspaceFolder, reading);
   if (onDisk) return onDisk;
   const slash = file.indexOf("/");
-  if (slash <= 0 || slash === file.length - 1) throw await noFile(file, reader);
-  return { row: await findAgent(reader, file.slice(0, slash)), path: tidy(file.slice(slash + 1)) };
+  if (slash <= 0 || slash === file.length - 1) throw await noFile(file, reading);
+  return { agent: (await reading.agent(file.slice(0, slash))).id, path: tidy(file.slice(slash + 1)) };
 }
 
-async function noFile(file: string, reader: Pick<StoreReader, "agents" | "agent">): Promise<GoaldError> {
-  const row = await findAgent(reader, file.replace(/\/$/, "")).catch(() => undefined);
+async function noFile(file: string, reading: Agents): Promise<GoaldError> {
+  const found = await reading.agent(file.replace(/\/$/, "")).catch(() => undefined);
   return new GoaldError("GOALD_USAGE", `Expected an agent and a file of it, got ${JSON.stringify(file)}.`, {
-    hint: row
-      ? `Name the file after the agent. Its files: goald files ${row.id}`
+    hint: found
+      ? `Name the file after the agent. Its files: goald files ${found.id}`
       : "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
   });
 }
@@ -48,24 +47,20 @@ const tidy = (path: string): string =>
     .filter((name) => name !== "" && name !== ".")
     .join("/");
 
-/** A path on the disk, absolute or from where the person stands, that lies in an agent's folder: the innermost one. */
-async function ofFolder(
-  file: string,
-  workspaceFolder: string,
-  reader: Pick<StoreReader, "agents">,
-): Promise<FoundFile | undefined> {
-  const rows = [...(await reader.agents())].sort((a, b) => b.folder.length - a.folder.length);
-  for (const row of rows) {
-    const path = insideOf(row, file, workspaceFolder);
-    if (path) return { row, path };
+/** A path in an agent's folder, absolute or relative to the current folder; of nested folders the innermost. */
+async function findOnDisk(file: string, workspaceFolder: string, reading: Agents): Promise<FoundFile | undefined> {
+  const views = [...(await reading.agents())].sort((a, b) => b.workspace.length - a.workspace.length);
+  for (const { id, workspace } of views) {
+    const path = insideOf(workspace, file, workspaceFolder);
+    if (path) return { agent: id, path };
   }
   return undefined;
 }
 
-/** Links on the way to the workspace count as what they lead to. */
-function insideOf(row: AgentRow, file: string, workspaceFolder: string): string | undefined {
-  const folders = [workspaceFolder, realOr(workspaceFolder)].map((folder) => resolve(folder, row.folder));
-  for (const folder of folders) {
+/** Resolves links on the way to the home's workspace folder. */
+function insideOf(workspace: string, file: string, workspaceFolder: string): string | undefined {
+  const own = relative(workspaceFolder, workspace);
+  for (const folder of [workspace, resolve(realOr(workspaceFolder), own)]) {
     const path = relative(folder, resolve(file));
     if (path !== "" && !path.startsWith("..") && resolve(folder, path) === resolve(file))
       return path.replaceAll(sep, "/");

@@ -1,42 +1,26 @@
-/**
- * find.ts -- the agent that a person means, and where it stands, read from the store: no host is needed for that.
- */
+/** find.ts -- finds the agent that a person names, with its state. Needs no host. */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
-import { replay } from "#core/evolve.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
-import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
-import { findAgent } from "#views/load-agent.ts";
+import { isFinished } from "#core/state.ts";
+import type { LoadedAgent } from "#views/load-agent.ts";
 import type { CliContext } from "./context.ts";
-import { readStore } from "./reading.ts";
+import { withReading } from "./reading.ts";
 
-export interface Found {
-  readonly row: AgentRow;
-  readonly state: AgentState;
-  /** Number of the last event in the state. */
-  readonly head: number;
-}
+export type Found = LoadedAgent;
 
-/** By id or name. Throws GOALD_NOT_FOUND, naming those that are there. */
+/** By id or name. Throws GOALD_NOT_FOUND, whose hint lists known ids. */
 export const findState = (name: string, context: CliContext): Promise<Found> =>
-  readStore(context, async (reader) => load(reader, await findAgent(reader, name)));
-
-/** Ids of all agents of that name, the oldest first. */
-export const namesakes = (name: string, context: CliContext): Promise<readonly string[]> =>
-  readStore(context, async (reader) =>
-    (await reader.agents()).filter((row) => row.name.toLowerCase() === name.toLowerCase()).map(({ id }) => id),
-  );
+  withReading(context, (reading) => reading.state(name));
 
 /**
- * The agent that changed last of those that are not finished; else the one that changed last; undefined when there are none.
- * One whose log is damaged hides no other.
+ * The last changed agent that is not finished, else the last changed agent; undefined without agents. Skips agents whose log
+ * cannot be read.
  */
 export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
-  readStore(context, async (reader) => {
-    const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+  withReading(context, async (reading) => {
+    const views = [...(await reading.agents())].sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
     let newest: Found | undefined;
-    for (const row of rows) {
-      const found = await load(reader, row).catch(undefinedIfDamaged);
+    for (const { id } of views) {
+      const found = await reading.state(id).catch(undefinedIfDamaged);
       if (!found) continue;
       if (!isFinished(found.state)) return found;
       newest ??= found;
@@ -44,16 +28,11 @@ export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
     return newest;
   });
 
-/** The one that is named, or the last one. */
+/** The named agent, or the last one. */
 export async function findNamedOrLast(name: string | undefined, context: CliContext): Promise<Found> {
   const found = name === undefined ? await lastAgent(context) : await findState(name, context);
   if (found) return found;
-  throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to go on with.", { hint: "See them all: goald ps" });
-}
-
-async function load(reader: StoreReader, row: AgentRow): Promise<Found> {
-  const { head, snapshot, events } = await reader.load(row.id, STATE_VERSION);
-  return { row, head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
+  throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to continue.", { hint: "List the agents: goald ps" });
 }
 
 function undefinedIfDamaged(error: unknown): undefined {

@@ -8,11 +8,11 @@
 import { findHost } from "#api/auto-start.ts";
 import type { HostClient } from "#api/client.ts";
 import type { Followed } from "#api/follow.ts";
+import { isHostHeld } from "#api/host-lock.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { AgentState } from "#core/state.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import type { AskPerson, AskWords } from "./ask-person.ts";
@@ -101,7 +101,7 @@ class Follower {
       return { state, left: this.#leaving.signal.aborted };
     } finally {
       this.#hasEnded = true;
-      await this.#questions.withdraw(undefined);
+      await this.#questions.end();
     }
   }
 

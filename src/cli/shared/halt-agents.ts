@@ -1,13 +1,14 @@
 /** halt-agents.ts -- the work of `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
 
 import type { Client } from "#api/client.ts";
-import type { AgentView, Done } from "#api/control.ts";
+import type { ControlResult } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { isGoing } from "../verbs/ps.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "./context.ts";
 import { reachHost } from "./reach.ts";
-import { readStore, viewAgents } from "./reading.ts";
+import { withReading } from "./reading.ts";
 import { stateWord, steering, tellDone, viewNow } from "./steering.ts";
 
 export type Halt = "pause" | "stop" | "kill";
@@ -51,11 +52,11 @@ async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
 }
 
 async function goingOn(context: CliContext): Promise<readonly AgentView[]> {
-  const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+  const views = await withReading(context, (reading) => reading.agents());
   return views.filter((view) => isGoing(view) || (view.state === "interrupted" && view.background));
 }
 
-function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<Done> {
+function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: HaltOptions): Promise<ControlResult> {
   switch (halt) {
     case "pause":
       return client.pause(agent, "Paused by a person.");
@@ -71,9 +72,9 @@ const ALREADY = "It stands already.";
 const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
 
 /** For programs. */
-const withNote = (halt: Halt, { agent, note }: Done): Done => ({ agent, note: note || DONE[halt] });
+const withNote = (halt: Halt, { agent, note }: ControlResult): ControlResult => ({ agent, note: note || DONE[halt] });
 
-function tellHalt(halt: Halt, done: Done, context: CliContext): number {
+function tellHalt(halt: Halt, done: ControlResult, context: CliContext): number {
   const { agent, note } = done;
   const { output, home } = context;
   if (output.json || (note !== "" && note !== ALREADY)) return tellDone(withNote(halt, done), context);

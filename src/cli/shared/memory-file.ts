@@ -9,20 +9,20 @@ import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
-import { identityOf } from "#views/memory-view.ts";
+import { identityOf, MEMORY_KINDS, type MemoryView, TRUSTS } from "#views/memory-view.ts";
 import { inUnits, lengthOfChange, openChanger } from "./change-memory.ts";
 import { type CliContext, openContext } from "./context.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "./memory-space.ts";
-import { reading, readStore } from "./reading.ts";
+import { reading, withReading } from "./reading.ts";
 
 type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
 
 /** Writes the oldest first, without forgotten and replaced memories. */
 export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
-  return reading(options, async (reader, { output, redact }) => {
-    const { namespace } = await findSpace(reader, name, options);
+  return reading(options, async (reading, { output, redact }) => {
+    const { place, namespace } = await findSpace(reading, name, options);
     const lines: string[] = [];
-    for await (const row of allMemories(reader, namespace))
+    for await (const row of allMemories(reading, place))
       if (isLive(row)) lines.push(redact(JSON.stringify(lineOf(row))));
     if (file === undefined) for (const line of lines) output.data(line);
     else {
@@ -36,7 +36,7 @@ export async function exportMemories(name: string, file: string | undefined, opt
   });
 }
 
-const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }: MemoryRow): Line => ({
+const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }: MemoryView): Line => ({
   ...{ id, kind, text, importance, trust, at, step, source, pinned },
 });
 
@@ -50,7 +50,7 @@ export async function importMemories(name: string, file: string, options: Import
   const context = await openContext(options);
   try {
     const lines = readLines(await readWhole(file), file, options.trust === true, context);
-    const space = await readStore(context, (reader) => findSpace(reader, name, options));
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
     const added = await addLines(lines, space, context);
     const known = lines.length - added;
     if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
@@ -63,10 +63,10 @@ export async function importMemories(name: string, file: string, options: Import
 
 /** Returns the number of new memories. */
 async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
-  const { namespace } = space;
-  const here = await readStore(context, async (reader) => {
+  const { namespace, place } = space;
+  const here = await withReading(context, async (reading) => {
     const [texts, rows] = [new Set<string>(), new Set<string>()];
-    for await (const row of allMemories(reader, namespace)) {
+    for await (const row of allMemories(reading, place)) {
       texts.add(identityOf(row));
       rows.add(originOf(row));
     }
@@ -100,8 +100,6 @@ interface GivenLine {
   readonly pinned: boolean;
 }
 
-const KINDS: readonly MemoryKind[] = ["step", "fact", "note", "file_chunk", "reflection"];
-const TRUSTS: readonly Trust[] = ["person", "agent", "goald", "file", "web"];
 const MAX_TEXT_CHARS = 20_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -118,7 +116,7 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
   const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
   if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
     throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
-  if (!KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${KINDS.join(", ")})`);
+  if (!MEMORY_KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${MEMORY_KINDS.join(", ")})`);
   if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
   if (typeof importance !== "number" || importance < 0 || importance > 1)
     throw wrong(place, "an importance from 0 to 1");

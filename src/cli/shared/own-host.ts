@@ -5,6 +5,7 @@
  * a daemon goes on with the agents of the background that it ran and that are not done.
  */
 import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
+import { readHostInfo } from "#api/host-lock.ts";
 import { LocalClient } from "#api/local-client.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
@@ -13,7 +14,6 @@ import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { BackgroundAgents } from "#host/background-agents.ts";
-import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";

@@ -5,7 +5,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, questionOf } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import type { AskPerson, AskWords, PersonSaid } from "./ask-person.ts";
-import type { CliContext } from "./context.ts";
+import { type CliContext, formatCall } from "./context.ts";
 
 export interface QuestionsParts {
   readonly context: CliContext;
@@ -36,6 +36,8 @@ export class Questions {
   /** The call whose answer was sent, and that the agent has not read yet. */
   #answered = "";
   #state: AgentState | undefined;
+  /** Words typed before a question was shown; they are sent after its answer. */
+  readonly #typedWords: string[] = [];
 
   constructor(parts: QuestionsParts) {
     this.#parts = parts;
@@ -48,15 +50,48 @@ export class Questions {
     const ask = this.#askerFor(state);
     if (!ask || this.#open || callId === undefined || callId === this.#answered) return;
     const withdrawn = new AbortController();
-    // What was typed before the question was shown does not answer it.
-    this.#parts.context.output.input().dropTypedAhead();
-    const ended = ask(withdrawn.signal)
-      .then((said) => this.#send(callId, said))
+    const ended = this.#ask(callId, ask, withdrawn.signal)
       .catch((thrown) => this.#parts.onFailed(toError(thrown)))
       .finally(() => {
         this.#open = undefined;
       });
     this.#open = { callId, withdrawn, ended };
+  }
+
+  /** Words that were typed before the question was shown never answer it: they are kept for the agent's next step. */
+  async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
+    const { output, redact } = this.#parts.context;
+    const text = joinWords(await output.takeTypedAhead());
+    if (text !== "") {
+      output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
+      this.#typedWords.push(text);
+    }
+    await this.#send(callId, await ask(withdrawn));
+    await this.#sendTypedWords();
+  }
+
+  async #sendTypedWords(): Promise<void> {
+    const { agent, context, client } = this.#parts;
+    for (const text of this.#typedWords.splice(0))
+      try {
+        await client().say(agent, { from: "a person", text: context.scrub(text) });
+      } catch (thrown) {
+        context.output.say(context.redact(clean(toError(thrown).message)));
+        this.#sayUnsent(text);
+      }
+  }
+
+  /** Ends with the run: withdraws the open question, and shows the words that nobody will send. */
+  async end(): Promise<void> {
+    await this.withdraw(undefined);
+    const text = joinWords(await this.#parts.context.output.takeTypedAhead());
+    if (text !== "") this.#sayUnsent(text);
+  }
+
+  #sayUnsent(text: string): void {
+    const { agent, context } = this.#parts;
+    const call = formatCall(context.home, "say", agent, '"…"');
+    context.output.say(context.redact(`Not sent: ${text}\n  Send it with: ${call}`));
   }
 
   /** Takes back the open question, because of this event. Resolves when the terminal is free. */
@@ -106,6 +141,12 @@ export class Questions {
     }
   }
 }
+
+const joinWords = (lines: readonly string[]): string =>
+  lines
+    .map((line) => clean(line).trim())
+    .filter((line) => line !== "")
+    .join("\n");
 
 /** The call that waits for a yes or for words; undefined while the agent is paused. */
 function waitingCall(state: AgentState): string | undefined {

@@ -1,12 +1,12 @@
 /** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or leaves it to itself. */
 import { resolve } from "node:path";
-import type { AgentView } from "#api/control.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import type { Found } from "./find.ts";
 import { followAgent } from "./follow-agent.ts";

@@ -4,10 +4,10 @@
  * Text only: what is written is what `--print` shows. Absolute paths, because neither knows a shell's PATH or a
  * version manager; the home by `--home`, because neither has a shell's environment.
  */
+import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Home } from "#config/home.ts";
-import { sha256 } from "#store/chain.ts";
 
 export interface Service {
   /** As the service manager calls it. */
@@ -141,5 +141,5 @@ function nameOf({ home: { root }, userHome }: ServiceParts): string {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "")
     .slice(0, 40);
-  return ["goald", slug, sha256(root).slice(0, 8)].filter((part) => part !== "").join("-");
+  return ["goald", slug, hash("sha256", root, "hex").slice(0, 8)].filter((part) => part !== "").join("-");
 }

@@ -1,8 +1,8 @@
 /** session.ts -- a terminal's connection to the host that runs its agent: the daemon that is up, or one in this process. */
 import type { HostClient } from "#api/client.ts";
-import type { AgentView } from "#api/control.ts";
 import type { Catalogue } from "#app/catalogue.ts";
 import type { Host, HostParts } from "#app/host.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { connected } from "./connect.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions } from "./context.ts";
 import { Interrupts } from "./interrupts.ts";

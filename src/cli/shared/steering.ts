@@ -4,15 +4,16 @@
  * An unknown agent is an error before any daemon is started.
  */
 import type { Client, HostClient } from "#api/client.ts";
-import type { AgentView, Done } from "#api/control.ts";
+import type { ControlResult } from "#api/control.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
-import { type Found, findState, namesakes } from "./find.ts";
+import { type Found, findState } from "./find.ts";
 import { reachHost } from "./reach.ts";
-import { readStore, viewAgents } from "./reading.ts";
+import { withReading } from "./reading.ts";
 
 export interface Steered extends Found {
   readonly context: CliContext;
@@ -30,7 +31,7 @@ export async function steering(
   const context = await openContext(options);
   try {
     const found = await findState(name, context);
-    await tellApart(name, found, unique, context);
+    tellApart(name, found, unique);
     return await steer({ ...found, context, reach: () => reachHost(context) });
   } finally {
     context.output.close();
@@ -38,9 +39,8 @@ export async function steering(
 }
 
 /** A name that several agents share means the newest, with a notice. `unique`: throws GOALD_CONFLICT instead. */
-async function tellApart(name: string, { row }: Found, unique: boolean, context: CliContext): Promise<void> {
+function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean): void {
   if (name === row.id) return;
-  const ids = await namesakes(name, context);
   if (ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
   if (!unique) console.error(clean(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`));
@@ -51,7 +51,7 @@ async function tellApart(name: string, { row }: Found, unique: boolean, context:
 }
 
 /** Prints what was done and the agent's state. `more`: only in the JSON. */
-export function tellDone({ agent, note }: Done, { output, redact }: CliContext, more: object = {}): number {
+export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
   if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
   else output.say(redact(clean(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
@@ -87,9 +87,6 @@ export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: Age
 const LOOKS = 10;
 const LOOK_AGAIN_MS = 20;
 
-/** As its log and its host say it stands. */
-export async function viewNow(context: CliContext, row: AgentRow): Promise<AgentView> {
-  const [view] = await readStore(context, (reader) => viewAgents(reader, context, [row]));
-  if (view) return view;
-  throw new GoaldError("GOALD_NOT_FOUND", `${row.id} is not there any more.`, { hint: "See them all: goald ps" });
-}
+/** As its log and its host show it now. */
+export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
+  withReading(context, (reading) => reading.agent(id));

@@ -20,8 +20,6 @@ export interface LineInput {
   readonly wasBegunEarly: boolean;
   /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
   takeTypedAhead(): Promise<readonly string[]>;
-  /** Discards the queue. */
-  dropTypedAhead(): void;
   /** Restores the terminal. An open question resolves to undefined. */
   close(): void;
 }
@@ -99,11 +97,6 @@ class QueuedLines implements LineInput {
     // Two turns of the event loop read what has already reached this process.
     for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return this.#queue.splice(0);
-  }
-
-  dropTypedAhead(): void {
-    this.#queue.length = 0;
-    this.#dropTyped();
   }
 
   close(): void {

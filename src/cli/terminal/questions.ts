@@ -141,10 +141,13 @@ function readCount(text: string, keys: AnswerKeys): ApprovalReply | undefined {
 export const approvalQuestion = ({ yes, no }: AnswerKeys): string =>
   `Run it? [${yes} = yes, ${yes} -N = yes to N commands, ${no} = pause the agent, ? = help, or say what to do instead]: `;
 
-const explainApproval = ({ yes, no }: AnswerKeys): string =>
-  [
-    `  ${yes}, yes     run this command`,
-    `  ${yes} -5      run this and the next four commands without asking`,
-    `  ${no}, no      do not run it, and pause the agent`,
-    "  other words  do not run it; the model reads your words instead",
-  ].join("\n");
+function explainApproval({ yes, no }: AnswerKeys): string {
+  const rows = [
+    [`${yes}, yes`, "run this command"],
+    [`${yes} -5`, "run this and the next four commands without asking"],
+    [`${no}, no`, "do not run it, and pause the agent"],
+    ["other words", "do not run it; the model reads your words instead"],
+  ] as const;
+  const width = Math.max(...rows.map(([answer]) => answer.length));
+  return rows.map(([answer, meaning]) => `  ${answer.padEnd(width)}  ${meaning}`).join("\n");
+}

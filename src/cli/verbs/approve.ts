@@ -1,7 +1,7 @@
 /** approve.ts -- `goald approve`: lets the pending command of an agent run. */
 import { InvalidArgumentError } from "commander";
 import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
-import { AGENT, positiveInteger, value } from "../option.ts";
+import { AGENT, flag, positiveInteger, value } from "../option.ts";
 import { approveVerb } from "../shared/answer-approval.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -9,7 +9,7 @@ export const verb = defineVerb({
   name: "approve",
   group: "Steer agents",
   summary: "run the pending command",
-  description: "run the command that an agent asks approval for",
+  description: "run the command that an agent asks approval for; on a terminal, show it and ask first",
   examples: ["goald approve foo", "goald approve foo -N 5"],
   arguments: [AGENT],
   options: {
@@ -17,6 +17,7 @@ export const verb = defineVerb({
       ...value("-N, --count <count>", "approve this many commands in all, the next ones unseen", answerCount),
       default: 1,
     },
+    yes: flag("-y, --yes", "do not show the command and ask first on a terminal"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending" },
   run: ([agent = ""], options) => approveVerb(agent, options),

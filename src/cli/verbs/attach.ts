@@ -2,9 +2,9 @@
  * attach.ts -- `goald attach`: follows an agent from any of its steps on, as if it ran on this terminal. Ctrl-C leaves it to itself.
  */
 
+import { isHostHeld } from "#api/host-lock.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import { RUN_CODES } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";

@@ -1,8 +1,8 @@
 /** complete.ts -- `goald complete agents`: what the completion scripts ask for. It starts no daemon and never fails. */
+import { listAgentNames } from "#app/reading.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { findContext, type GlobalOptions } from "../shared/context.ts";
-import { readStore } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -23,7 +23,7 @@ export const verb = defineVerb({
 async function agentsThatBegin(begin: string, options: GlobalOptions): Promise<readonly string[]> {
   const { home, output } = await findContext({ ...options, input: false });
   try {
-    const rows = await readStore({ home }, (reader) => reader.agents());
+    const rows = await listAgentNames(home);
     const byId = rows.filter(({ id }) => id.startsWith(begin));
     if (byId.length > 0) return byId.map(({ id, name }) => `${id}\t${oneLineOf(name)}`);
     const names = rows.map(({ name }) => oneLineOf(name)).filter((name) => isBegin(begin, name));

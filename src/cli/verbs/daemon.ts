@@ -5,13 +5,13 @@
  * the steps under way; a second one cuts them off. SIGHUP reads the settings again.
  */
 import { expectDaemon } from "#api/daemon-expected.ts";
+import { readHostInfo } from "#api/host-lock.ts";
 import { PREDECESSOR } from "#api/spawn-daemon.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, openHost } from "#app/host.ts";
 import { loadSettings } from "#config/load.ts";
 import { chooseSocketPath, openHome } from "#config/open-home.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
-import { readHostInfo } from "#store/host-lock.ts";
 import { clean } from "#util/clean.ts";
 import type { Log } from "#util/log.ts";
 import { HOST_CODES } from "../exit-codes.ts";

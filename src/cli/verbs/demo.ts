@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { isHostHeld } from "#api/host-lock.ts";
 import { readRecording } from "#cassette/demo-recording.ts";
 import { startReplayServer } from "#cassette/demo-server.ts";
 import { throughRecording } from "#cassette/demo-web.ts";
@@ -11,7 +12,6 @@ import type { Home } from "#config/home.ts";
 import type { SettingFlags } from "#config/load.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { RUN_CODES } from "../exit-codes.ts";
 import { text } from "../option.ts";

@@ -6,11 +6,11 @@
  */
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
+import { measureStore } from "#app/reading.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
-import { openSqliteReader } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
@@ -158,16 +158,9 @@ function checkModel({ settings, originOf }: LoadedSettings, { envFile }: Home): 
 
 async function checkStore(home: Home): Promise<readonly Finding[]> {
   try {
-    const reader = await openSqliteReader(home.database);
-    try {
-      const agents = await reader.agents();
-      const events = agents.reduce((sum, { head }) => sum + head, 0);
-      const last = agents.reduce((latest, { updatedAt }) => (updatedAt > latest ? updatedAt : latest), "");
-      const sound = `${counted(agents.length, "agent")}, ${counted(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
-      return [fine("store", sound), ...checkClock(last)];
-    } finally {
-      await reader.close();
-    }
+    const { agents, events, lastEventAt } = await measureStore(home);
+    const sound = `${counted(agents, "agent")}, ${counted(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
+    return [fine("store", sound), ...checkClock(lastEventAt)];
   } catch (thrown) {
     const hint = isGoaldError(thrown) ? thrown.hint : "";
     return [problem("store", toError(thrown).message, hint), ...checkClock("")];

@@ -5,14 +5,14 @@
  */
 import { takesNoCalls } from "#api/auto-start.ts";
 import { stopExpectingDaemon } from "#api/daemon-expected.ts";
+import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
 import { meetHost } from "#api/meet-host.ts";
+import { unfinishedAgents } from "#app/reading.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import { isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { STOP_OPTIONS } from "../option.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
-import { unfinishedAgents } from "../shared/revive.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -107,7 +107,7 @@ export async function stopDaemon(
     console.error(
       `goald: The daemon (pid ${pid}) has not stopped within ${waitMs / 1000} s.\n  Wait for it, or kill it; its agents continue at the next start: ${formatCall(home, "down", "--kill")}`,
     );
-  const unfinished = isGone ? (await unfinishedAgents(home, Number.POSITIVE_INFINITY)).map(({ id }) => id) : [];
+  const unfinished = isGone ? await unfinishedAgents(home, Number.POSITIVE_INFINITY) : [];
   return { pid, isGone, wasKilled, unfinished };
 }
 

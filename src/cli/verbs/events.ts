@@ -1,11 +1,9 @@
 /** events.ts -- `goald events`: the event log of an agent, one event a line. */
-
 import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { escapeUnseenInJson } from "#util/unseen.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, value } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
@@ -25,21 +23,20 @@ export const verb = defineVerb({
 });
 
 async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
-  return reading(options, async (reader, { output, redact }) => {
-    const row = await findAgent(reader, name);
+  return reading(options, async (reading, { output, redact }) => {
     const toLine = createEventLines();
-    for await (const event of allEvents(reader, row.id)) {
+    for await (const event of allEvents(reading, name)) {
       const line = toLine(event);
       if (event.seq <= (options.after ?? 0)) continue;
       if (output.json) output.data(redact(JSON.stringify(line)));
-      // Before it is cut: half a key is known by nobody.
+      // Redact before cutting: half a key is not recognized.
       else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
     }
     return EXIT.ok;
   });
 }
 
-/** What is particular to an event, for a person's eye. */
+/** The members that other events do not have. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
   return escapeUnseenInJson(JSON.stringify(rest));
 }

@@ -3,12 +3,10 @@
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { NO_AGENT } from "../exit-codes.ts";
 import { AGENT } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
-import { latestFiles } from "../shared/latest-files.ts";
-import { folderOf, reading } from "../shared/reading.ts";
+import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -23,14 +21,11 @@ export const verb = defineVerb({
 });
 
 async function files(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, context) => {
-    const row = await findAgent(reader, name);
-    const versions = await reader.files(row.id);
-    const folder = folderOf(context, row);
-    if (context.output.json)
-      context.output.data(JSON.stringify({ workspace: folder, files: latestFiles(versions), versions }));
+  return reading(options, async (reading, { output }) => {
+    const list = await reading.files(name);
+    if (output.json) output.data(JSON.stringify(list));
     else {
-      const lines = latestFiles(versions).map(({ path, operation, by, step, bytes, changes, at }) => [
+      const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
         clean(path),
         by === "person" ? `${operation} by a person` : operation,
         `${step}`,
@@ -38,9 +33,9 @@ async function files(name: string, options: GlobalOptions): Promise<number> {
         `${changes}`,
         at,
       ]);
-      context.output.say(`Workspace: ${folder}`);
-      if (lines.length === 0) context.output.say("No file was written yet.");
-      else context.output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
+      output.say(`Workspace: ${list.workspace}`);
+      if (lines.length === 0) output.say("No file was written yet.");
+      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
     }
     return EXIT.ok;
   });

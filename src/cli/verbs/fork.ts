@@ -5,23 +5,22 @@
  */
 
 import type { ForkedAgent } from "#api/control.ts";
+import { isHostHeld } from "#api/host-lock.ts";
+import { openOwnStore } from "#app/own-store.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import { forkAgent } from "#host/fork-agent.ts";
-import { isHostHeld } from "#store/host-lock.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT, step, text, texts } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
-import { holdLock } from "../shared/hold-lock.ts";
+import { findState } from "../shared/find.ts";
 import { reachHost } from "../shared/reach.ts";
-import { folderOf, readStore } from "../shared/reading.ts";
+import { folderOf } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -56,7 +55,7 @@ type Made = Pick<ForkedAgent, "id" | "name" | "workspace" | "events" | "files">;
 export async function forkVerb(name: string, step: number, options: ForkOptions): Promise<number> {
   const context = await openContext(options);
   try {
-    const row = await readStore(context, (reader) => findAgent(reader, name));
+    const { row } = await findState(name, context);
     const made = isHostHeld(context.home.lock)
       ? await forkThere(row, step, options, context)
       : await forkHere(row, step, options, context);
@@ -78,23 +77,17 @@ async function forkThere({ id }: AgentRow, step: number, options: ForkOptions, c
 }
 
 async function forkHere(row: AgentRow, step: number, options: ForkOptions, context: CliContext): Promise<Made> {
-  const { home } = context;
-  using _lock = holdLock(context);
-  const store = await openSqliteStore(home.database);
-  try {
-    const { row: fork, files } = await forkAgent(row, requestOf(step, options, context), {
-      store,
-      clock: systemClock,
-      checkAgent: validateAgent,
-      openWorkspace: async (made) => {
-        await makeFolders(folderOf(context, made), 0o777);
-        return openLocalWorkspace(folderOf(context, made), undefined, { own: true });
-      },
-    });
-    return { id: fork.id, name: fork.name, workspace: folderOf(context, fork), events: fork.head, files };
-  } finally {
-    await store.close();
-  }
+  await using own = await openOwnStore(context.home);
+  const { row: fork, files } = await forkAgent(row, requestOf(step, options, context), {
+    store: own.store,
+    clock: systemClock,
+    checkAgent: validateAgent,
+    openWorkspace: async (made) => {
+      await makeFolders(folderOf(context, made), 0o777);
+      return openLocalWorkspace(folderOf(context, made), undefined, { own: true });
+    },
+  });
+  return { id: fork.id, name: fork.name, workspace: folderOf(context, fork), events: fork.head, files };
 }
 
 function say(from: AgentRow, { id, name, workspace, events, files }: Made, step: number, context: CliContext): void {

@@ -6,15 +6,12 @@
 
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { stateOf } from "#views/load-agent.ts";
 import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
 import { type CliContext, callsHere, counted, type GlobalOptions } from "../shared/context.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -50,7 +47,7 @@ export interface GoalsOptions extends GlobalOptions {
 
 export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return steering(name, options, async ({ row, state, context, reach }) => {
-    const told = await readStore(context, (reader) => toldLast(reader, row));
+    const told = await withReading(context, (reading) => reading.goals(row.id));
     const goals = changed(row.id, told.goals, options);
     if (goals === undefined) {
       show(row.id, told.goals, context);
@@ -65,16 +62,6 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
     if (!context.output.json) show(row.id, checked, context);
     return tellDone({ agent: view, note: callsHere(context.home, note) }, context, { goals: checked });
   });
-}
-
-/** Reads the inbox before the log, so that a message that moves between them is not missed. */
-async function toldLast(
-  reader: Pick<StoreReader, "inbox" | "load">,
-  row: AgentRow,
-): Promise<{ readonly goals: readonly string[]; readonly isRead: boolean }> {
-  const waiting = (await reader.inbox(row.id)).findLast(({ message }) => message.type === "goals")?.message;
-  if (waiting?.type === "goals") return { goals: waiting.goals, isRead: false };
-  return { goals: (await stateOf(reader, row)).goals, isRead: true };
 }
 
 /** Returns undefined when nothing changes. Throws GOALD_USAGE for options that exclude each other. */

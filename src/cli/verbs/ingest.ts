@@ -7,16 +7,23 @@
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { clean } from "#util/clean.ts";
-import { type KnownPiece, type KnownSource, type Plan, planSource, retire, type Source } from "#views/ingest-plan.ts";
+import {
+  type IngestPlan,
+  type IngestSource,
+  type KnownPiece,
+  type KnownSource,
+  planSource,
+  retire,
+} from "#views/ingest-plan.ts";
+import type { MemoryView } from "#views/memory-view.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { MEMORY_AGENT, SHARED } from "../option.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
 import { type CliContext, counted, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -51,7 +58,7 @@ interface Held extends KnownSource {
 export async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
   const context = await openContext(options);
   try {
-    const space = await readStore(context, (reader) => findSpace(reader, name, options));
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
     await using changer = await openChanger(context);
     const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
     const work: Ingestion = { context, space, changer, known: await knownIn(space, context), skipped: [], sums };
@@ -62,10 +69,10 @@ export async function ingest(name: string, sources: readonly string[], options: 
   }
 }
 
-const knownIn = ({ namespace }: Space, context: CliContext): Promise<Map<string, Held>> =>
-  readStore(context, async (reader) => {
-    const rows: MemoryRow[] = [];
-    for await (const row of allMemories(reader, namespace)) rows.push(row);
+const knownIn = ({ place }: Space, context: CliContext): Promise<Map<string, Held>> =>
+  withReading(context, async (reading) => {
+    const rows: MemoryView[] = [];
+    for await (const row of allMemories(reading, place)) rows.push(row);
     const byPerson = new Set(rows.filter(({ trust }) => trust === "person").map(({ id }) => id));
     const known = new Map<string, Held>();
     for (const { id, key, text, source, kind, forgotten, supersededBy } of rows) {
@@ -124,7 +131,7 @@ async function ingestPage(address: string, work: Ingestion): Promise<void> {
   }
 }
 
-async function take(source: Source, work: Ingestion): Promise<void> {
+async function take(source: IngestSource, work: Ingestion): Promise<void> {
   const text = work.context.scrub(source.text);
   const plan = planSource({ ...source, text }, work.known.get(source.name) ?? { pieces: [], settled: new Set() });
   work.sums.sources++;
@@ -137,7 +144,7 @@ async function forget(source: string, work: Ingestion): Promise<void> {
   work.known.delete(source);
 }
 
-async function apply({ changes, ...counts }: Plan, { changer, space, sums }: Ingestion): Promise<void> {
+async function apply({ changes, ...counts }: IngestPlan, { changer, space, sums }: Ingestion): Promise<void> {
   for (const unit of inUnits(changes, lengthOfChange)) await changer.change(space.namespace, unit);
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }

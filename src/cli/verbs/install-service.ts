@@ -6,13 +6,13 @@
 import { chmod, lstat, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { isHostHeld } from "#api/host-lock.ts";
 import { GOALD_PROGRAM } from "#api/spawn-daemon.ts";
 import type { Home } from "#config/home.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { openHome } from "#config/open-home.ts";
 import { replacePrivateFile } from "#config/private-file.ts";
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
-import { isHostHeld } from "#store/host-lock.ts";
 import { flag } from "../option.ts";
 import { findContext, formatCall, type GlobalOptions, type Output } from "../shared/context.ts";
 import { launchdService, type Service, systemdService } from "../shared/service-file.ts";

@@ -8,13 +8,12 @@ import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { findAgent } from "#views/load-agent.ts";
-import { describeLogLine, isWanted, type LevelName, type LogFilter, readLogLine } from "#views/log-line.ts";
+import { describeLogLine, type LevelName, type LogFilter, matchesFilter, readLogLine } from "#views/log-line.ts";
 import { NO_AGENT } from "../exit-codes.ts";
 import { flag, positiveInteger, step, text, value } from "../option.ts";
 import { type CliContext, type GlobalOptions, openContext } from "../shared/context.ts";
 import { openLogReader } from "../shared/log-files.ts";
-import { readStore } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -79,7 +78,7 @@ async function filterOf(
   since: number | undefined,
   context: CliContext,
 ): Promise<LogFilter> {
-  const id = agent === undefined ? undefined : (await readStore(context, (reader) => findAgent(reader, agent))).id;
+  const id = agent === undefined ? undefined : (await withReading(context, (reading) => reading.agent(agent))).id;
   return {
     ...(id === undefined ? {} : { agent: id }),
     ...(step === undefined ? {} : { step }),
@@ -102,7 +101,7 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
   };
   const read = (onWanted: (text: string) => void, toTheEnd: boolean): void => {
     const take = (text: string): void => {
-      if (isWanted(readLogLine(text), filter)) onWanted(text);
+      if (matchesFilter(readLogLine(text), filter)) onWanted(text);
     };
     for (const file of files) {
       file.read(take);

@@ -5,18 +5,18 @@
  * the JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 
-import type { AgentView } from "#api/control.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import { fitLine, renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { flag } from "../option.ts";
 import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
-import { readStore, viewAgents } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -60,7 +60,7 @@ interface Listed {
 }
 
 async function list(context: CliContext, { all = false }: PsOptions): Promise<Listed> {
-  const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+  const views = await withReading(context, (reading) => reading.agents());
   const oldest = systemClock.now().getTime() - RECENT_MS;
   const shown = views
     .filter(({ state, changedAt }) => all || !isOver(state) || Date.parse(changedAt) >= oldest)
@@ -123,8 +123,10 @@ function rowOf({
   costUsd,
   changedAt,
   workspace,
+  lastCommand,
 }: AgentView): readonly string[] {
-  const standing = stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+  const pending = state === "waiting: approval" && lastCommand ? `${state} of ${clean(lastCommand)}` : state;
+  const standing = stalledMs === null ? pending : `${pending}, stalled for ${shortSpan(stalledMs)}`;
   const ago = (at: string): string => `${shortSpan(systemClock.now().getTime() - Date.parse(at))} ago`;
   return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
 }

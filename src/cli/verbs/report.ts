@@ -1,14 +1,11 @@
-/** report.ts -- `goald report`: what an agent did, made new from the store; the same text lies in its folder as `_goald/report.md`. */
+/** report.ts -- `goald report`: an agent's work, rendered from the store. The same text is in its folder as `_goald/report.md`. */
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
-import { isHostHeld } from "#store/host-lock.ts";
-import { gatherReport } from "#views/gather-report.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { NO_AGENT } from "../exit-codes.ts";
 import { AGENT } from "../option.ts";
 import { callsHere, type GlobalOptions } from "../shared/context.ts";
-import { folderOf, reading } from "../shared/reading.ts";
+import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -23,17 +20,14 @@ export const verb = defineVerb({
 });
 
 export async function report(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, context) => {
-    const row = await findAgent(reader, name);
-    const hosted = isHostHeld(context.home.lock);
-    const facts = await gatherReport(row, { store: reader, folder: folderOf(context, row), hosted });
-    if (context.output.json) context.output.data(context.redact(JSON.stringify(facts)));
-    else context.output.data(context.redact(withCallsHere(renderReport(facts).trimEnd(), context.home)));
+  return reading(options, async (reading, { output, redact, home }) => {
+    const facts = await reading.report(name);
+    output.data(redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home)));
     return EXIT.ok;
   });
 }
 
-/** In the last part only: what stands above may be the words of a model. */
+/** Only in the last part: the parts above may contain a model's text. */
 function withCallsHere(text: string, home: Home): string {
   const at = text.lastIndexOf(NEXT_HEADING);
   return text.slice(0, at) + callsHere(home, text.slice(at));

@@ -1,21 +1,15 @@
-/** show.ts -- `goald show`: one agent in full: goals, where it stands and why, what it cost and may still cost, its files. */
-
-import type { AgentView } from "#api/control.ts";
+/** show.ts -- `goald show`: one agent in full: goals, state and reason, cost and limits, files. */
+import { describeCall } from "#cli/terminal/describe-call.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
-import type { AgentRow } from "#core/ports/agent.ts";
-import type { StoreReader } from "#core/ports/store.ts";
-import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
-import { systemClock } from "#util/clock.ts";
-import { dollars, type LimitLeft, limitsLeft, sayLimit } from "#views/limits-left.ts";
-import { findAgent, stateOf } from "#views/load-agent.ts";
-import { nextStepOf } from "#views/next-step.ts";
+import type { AgentDetails } from "#views/agent-details.ts";
+import { describeLimit, dollars } from "#views/limits-left.ts";
+import type { WaitingView } from "#views/waiting.ts";
 import { AGENT, step } from "../option.ts";
 import { callsHere, counted, type GlobalOptions } from "../shared/context.ts";
-import { latestFiles } from "../shared/latest-files.ts";
-import { reading, viewAgents } from "../shared/reading.ts";
+import { reading } from "../shared/reading.ts";
 import { showStep } from "../shared/show-step.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -33,44 +27,18 @@ export const verb = defineVerb({
 });
 
 export async function show(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, context) => {
-    const row = await findAgent(reader, name);
-    // Whatever is wrong with its log is said as an error, not as a state.
-    const state = await stateOf(reader, row);
-    const [view] = await viewAgents({ load: reader.load.bind(reader) }, context, [row]);
-    if (!view) throw new Error(`no view of ${row.id}`);
-    const { role, goals, settings, usage, lost } = state;
-    const agents = await viewAgents(
-      { load: reader.load.bind(reader) },
-      context,
-      (await reader.agents()).filter(({ parent }) => parent === row.id),
-    );
-    const limits = limitsLeft(state, systemClock.now());
-    const files = latestFiles(await reader.files(row.id));
-    const more = { ...(await lastThought(reader, row)), files, agents };
-    const whole = { ...view, role, goals, settings, usage, lost, limits, ...more };
-    if (context.output.json) context.output.data(context.redact(JSON.stringify(whole)));
-    else context.output.data(context.redact(clean(describe(whole, state, context.home))));
+  return reading(options, async (reading, { output, redact, home }) => {
+    const { next, ...details } = await reading.details(name);
+    const waiting = (await reading.waiting()).find(({ agent }) => agent === details.id) ?? null;
+    const text = output.json
+      ? JSON.stringify({ ...details, waiting })
+      : clean(describe({ ...details, next }, waiting, home));
+    output.data(redact(text));
     return EXIT.ok;
   });
 }
 
-type Whole = AgentView &
-  Pick<AgentState, "role" | "goals" | "usage" | "lost"> & {
-    readonly limits: readonly LimitLeft[];
-    readonly lastThought: string;
-    readonly files: ReturnType<typeof latestFiles>;
-    /** Those that it has started. */
-    readonly agents: readonly AgentView[];
-  };
-
-async function lastThought(reader: StoreReader, row: AgentRow): Promise<{ readonly lastThought: string }> {
-  const tail = await reader.read(row.id, Math.max(0, row.head - 50), 50);
-  return { lastThought: tail.findLast((event) => event.type === "command-requested")?.thought ?? "" };
-}
-
-function describe(agent: Whole, state: AgentState, home: Home): string {
-  const { todo } = nextStepOf(agent.id, state, agent.state);
+function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home): string {
   const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
   const about = estimated ? "about " : "";
   const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
@@ -78,17 +46,24 @@ function describe(agent: Whole, state: AgentState, home: Home): string {
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),
     `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
+    ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
     `Turn:       ${agent.turn}`,
     ...(agent.parent === null ? [] : [`Started by: ${agent.parent}`]),
     ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
     `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
-    ...agent.limits.map((limit) => `Limit:      ${sayLimit(limit)}`),
+    ...agent.limits.map((limit) => `Limit:      ${describeLimit(limit)}`),
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
-    ...todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
+    ...agent.next.todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,
     ...agent.files.map(({ path, bytes, step }) => `  ${path} (${counted(bytes, "byte")}, step ${step})`),
   ];
   return lines.join("\n");
+}
+
+/** The command or the question that waits for a person. */
+function describeWaiting({ kind, command, question, reason }: WaitingView): string {
+  if (kind === "question") return `Question:   ${question}`;
+  return `Wants:      ${describeCall(command).replaceAll("\n", "\n            ")}${reason ? `\n            ${reason}` : ""}`;
 }

@@ -7,7 +7,7 @@
 
 import { RUN_CODES } from "../exit-codes.ts";
 import { formatCall, openContext } from "../shared/context.ts";
-import { readStore, viewAgents } from "../shared/reading.ts";
+import { withReading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 import { demoVerb } from "./demo.ts";
 import { isGoing, ps } from "./ps.ts";
@@ -29,7 +29,7 @@ export async function plain(options: RunOptions): Promise<number> {
   const onTerminal = isOnTerminal(options);
   const context = await openContext(options);
   try {
-    const views = await readStore(context, async (reader) => viewAgents(reader, context, await reader.agents()));
+    const views = await withReading(context, (reading) => reading.agents());
     if (onTerminal ? !views.some(isGoing) : views.length === 0) return await start(options);
     const exitCode = await ps(options);
     const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];

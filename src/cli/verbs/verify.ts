@@ -2,7 +2,6 @@
 
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
-import { findAgent } from "#views/load-agent.ts";
 import { counted, type GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
@@ -19,9 +18,8 @@ export const verb = defineVerb({
 });
 
 async function verify(name: string | undefined, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reader, { output }) => {
-    const agent = name === undefined ? undefined : (await findAgent(reader, name)).id;
-    const report = await reader.verify(agent);
+  return reading(options, async (reading, { output }) => {
+    const report = await reading.verify(name ?? null);
     if (output.json) output.data(JSON.stringify(report));
     else {
       for (const problem of report.problems) output.data(clean(problem));

@@ -1,0 +1,75 @@
+/** memory-routes.ts -- the routes of `Reading` for memory: each adds nothing but HTTP. */
+import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
+import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
+import { MEMORY_KINDS, MemoryStory, MemoryView } from "#views/memory-view.ts";
+import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
+import { eventNumber, pageSize } from "./schemas.ts";
+
+const DEFAULT_MEMORIES = 50;
+const SharedQuery = closed({ shared: flag }, "shared");
+const memoryQuery = { shared: flag, all: flag, kind: oneOf(...MEMORY_KINDS), limit: pageSize };
+const searchText: Schema<string> = { ...text, minLength: 1, maxLength: 10_000 };
+
+export const MEMORY_ROUTES: readonly Route[] = [
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory",
+      operation: "memories",
+      summary:
+        "An agent's memories, the newest first; `all`: forgotten and superseded ones too. The agent `shared` is the memory that all agents share.",
+      query: closed(memoryQuery, "shared", "all", "kind", "limit"),
+      reply: MemoryList,
+    },
+    ({ reading }, { params, query: { shared = false, limit = DEFAULT_MEMORIES, ...filter } }) =>
+      reading.memories({ name: params.agent, shared }, { ...filter, limit }),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory/changes",
+      operation: "memoryPage",
+      summary: "All rows of a memory whose `change` is above `after`, in the order of their last change.",
+      query: closed({ shared: flag, after: eventNumber, limit: pageSize }, "shared", "after", "limit"),
+      reply: MemoryPage,
+    },
+    ({ reading }, { params, query: { shared = false, after = 0, limit = DEFAULT_PAGE } }) =>
+      reading.memoryPage({ name: params.agent, shared }, { after, limit }),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory/search",
+      operation: "searchMemory",
+      summary: "What the agent would recall for a query.",
+      query: closed({ shared: flag, query: searchText, limit: pageSize }, "shared", "limit"),
+      reply: MemorySearch,
+    },
+    ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
+      reading.searchMemory({ name: params.agent, shared }, query, limit),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory/:memory",
+      operation: "memory",
+      summary: "One memory.",
+      query: SharedQuery,
+      reply: MemoryView,
+    },
+    ({ reading }, { params, query: { shared = false } }) =>
+      reading.memory({ name: params.agent, shared }, params.memory),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/memory/:memory/story",
+      operation: "memoryStory",
+      summary: "Why a memory exists, what it replaced, and which steps recalled it.",
+      query: SharedQuery,
+      reply: MemoryStory,
+    },
+    ({ reading }, { params, query: { shared = false } }) =>
+      reading.memoryStory({ name: params.agent, shared }, params.memory),
+  ),
+];

@@ -1,0 +1,186 @@
+/** reading-routes.ts -- the routes of `Reading`: each adds nothing but HTTP. */
+import { closed, listOf, open } from "#util/schema.ts";
+import { AgentDetails } from "#views/agent-details.ts";
+import { DiffView } from "#views/agent-diff.ts";
+import { AgentView } from "#views/agent-view.ts";
+import { FileContent } from "#views/file-content.ts";
+import { FileStory } from "#views/file-story.ts";
+import { FileList } from "#views/list-files.ts";
+import { GoalsView, LoadedAgent } from "#views/load-agent.ts";
+import { ReportFacts } from "#views/report-facts.ts";
+import { RestorePlan } from "#views/restore-plan.ts";
+import { StepPage } from "#views/step-list.ts";
+import { VerifyView } from "#views/verify-view.ts";
+import { WaitingView } from "#views/waiting.ts";
+import { WholeStep } from "#views/whole-step.ts";
+import { MEMORY_ROUTES } from "./memory-routes.ts";
+import { DEFAULT_PAGE, defineRoute, type Route } from "./route.ts";
+import { AgentList, eventNumber, PARAMS, pageSize } from "./schemas.ts";
+
+const PageQuery = closed({ after: eventNumber, limit: pageSize }, "after", "limit");
+const paths = listOf<string>(PARAMS.path, { maxItems: 100 });
+const WaitingList = open({ waiting: listOf(WaitingView) });
+
+const AGENT_ROUTES: readonly Route[] = [
+  defineRoute(
+    { method: "GET", path: "/v1/agents", operation: "agents", summary: "All agents.", reply: AgentList },
+    async ({ reading }) => ({ agents: await reading.agents() }),
+  ),
+  defineRoute(
+    { method: "GET", path: "/v1/agents/:agent", operation: "agent", summary: "One agent.", reply: AgentView },
+    ({ reading }, { params }) => reading.agent(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/details",
+      operation: "agentDetails",
+      summary: "One agent in full: goals, limits, cost, files, its own agents, and what a person can do next.",
+      reply: AgentDetails,
+    },
+    ({ reading }, { params }) => reading.details(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/state",
+      operation: "agentState",
+      summary: "The folded state of an agent, for programs that follow its events from there.",
+      reply: LoadedAgent,
+    },
+    ({ reading }, { params }) => reading.state(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/goals",
+      operation: "goals",
+      summary: "An agent's goals, with those that it has not read yet.",
+      reply: GoalsView,
+    },
+    ({ reading }, { params }) => reading.goals(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/report",
+      operation: "report",
+      summary: "The facts of an agent's report.",
+      reply: ReportFacts,
+    },
+    ({ reading }, { params }) => reading.report(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/verify",
+      operation: "verifyAgent",
+      summary: "Checks the hash chain and the references of an agent's log.",
+      reply: VerifyView,
+    },
+    ({ reading }, { params }) => reading.verify(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/verify",
+      operation: "verify",
+      summary: "Checks the hash chains and references of the whole store.",
+      reply: VerifyView,
+    },
+    ({ reading }) => reading.verify(null),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/waiting",
+      operation: "waiting",
+      summary: "The approvals and answers that agents wait for, the oldest first.",
+      reply: WaitingList,
+    },
+    async ({ reading }) => ({ waiting: await reading.waiting() }),
+  ),
+];
+
+const STEP_ROUTES: readonly Route[] = [
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/steps",
+      operation: "steps",
+      summary: "The steps of an agent after one of them, in short, oldest first.",
+      query: PageQuery,
+      reply: StepPage,
+    },
+    ({ reading }, { params, query }) =>
+      reading.steps(params.agent, { after: query.after ?? 0, limit: query.limit ?? DEFAULT_PAGE }),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/steps/:step",
+      operation: "step",
+      summary: "One step in full, with its prompt and reply.",
+      reply: WholeStep,
+    },
+    ({ reading }, { params }) => reading.step(params.agent, params.step),
+  ),
+];
+
+const FILE_ROUTES: readonly Route[] = [
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/files",
+      operation: "files",
+      summary: "The files of an agent, and every version of them.",
+      reply: FileList,
+    },
+    ({ reading }, { params }) => reading.files(params.agent),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/files/:path",
+      operation: "file",
+      summary: "The content of a file now, or after a step.",
+      query: closed({ step: PARAMS.step }, "step"),
+      reply: FileContent,
+    },
+    ({ reading }, { params, query }) => reading.file(params.agent, params.path, query.step ?? null),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/files/:path/story",
+      operation: "fileStory",
+      summary: "Why a file exists: each version with goals, thoughts and sources.",
+      reply: FileStory,
+    },
+    ({ reading }, { params }) => reading.fileStory(params.agent, params.path),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/diff",
+      operation: "diff",
+      summary: "What changed in an agent's files between two steps; by default in the last step that changed any.",
+      query: closed({ from: PARAMS.step, to: PARAMS.step, path: paths }, "from", "to", "path"),
+      reply: DiffView,
+    },
+    ({ reading }, { params, query: { path, ...range } }) => reading.diff(params.agent, { ...range, paths: path ?? [] }),
+  ),
+  defineRoute(
+    {
+      method: "GET",
+      path: "/v1/agents/:agent/restore-plan",
+      operation: "restorePlan",
+      summary: "What restoring files to their versions after a step would change.",
+      query: closed({ step: PARAMS.step, path: paths }, "path"),
+      reply: RestorePlan,
+    },
+    ({ reading }, { params, query }) => reading.restorePlan(params.agent, query.step, query.path ?? []),
+  ),
+];
+
+export const READING_ROUTES: readonly Route[] = [...AGENT_ROUTES, ...STEP_ROUTES, ...FILE_ROUTES, ...MEMORY_ROUTES];

@@ -1,0 +1,124 @@
+/** store-reading.ts -- the one implementation of `Reading`: over a store, the agents' folders and the home's catalogue. */
+import { join } from "node:path";
+import { GoaldError } from "#core/errors.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { Recall } from "#core/ports/recall.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
+import { createTurns } from "#util/turns.ts";
+import { loadDetails } from "#views/agent-details.ts";
+import { diffAgent } from "#views/agent-diff.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import { loadFileContent } from "#views/file-content.ts";
+import { gatherReport } from "#views/gather-report.ts";
+import { latestFiles } from "#views/list-files.ts";
+import { findAgent, loadAgent, loadGoals, stateOf } from "#views/load-agent.ts";
+import { loadFileStory } from "#views/load-file-story.ts";
+import { findNamespace, listMemories, loadMemory, loadMemoryPage, loadMemoryStory } from "#views/load-memory.ts";
+import { viewMemory } from "#views/memory-view.ts";
+import { requireTaken } from "#views/require-taken.ts";
+import { planFor, summarizePlan } from "#views/restore-plan.ts";
+import { listSteps } from "#views/step-list.ts";
+import { loadWaiting, type WaitingView } from "#views/waiting.ts";
+import { loadStep, type StepParts } from "#views/whole-step.ts";
+import type { Reading } from "./reading.ts";
+
+export interface ReadingParts extends StepParts {
+  readonly reader: Omit<StoreReader, "close" | "lastFileVersion">;
+  readonly clock: Pick<Clock, "now">;
+  /** Absolute path of the home's `workspace/`. */
+  readonly workspaceFolder: string;
+  /** One view for each row, with what only the host of the agents knows. Shows an unreadable log as `damaged`. */
+  viewAgents(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
+  openWorkspace(folder: string): Pick<Workspace, "stat" | "read">;
+  /** From this namespace and the shared one, best first. `count`: null for the number of the settings. */
+  recall(namespace: string, query: string, count: number | null): Promise<readonly Recall[]>;
+}
+
+export function createStoreReading(parts: ReadingParts): Reading {
+  const { reader } = parts;
+  const find = (name: string): Promise<AgentRow> => findAgent(reader, name);
+  return {
+    agents: async () => parts.viewAgents(await reader.agents()),
+    agent: async (name) => viewAgent(await find(name), parts),
+    details: async (name) => loadDetails(await find(name), reader, parts.viewAgents, parts.clock.now()),
+    state: (name) => loadAgent(reader, name),
+    goals: async (name) => loadGoals(await find(name), reader),
+    waiting: () => listWaiting(reader),
+    page: async (name, after, limit) => {
+      const { id, head } = await find(name);
+      return { events: await reader.read(id, after, limit), head };
+    },
+    steps: async (name, page) => listSteps(await find(name), page, reader),
+    step: async (name, step) => loadStep(await find(name), step, reader, parts),
+    files: async (name) => {
+      const row = await find(name);
+      const versions = await reader.files(row.id);
+      return { workspace: folderOf(row, parts), files: latestFiles(versions), versions };
+    },
+    file: async (name, path, step) => {
+      const row = await find(name);
+      const workspace = parts.openWorkspace(folderOf(row, parts));
+      if (step !== null) requireTaken(step, (await stateOf(reader, row)).step, row.id);
+      const versions = step === null ? [] : await reader.files(row.id);
+      return loadFileContent({ agent: row.id, path, step }, versions, reader, workspace);
+    },
+    fileStory: async (name, path) => {
+      const row = await find(name);
+      return loadFileStory(row, { path, workspace: folderOf(row, parts) }, reader, parts);
+    },
+    diff: async (name, request) => diffAgent(await find(name), request, reader),
+    restorePlan: async (name, step, paths) => {
+      const row = await find(name);
+      const workspace = folderOf(row, parts);
+      const plan = await planFor(row, { step, paths }, reader, parts.openWorkspace(workspace));
+      return { agent: row.id, step, workspace, files: summarizePlan(plan) };
+    },
+    report: async (name) => reportOn(await find(name), parts),
+    memories: (place, filter) => listMemories(place, filter, reader),
+    memoryPage: (place, page) => loadMemoryPage(place, page, reader),
+    memory: async (place, id) => viewMemory(await loadMemory(place, id, reader)),
+    searchMemory: async (place, query, limit) => {
+      const { id } = await findNamespace(reader, place);
+      if (query.trim() === "")
+        throw new GoaldError("GOALD_USAGE", "Expected words to search for, got none.", {
+          hint: `Such as: goald memory ${id} search "opening hours"`,
+        });
+      return { namespace: id, query, recalls: await parts.recall(id, query, limit) };
+    },
+    memoryStory: (place, id) => loadMemoryStory(place, id, reader),
+    verify: async (name) => reader.verify(name === null ? undefined : (await find(name)).id),
+  };
+}
+
+const folderOf = ({ folder }: AgentRow, { workspaceFolder }: ReadingParts): string => join(workspaceFolder, folder);
+
+async function viewAgent(row: AgentRow, { viewAgents }: ReadingParts): Promise<AgentView> {
+  const [view] = await viewAgents([row]);
+  if (view) return view;
+  throw new GoaldError("GOALD_NOT_FOUND", `${row.id} was removed.`, { hint: "List the agents: goald ps" });
+}
+
+/** The oldest first. An agent whose log cannot be read hides no other. */
+async function listWaiting(reader: ReadingParts["reader"]): Promise<readonly WaitingView[]> {
+  const turn = createTurns();
+  const found: WaitingView[] = [];
+  for (const row of await reader.agents()) {
+    const waiting = await loadWaiting(row, reader).catch(() => null);
+    if (waiting) found.push(waiting);
+    await turn();
+  }
+  return found.sort((a, b) => (a.since < b.since ? -1 : 1));
+}
+
+async function reportOn(row: AgentRow, parts: ReadingParts) {
+  const { state } = await viewAgent(row, parts);
+  const folder = folderOf(row, parts);
+  return gatherReport(row, { store: parts.reader, folder, hosted: state !== "interrupted", breathe: breather() });
+}
+
+const breather = (): (() => Promise<unknown>) => {
+  const turn = createTurns();
+  return async () => turn();
+};

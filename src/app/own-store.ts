@@ -1,0 +1,44 @@
+/** own-store.ts -- opens the store of a home for changes by this process: in a home without a host, under its lock. */
+import type { Home } from "#config/home.ts";
+import type { Store } from "#core/ports/store.ts";
+import { type HostLock, holdHostLock } from "#store/host-lock.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { systemClock } from "#util/clock.ts";
+import { readVersion } from "../shipped.ts";
+
+export interface OwnStore extends AsyncDisposable {
+  readonly store: Store;
+}
+
+type Paths = Pick<Home, "lock" | "database">;
+
+/** Takes the home's lock until disposed. Throws GOALD_ALREADY_RUNNING when a host holds it. */
+export async function openOwnStore(home: Paths): Promise<OwnStore> {
+  const lock = lockHome(home);
+  try {
+    return ownStore(await openSqliteStore(home.database), lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** For changes beside a host that does not run the agent: the agent's lease protects its log. */
+export const openSharedStore = async ({ database }: Pick<Home, "database">): Promise<OwnStore> =>
+  ownStore(await openSqliteStore(database));
+
+export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
+  holdHostLock(lock, {
+    pid: process.pid,
+    version: readVersion(),
+    startedAt: systemClock.now().toISOString(),
+    role: "foreground",
+  });
+
+const ownStore = (store: Store, lock?: HostLock): OwnStore => ({
+  store,
+  [Symbol.asyncDispose]: async () => {
+    await store.close();
+    lock?.release();
+  },
+});

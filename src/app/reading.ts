@@ -1,0 +1,241 @@
+/**
+ * reading.ts -- composes `Reading`: over the store of a home that this process only reads, and inside a host.
+ *
+ * A home is read without any lock, while a host may write. Catalogue and memory search are loaded when a method needs them.
+ */
+import { findHost } from "#api/auto-start.ts";
+import type { Reading } from "#api/reading.ts";
+import { createStoreReading } from "#api/store-reading.ts";
+import type { Home } from "#config/home.ts";
+import type { Settings } from "#config/settings.ts";
+import { toError } from "#core/errors.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { RecallQuery } from "#core/ports/recall.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import { activeFrame } from "#core/state.ts";
+import { isHostHeld } from "#store/host-lock.ts";
+import { openSqliteReader } from "#store/sqlite-store.ts";
+import { systemClock } from "#util/clock.ts";
+import { createTurns } from "#util/turns.ts";
+import { type AgentView, isOver, stallLimitMs, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { stateOf } from "#views/load-agent.ts";
+import type { StepParts } from "#views/whole-step.ts";
+import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import type { AgentHost } from "./agent.ts";
+import type { Catalogue } from "./catalogue.ts";
+
+export interface HomeReading extends Reading, AsyncDisposable {}
+
+export interface HomeReadingOptions {
+  /** Called with a sentence when memory search is degraded. */
+  report(problem: string): void;
+  /** When aborted, memory search returns what it has found. */
+  readonly signal?: AbortSignal;
+}
+
+/** A home without a store has no agents. */
+export async function openReading(home: Home, settings: Settings, options: HomeReadingOptions): Promise<HomeReading> {
+  const reader = await openSqliteReader(home.database);
+  let catalogue: Promise<Catalogue> | undefined;
+  const loadOnce = (): Promise<Catalogue> => {
+    catalogue ??= loadCatalogueFor(home, settings);
+    return catalogue;
+  };
+  const reading = createStoreReading({
+    reader,
+    clock: systemClock,
+    workspaceFolder: home.workspaceFolder,
+    viewAgents: (rows) => viewFromOutside(rows, reader, home, settings),
+    openWorkspace: (folder) => openLocalWorkspace(folder),
+    ...stepParts(loadOnce, () => settings),
+    recall: (namespace, query, count) => {
+      const asked = recallQuery(namespace, query, count ?? settings.recall.count);
+      return recallFrom(reader, { home, settings }, options, asked);
+    },
+  });
+  return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
+}
+
+/** A host that serves its agents' views, and knows which agents run. */
+export interface ReadableHost extends AgentHost {
+  /** Throws for a log that cannot be read. */
+  readonly control: Pick<Reading, "agent">;
+  readonly supervisor: { readonly runners: { has(agent: string): boolean } };
+}
+
+export function createHostReading(host: ReadableHost): Reading {
+  const { home, store } = host;
+  return createStoreReading({
+    reader: store,
+    clock: systemClock,
+    workspaceFolder: home.workspaceFolder,
+    viewAgents: async (rows) => {
+      const turn = createTurns();
+      const shown: AgentView[] = [];
+      for (const row of rows) {
+        shown.push(await host.control.agent(row.id).catch((thrown) => viewDamaged(row, toError(thrown).message, home)));
+        await turn();
+      }
+      return shown;
+    },
+    openWorkspace: (folder) => openLocalWorkspace(folder),
+    ...stepParts(
+      async () => host.catalogue,
+      () => host.settings,
+    ),
+    recall: async (namespace, query, count) => {
+      const { memory } = host.shared();
+      const asked = recallQuery(namespace, query, count ?? host.settings.recall.count);
+      const recalls = await memory.recall(asked, new AbortController().signal);
+      if (namespace !== SHARED_MEMORY && !host.supervisor.runners.has(namespace)) await memory.release(namespace);
+      return recalls;
+    },
+  });
+}
+
+// ---------------------------------------------------------------- prompts and replies
+
+async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalogue> {
+  const { loadCatalogue, serviceStates } = await import("./catalogue.ts");
+  return loadCatalogue(home, serviceStates(settings));
+}
+
+function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {
+  return {
+    promptParts: async (model) => {
+      const { commandList, words, windows } = await loadCatalogue();
+      const { roomOf } = await import("./catalogue.ts");
+      return { commandList, words, ...roomOf(model, settings(), windows) };
+    },
+    readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
+  };
+}
+
+// ---------------------------------------------------------------- memory search
+
+/** As agents recall. Does not keep the vectors that it makes: the store belongs to the host. */
+async function recallFrom(
+  reader: StoreReader,
+  { home, settings }: { readonly home: Home; readonly settings: Settings },
+  { report, signal = new AbortController().signal }: HomeReadingOptions,
+  query: RecallQuery,
+) {
+  const { openRecall } = await import("./services.ts");
+  const memory = openRecall(home, settings, reader, report);
+  try {
+    return await memory.recall(query, signal);
+  } finally {
+    await memory.close();
+  }
+}
+
+const recallQuery = (namespace: string, query: string, count: number): RecallQuery => ({
+  agent: namespace,
+  others: [SHARED_MEMORY],
+  texts: [query],
+  count,
+  excludeSteps: new Set<number>(),
+});
+
+// ---------------------------------------------------------------- agents
+
+/** An agent whose log cannot be read is shown as damaged, and hides no other. */
+async function viewFromOutside(
+  rows: readonly AgentRow[],
+  reader: Pick<StoreReader, "load">,
+  home: Home,
+  { modelTimeoutMs }: Settings,
+): Promise<readonly AgentView[]> {
+  const hosted = isHostHeld(home.lock);
+  const facts: ViewFacts = {
+    workspaceFolder: home.workspaceFolder,
+    hosted,
+    lastCommand: null,
+    stallAfterMs: stallLimitMs(modelTimeoutMs),
+    now: systemClock.now(),
+  };
+  const views: AgentView[] = [];
+  for (const row of rows) {
+    try {
+      views.push(viewAgent(row, await stateOf(reader, row), facts));
+    } catch (thrown) {
+      views.push(viewDamaged(row, toError(thrown).message, facts));
+    }
+  }
+  return hosted && views.some(mayRun) ? withHostFacts(views, home) : views;
+}
+
+const mayRun = ({ state }: AgentView): boolean => !isOver(state) && state !== "damaged" && !state.startsWith("paused");
+
+/** Only the host knows which agents it runs and which are stalled. A host that does not answer is not waited for. */
+async function withHostFacts(views: readonly AgentView[], home: Home): Promise<readonly AgentView[]> {
+  try {
+    const client = await findHost(home, { tell: () => {}, patienceMs: 2_000 });
+    const [only] = views.length === 1 ? views : [];
+    const seenViews = only ? [await client?.agent(only.id)] : await client?.agents();
+    const live = new Map(seenViews?.map((view) => [view?.id, view]));
+    return views.map((view) => {
+      const seen = live.get(view.id);
+      return seen && mayRun(view) && seen.changedAt >= view.changedAt ? seen : view;
+    });
+  } catch {
+    return views;
+  }
+}
+
+// ---------------------------------------------------------------- without settings
+
+/** Ids of agents that a daemon continues by itself, at most `limit`, the last changed first. */
+export async function unfinishedAgents(
+  { database }: Pick<Home, "database">,
+  limit: number,
+): Promise<readonly string[]> {
+  const reader = await openSqliteReader(database);
+  try {
+    const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    const found: string[] = [];
+    for (const row of rows) {
+      if (found.length >= limit) break;
+      // No host continues a log that cannot be read.
+      const state = await stateOf(reader, row).catch(() => undefined);
+      if (state?.settings.background && state.paused === null && activeFrame(state).phase.kind !== "resting")
+        found.push(row.id);
+    }
+    return found;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** In the order of their age. */
+export async function listAgentNames({
+  database,
+}: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> {
+  const reader = await openSqliteReader(database);
+  try {
+    return (await reader.agents()).map(({ id, name }) => ({ id, name }));
+  } finally {
+    await reader.close();
+  }
+}
+
+export interface StoreSize {
+  readonly agents: number;
+  readonly events: number;
+  /** Empty for a store without events. */
+  readonly lastEventAt: string;
+}
+
+/** Throws when the store cannot be read. */
+export async function measureStore({ database }: Pick<Home, "database">): Promise<StoreSize> {
+  const reader = await openSqliteReader(database);
+  try {
+    const agents = await reader.agents();
+    const events = agents.reduce((sum, { head }) => sum + head, 0);
+    const lastEventAt = agents.reduce((latest, { updatedAt }) => (updatedAt > latest ? updatedAt : latest), "");
+    return { agents: agents.length, events, lastEventAt };
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,59 @@
+/** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
+import type { AgentSettings } from "#core/agent-settings.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import { count, described, listOf, open, type Static, text, typed } from "#util/schema.ts";
+import { AgentView, agentMembers } from "./agent-view.ts";
+import { LimitLeft, limitsLeft } from "./limits-left.ts";
+import { LatestFile, latestFiles } from "./list-files.ts";
+import { stateOf } from "./load-agent.ts";
+import { NextStep, nextStepOf } from "./next-step.ts";
+import { Lost, usageMembers } from "./parts.ts";
+
+export const AgentDetails = open({
+  ...agentMembers,
+  role: text,
+  goals: listOf(text),
+  settings: typed<AgentSettings>({ type: "object" }),
+  usage: open({ ...usageMembers, modelCalls: count }),
+  lost: Lost,
+  limits: listOf(LimitLeft),
+  lastThought: text,
+  files: listOf(LatestFile),
+  agents: described(listOf(AgentView), "The agents that it started."),
+  next: NextStep,
+});
+export type AgentDetails = Static<typeof AgentDetails>;
+
+const TAIL_EVENTS = 50;
+
+type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents">;
+type ViewAgents = (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>;
+
+/** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
+export async function loadDetails(
+  row: AgentRow,
+  reader: Reader,
+  viewAgents: ViewAgents,
+  now: Date,
+): Promise<AgentDetails> {
+  const state = await stateOf(reader, row);
+  const [view] = await viewAgents([row]);
+  if (!view) throw new Error(`no view of ${row.id}`);
+  const { role, goals, settings, usage, lost } = state;
+  return {
+    ...view,
+    ...{ role, goals, settings, usage, lost },
+    limits: limitsLeft(state, now),
+    lastThought: await lastThoughtOf(row, reader),
+    files: latestFiles(await reader.files(row.id)),
+    agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
+    next: nextStepOf(row.id, state, view.state),
+  };
+}
+
+/** Of the last command among the newest events; empty when there is none. */
+async function lastThoughtOf({ id, head }: AgentRow, reader: Reader): Promise<string> {
+  const tail = await reader.read(id, Math.max(0, head - TAIL_EVENTS), TAIL_EVENTS);
+  return tail.findLast((event) => event.type === "command-requested")?.thought ?? "";
+}

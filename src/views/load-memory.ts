@@ -1,0 +1,174 @@
+/** load-memory.ts -- loads memories from a store: pages, lists, one row, and why a row exists. */
+import { GoaldError } from "#core/errors.ts";
+import { isLive, SHARED_MEMORY } from "#core/memory.ts";
+import type { AgentRow } from "#core/ports/agent.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import type { StoreReader } from "#core/ports/store.ts";
+import { headOf } from "#core/text.ts";
+import { count, described, listOf, open, type Static, text } from "#util/schema.ts";
+import { findMemory } from "./find-memory.ts";
+import { findAgent } from "./load-agent.ts";
+import { type MemoryStory, MemoryView, RecallView, viewMemory } from "./memory-view.ts";
+import { allEvents } from "./read-log.ts";
+import { findStep } from "./step-view.ts";
+
+/** Which memory is read. */
+export interface MemoryPlace {
+  /** Id or name of an agent, or `shared`. */
+  readonly name: string;
+  /** The memory that all agents share, also when an agent is named. */
+  readonly shared?: boolean;
+}
+
+export const MemoryList = open({
+  namespace: described(text, "Id of the agent, or `shared`."),
+  count: described(count, "Number of matching memories, listed or not."),
+  memories: described(listOf(MemoryView), "The newest first."),
+});
+export type MemoryList = Static<typeof MemoryList>;
+
+export const MemoryPage = open({
+  namespace: text,
+  memories: described(listOf(MemoryView), "In the order of their last change."),
+});
+export type MemoryPage = Static<typeof MemoryPage>;
+
+export const MemorySearch = open({
+  namespace: text,
+  query: text,
+  recalls: described(listOf(RecallView), "Best first."),
+});
+export type MemorySearch = Static<typeof MemorySearch>;
+
+export interface MemoryFilter {
+  /** Includes forgotten and superseded rows. */
+  readonly all?: boolean;
+  readonly kind?: MemoryRow["kind"];
+  readonly limit: number;
+}
+
+interface Namespace {
+  readonly id: string;
+  /** Undefined for the shared memory without an agent. */
+  readonly row: AgentRow | undefined;
+}
+
+type FindReader = Pick<StoreReader, "agents" | "agent">;
+
+/** Throws GOALD_NOT_FOUND for an unknown agent. */
+export async function findNamespace(reader: FindReader, { name, shared = false }: MemoryPlace): Promise<Namespace> {
+  const row = name === SHARED_MEMORY ? undefined : await findAgent(reader, name);
+  return { id: !row || shared ? SHARED_MEMORY : row.id, row };
+}
+
+/** Rows whose `change` is above `after`; fewer than `limit` means the end. */
+export async function loadMemoryPage(
+  place: MemoryPlace,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  reader: FindReader & Pick<StoreReader, "memories">,
+): Promise<MemoryPage> {
+  const { id } = await findNamespace(reader, place);
+  return { namespace: id, memories: (await reader.memories(id, after, limit)).map(viewMemory) };
+}
+
+const PAGE = 500;
+
+export async function listMemories(
+  place: MemoryPlace,
+  { all = false, kind, limit }: MemoryFilter,
+  reader: FindReader & Pick<StoreReader, "memories">,
+): Promise<MemoryList> {
+  const { id } = await findNamespace(reader, place);
+  const rows: MemoryView[] = [];
+  for (let after = 0; ; ) {
+    const page = await reader.memories(id, after, PAGE);
+    for (const row of page)
+      if ((all || isLive(row)) && (kind === undefined || row.kind === kind)) rows.push(viewMemory(row));
+    if (page.length < PAGE) break;
+    after = page.at(-1)?.change ?? after;
+  }
+  rows.sort((a, b) => (a.at === b.at ? b.change - a.change : a.at < b.at ? 1 : -1));
+  return { namespace: id, count: rows.length, memories: rows.slice(0, limit) };
+}
+
+/** `id`: whole, or its part after the slash (`12`, `4.1`, `+3`). Throws GOALD_NOT_FOUND. */
+export async function loadMemory(
+  place: MemoryPlace,
+  id: string,
+  reader: FindReader & Pick<StoreReader, "memory">,
+): Promise<MemoryRow> {
+  const namespace = await findNamespace(reader, place);
+  const row = await findMemory(reader, wholeMemoryId(id, namespace.id));
+  if (row) return row;
+  const where = namespace.id === SHARED_MEMORY ? "the shared memory" : `the memory of ${namespace.id}`;
+  throw new GoaldError("GOALD_NOT_FOUND", `There is no memory ${JSON.stringify(id)} in ${where}.`, {
+    hint: `List the memories: goald memory ${namespace.row?.id ?? namespace.id} list`,
+  });
+}
+
+/** `12`, `4.1` and `+3` are rows of the namespace; an id with a slash is whole. */
+export const wholeMemoryId = (id: string, namespace: string): string => (id.includes("/") ? id : `${namespace}/${id}`);
+
+type StoryReader = FindReader & Pick<StoreReader, "memory" | "read" | "files">;
+
+export async function loadMemoryStory(place: MemoryPlace, id: string, reader: StoryReader): Promise<MemoryStory> {
+  const row = await loadMemory(place, id, reader);
+  const agent = (await findNamespace(reader, place)).row;
+  const before = await followChain(row, ({ supersedes }) => supersedes, reader);
+  const after = await followChain(row, ({ supersededBy }) => supersededBy, reader);
+  return {
+    memory: viewMemory(row),
+    step: await loadStepOf(row, reader),
+    before: before.map(viewMemory),
+    after: after.map(viewMemory),
+    recalledIn: agent ? await stepsThatRecalled(row, agent, reader) : [],
+  };
+}
+
+/** Longest chain of corrections that is followed. */
+const MAX_CHAIN = 50;
+
+async function followChain(
+  row: MemoryRow,
+  next: (row: MemoryRow) => string | null,
+  reader: StoryReader,
+): Promise<readonly MemoryRow[]> {
+  const rows: MemoryRow[] = [];
+  for (let id = next(row); id !== null && rows.length < MAX_CHAIN; ) {
+    const found = await findMemory(reader, id);
+    if (!found) break;
+    rows.push(found);
+    id = next(found);
+  }
+  return rows;
+}
+
+async function stepsThatRecalled(row: MemoryRow, agent: AgentRow, reader: StoryReader): Promise<readonly number[]> {
+  const steps = new Set<number>();
+  for await (const event of allEvents(reader, agent.id))
+    if (event.type === "model-asked" && event.recallIds.includes(row.id)) steps.add(event.step);
+  return [...steps];
+}
+
+async function loadStepOf({ namespace, step, seq }: MemoryRow, reader: StoryReader): Promise<MemoryStory["step"]> {
+  if (step === null || step === 0) return null;
+  const found = await findStep(allEvents(reader, namespace), step, await reader.files(namespace));
+  if (!found) return null;
+  const { turn, thought, command, result, files } = found.view;
+  const [event] = await reader.read(namespace, seq - 1, 1);
+  // A person's message between two steps belongs to no command.
+  const isOfCommand = event !== undefined && "callId" in event;
+  if (!isOfCommand)
+    return { agent: namespace, step, turn, thought: "", command: null, args: {}, status: null, from: null, files: [] };
+  return {
+    agent: namespace,
+    step,
+    turn,
+    thought: headOf(thought),
+    command: command?.name ?? null,
+    args: command?.args ?? {},
+    status: result?.status ?? null,
+    from: result?.source ?? null,
+    files: files.map(({ path }) => path),
+  };
+}

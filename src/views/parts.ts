@@ -1,0 +1,56 @@
+/** parts.ts -- schemas of core types that several views contain. */
+import type { CommandCall } from "#core/call.ts";
+import type { Usage } from "#core/event.ts";
+import type { FileVersion } from "#core/ports/file-version.ts";
+import type { AgentState } from "#core/state.ts";
+import type { Thoughts } from "#reply/read.ts";
+import {
+  amount,
+  count,
+  described,
+  flag,
+  nullable,
+  type ObjectSchema,
+  oneOf,
+  open,
+  recordOf,
+  type Schema,
+  type SchemasOf,
+  text,
+  time,
+} from "#util/schema.ts";
+
+export const Call: ObjectSchema<CommandCall> = open({
+  name: text,
+  args: recordOf({}),
+} satisfies SchemasOf<CommandCall>);
+
+export const ThoughtsView: ObjectSchema<Thoughts> = open({
+  text,
+  reasoning: text,
+  plan: text,
+  criticism: text,
+  speak: text,
+} satisfies SchemasOf<Thoughts>);
+
+export const usageMembers = {
+  inputTokens: count,
+  outputTokens: count,
+  cachedTokens: count,
+  estimated: described(flag, "goald counted, because the server did not report usage."),
+} satisfies SchemasOf<Usage>;
+
+/** May have been charged: reserved for calls whose end nobody saw. */
+export const Lost: ObjectSchema<AgentState["lost"]> = open({ tokens: count, usd: amount });
+
+export const Operation: Schema<FileVersion["operation"]> = oneOf("write", "append", "delete", "found");
+
+export const FileVersionView: ObjectSchema<FileVersion> = open({
+  path: text,
+  operation: Operation,
+  bytes: count,
+  sha256: nullable(text),
+  step: count,
+  callId: text,
+  at: time,
+} satisfies SchemasOf<FileVersion>);

@@ -1,0 +1,49 @@
+/** host-reading.ts -- `Reading` over a world in memory. */
+
+import type { Reading } from "#api/reading.ts";
+import { createStoreReading } from "#api/store-reading.ts";
+import { describeForPrompt } from "#commands/describe.ts";
+import { loadRegistry } from "#commands/registry.ts";
+import { loadWords } from "#prompt/template.ts";
+import { createReplyReader } from "#reply/read.ts";
+import { viewDamaged } from "#views/agent-view.ts";
+import type { TestHost, World } from "./host.ts";
+import { MemoryWorkspace } from "./memory-workspace.ts";
+
+const FOLDER = "/home/workspace";
+
+export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
+  const registry = await loadRegistry(["commands"]);
+  const words = await loadWords(["prompts"]);
+  const readReply = createReplyReader({
+    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
+    aliases: { commands: {}, args: {} },
+  });
+  return createStoreReading({
+    reader: store,
+    clock,
+    workspaceFolder: FOLDER,
+    viewAgents: (rows) =>
+      Promise.all(
+        rows.map((row) =>
+          control.agent(row.id).catch(({ message }) => viewDamaged(row, message, { workspaceFolder: FOLDER })),
+        ),
+      ),
+    openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
+    promptParts: async () => ({
+      commandList: describeForPrompt(registry.all),
+      words,
+      contextTokens: 32_000,
+      replyTokens: 1_000,
+    }),
+    readThoughts: async (reply, finishReason) => readReply(reply, finishReason).thoughts,
+    recall: async (namespace, query, count) => {
+      const rows = await store.memories(namespace, 0, 1_000);
+      return rows
+        .filter(({ text }) => text.includes(query))
+        .slice(0, count ?? 10)
+        .map(({ id, step, at, kind, trust, text }) => ({ id, step, at, kind, trust, text, score: 1 }));
+    },
+  });
+}
