@@ -27,6 +27,8 @@ interface Remembered {
   readonly path: string;
   /** Tells the agent from a later one with the same id. */
   readonly createdAt: string;
+  /** Tells the home from a copy of it, whose agent is another one. */
+  readonly folder: string;
 }
 
 export class Recordings {
@@ -90,14 +92,15 @@ export class Recordings {
   #assign(row: AgentRow, file: RecordingFile, background: boolean): void {
     this.forget(row.id);
     this.#files.set(row.id, { file, createdAt: row.createdAt });
-    if (background) this.#remember(row.id, { path: file.path, createdAt: row.createdAt });
+    const { folder } = this.#parts;
+    if (background) this.#remember(row.id, { path: file.path, createdAt: row.createdAt, folder });
   }
 
   #fileOf(row: AgentRow): RecordingFile | undefined {
     const open = this.#files.get(row.id);
     if (open?.createdAt === row.createdAt) return open.file;
     const remembered = this.#readRemembered(row.id);
-    if (remembered?.createdAt !== row.createdAt) return undefined;
+    if (remembered?.createdAt !== row.createdAt || remembered.folder !== this.#parts.folder) return undefined;
     try {
       const file = continueRecordingFile(remembered.path, row);
       this.#files.set(row.id, { file, createdAt: row.createdAt });
@@ -122,8 +125,7 @@ export class Recordings {
 
   #readRemembered(agent: string): Remembered | undefined {
     try {
-      const { path, createdAt } = JSON.parse(readFileSync(this.#placeOf(agent), "utf8")) as Partial<Remembered>;
-      return typeof path === "string" && typeof createdAt === "string" ? { path, createdAt } : undefined;
+      return JSON.parse(readFileSync(this.#placeOf(agent), "utf8")) as Remembered;
     } catch {
       return undefined;
     }

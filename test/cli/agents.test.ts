@@ -111,6 +111,7 @@ describe("a question to the person", () => {
     const { goald } = home;
     const waiting = endedWith(11, await goald.run(["run", ...AGENT, "--continuous"]));
     expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
+    expect(endedWith(11, await goald.run(["resume", "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
     endedWith(0, await goald.run(["say", "t", "Blue."]));
     endedWith(0, await goald.run(["resume", "t"]));
     const { log } = await lookInto(goald);

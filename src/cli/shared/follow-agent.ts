@@ -157,7 +157,7 @@ class Follower {
     this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
   }
 
-  /** The process ends now, and the host may not have heard of it. */
+  /** This process ends now, whether the host has received the request or not. */
   #sayLeft(): void {
     const { agent, context } = this.#parts;
     context.output.say(`\nLeft at once. See whether ${agent} goes on: ${formatCall(context.home, "ps")}`);

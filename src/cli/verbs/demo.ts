@@ -56,6 +56,7 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     output.say(
       "A demo: what the model, the search and the web answer is a recording, played by a server on this machine. The loop, the reading of pages, the files and the memory are real.",
     );
+    const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
     const at = new Date().toISOString();
     const { name, role, goals } = recording;
     const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
@@ -64,7 +65,7 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     }
-    if (options.record !== undefined) host.recordings.create(resolve(options.record)).assign(row, false);
+    recorded?.assign(row, false);
     const workspace = join(host.home.workspaceFolder, row.folder);
     output.say(`${name} (${row.id}) works in ${workspace}`);
     const screen = await openScreen(context, [], host.catalogue);
