@@ -77,9 +77,9 @@ describe("a run on a terminal", () => {
     terminal.type("y");
     await (await hostOf(home)).say("t", { from: "ada", text: "mind the gap" });
     await terminal.see("ada says:");
-    // What stood in the line is no answer to the question that comes now.
+    // The half-typed line does not answer the question that is asked again.
     await terminal.answer("Run it? ", "");
-    await terminal.see("Answer y, ");
+    await terminal.see("You began to type that before the command was shown.");
     const stopped = endedWith(0, await goald.run(["stop", "t"]));
     expect(stopped.stdout).toContain("t is stopped (step 1). Continue: goald resume t");
     expect(endedWith(11, await terminal.ended).stdout).toContain("Go on with: goald resume t");

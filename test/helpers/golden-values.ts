@@ -33,7 +33,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   // A prompt has the time in it, with the name of the day.
   [/(attempt \d+), \d+ tokens, \$[\d.]+ reserved/g, "$1, <number> tokens, <number> reserved"],
   [/(the next request may (?:take|cost)) [\d.]+/g, "$1 <number>"],
-  [/(whose end nobody saw: up to) \d+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
+  [/(without a known end: up to) \d+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
   [/"(reservedTokens|reservedUsd)":[\d.]+/g, '"$1":"<number>"'],
   [/"score":(\d+\.\d{3})\d*/g, '"score":$1'],
   // Leases: how often a host took the agent in hand.

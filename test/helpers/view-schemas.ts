@@ -49,12 +49,20 @@ const view = {
   parent: orNull(string),
 };
 
+const waiting = orNull(
+  closed({
+    ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
+    ...{ callId: string, command: call, reason: orNull(string), question: orNull(string) },
+  }),
+);
+
 const SCHEMAS = {
   ps: closed({ agents: list(closed(view)) }),
   show: closed({
     ...view,
     ...{ role: string, goals: strings, settings: { type: "object" }, limits, lost, lastThought: string },
     usage: closed({ ...usage, modelCalls: count }),
+    waiting,
     agents: list(closed(view)),
     files: list(
       closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive }),

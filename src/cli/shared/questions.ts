@@ -36,7 +36,7 @@ export class Questions {
   /** The call whose answer was sent, and that the agent has not read yet. */
   #answered = "";
   #state: AgentState | undefined;
-  /** Words typed before a question was shown; they are sent after its answer. */
+  /** Words typed before a question was shown; they are sent with its answer. */
   readonly #typedWords: string[] = [];
 
   constructor(parts: QuestionsParts) {
@@ -61,13 +61,24 @@ export class Questions {
   /** Words that were typed before the question was shown never answer it: they are kept for the agent's next step. */
   async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
     const { output, redact } = this.#parts.context;
+    const isQuestion = this.#state !== undefined && questionOf(this.#state) !== undefined;
     const text = joinWords(await output.takeTypedAhead());
     if (text !== "") {
       output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
       this.#typedWords.push(text);
     }
-    await this.#send(callId, await ask(withdrawn));
+    const said = await ask(withdrawn);
+    if (said.kind !== "withdrawn") this.#answered = callId;
+    if (isQuestion) {
+      // Sent before the answer, the words would answer the agent's question.
+      await this.#send(callId, said);
+      if (said.kind === "words") await this.#sendTypedWords();
+      else for (const words of this.#typedWords.splice(0)) this.#sayUnsent(words);
+      return;
+    }
+    // Sent after the answer, the words could miss the next step.
     await this.#sendTypedWords();
+    await this.#send(callId, said);
   }
 
   async #sendTypedWords(): Promise<void> {
@@ -124,7 +135,6 @@ export class Questions {
     const { agent, context, client, onLeft, onStop } = this.#parts;
     const { scrub, output } = context;
     if (said.kind === "withdrawn") return;
-    this.#answered = callId;
     if (said.kind === "left") return onLeft();
     if (said.kind === "no") return onStop();
     try {
