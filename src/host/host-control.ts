@@ -10,7 +10,7 @@ import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, AgentSpec } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { activeFrame, isFinished, isOver, openCommand } from "#core/state.ts";
-import { heardNote } from "#loop/heard-note.ts";
+import { deliveryNote } from "#loop/delivery-note.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
@@ -103,14 +103,14 @@ export class HostControl implements Control {
   async say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
     const found = await this.#views.find(name);
     await this.#send(found, { type: "say", from: words.from, text: words.text }, words.key);
-    return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
+    return this.#done(found.row, deliveryNote(found.row, found.state, this.#runsHere(found)));
   }
 
   async setGoals(name: string, goals: readonly string[]): Promise<ControlResult> {
     const found = await this.#views.find(name);
     const checked = this.#parts.checkAgent({ name: found.state.name, role: found.state.role, goals });
     await this.#send(found, { type: "goals", goals: checked.goals });
-    return this.#done(found.row, heardNote(found.row, found.state, this.#runsHere(found)));
+    return this.#done(found.row, deliveryNote(found.row, found.state, this.#runsHere(found)));
   }
 
   async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
