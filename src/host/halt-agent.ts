@@ -3,8 +3,8 @@ import type { Control, ControlResult } from "#api/control.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import { type AgentState, isOver } from "#core/state.ts";
-import { withOthers } from "./host-family.ts";
 import type { Found, HostViewParts } from "./host-views.ts";
+import { withOthers } from "./subagent-effects.ts";
 
 export interface HaltParts extends Pick<HostViewParts, "store" | "supervisor" | "clock"> {
   find(name: string): Promise<Found>;

@@ -17,8 +17,8 @@ import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
 import { type ForkParts, forkAgent } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
-import { requireNoChildren, tellRemoval, withOthers } from "./host-family.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
+import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
 
 /** Files into which runs of agents are recorded. */
 export interface RecordingControl {

@@ -1,4 +1,4 @@
-/** host-family.ts -- what a person's doing to one agent means to those that it started, and to the one that started it. */
+/** subagent-effects.ts -- what a person's doing to one agent means to those that it started, and to the one that started it. */
 import { GoaldError } from "#core/errors.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
