@@ -5,7 +5,7 @@ import { callHost } from "#api/socket.ts";
 import { sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
-  it("says what it asks, as JSON, to a host called goald, on a connection of its own", async () => {
+  it("sends its request as JSON to the Host goald on a connection of its own", async () => {
     await using server = await startUnixServer((_request, response) =>
       sendJson(response, 200, { agent: {}, note: "" }),
     );
@@ -40,7 +40,7 @@ describe("a call to the host", () => {
     }
   });
 
-  it("unpacks lists", async () => {
+  it("decodes lists", async () => {
     await using server = await startUnixServer(({ path }, response) =>
       sendJson(response, 200, path === "/v1/reload" ? { changes: ["c"] } : { agents: [{ id: "a" }] }),
     );
@@ -48,7 +48,7 @@ describe("a call to the host", () => {
     expect(await connectHost(server.socket).reload()).toEqual(["c"]);
   });
 
-  it("throws what the host threw, with its code, words and hint", async () => {
+  it("throws the error of the host with its code, message and hint", async () => {
     await using server = await startUnixServer((_request, response) =>
       sendJson(response, 404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "goald ps" } }),
     );
@@ -62,7 +62,7 @@ describe("a call to the host", () => {
   });
 
   it.each([["GOALD_OF_TOMORROW"], ["constructor"], [7], [undefined]])(
-    "takes the code %j, which it does not know, for an internal error, and keeps the words",
+    "treats the unknown code %j as an internal error and keeps the message",
     async (code) => {
       await using server = await startUnixServer((_request, response) =>
         sendJson(response, 500, { error: { code, message: "Words.", hint: 1 } }),
@@ -76,7 +76,7 @@ describe("a call to the host", () => {
     },
   );
 
-  it("says that nobody listens, whether the socket is not there or was left by a dead host", async () => {
+  it("reports that no host listens if the socket is missing or its host is dead", async () => {
     const server = await startUnixServer(() => undefined);
     const { socket } = server;
     await server.stop();
@@ -86,7 +86,7 @@ describe("a call to the host", () => {
     await expect(connectHost(socket).status()).rejects.toMatchObject(notRunning);
   });
 
-  it("does not wait for ever for an answer, nor for the rest of one", async () => {
+  it("times out while it waits for an answer or for the rest of one", async () => {
     await using silent = await startUnixServer(() => undefined);
     const ask = (socket: string): Promise<unknown> => callHost(socket, { method: "GET", path: "/", answerMs: 50 });
     const tooLate = { code: "GOALD_DAEMON", message: expect.stringContaining("did not answer within 0.05 s") };
@@ -98,7 +98,7 @@ describe("a call to the host", () => {
     await expect(ask(slow.socket)).rejects.toMatchObject(tooLate);
   });
 
-  it("has only so much time for stopping as the steps have, and some to close", async () => {
+  it("allows a stop as much time as the steps have, plus some to close", async () => {
     await using server = await startUnixServer((_request, response) => {
       setTimeout(() => sendJson(response, 200, { note: "stands" }), 200);
     });
@@ -107,7 +107,7 @@ describe("a call to the host", () => {
     expect(await connectHost(socket).stop("a", 0)).toEqual({ note: "stands" });
   });
 
-  it("says that the connection was lost when the host dies before it has answered", async () => {
+  it("reports a lost connection when the host dies before it answers", async () => {
     await using server = await startUnixServer((_request, response) => response.destroy());
     await expect(connectHost(server.socket).status()).rejects.toMatchObject({
       code: "GOALD_DAEMON",
@@ -116,10 +116,10 @@ describe("a call to the host", () => {
   });
 
   it.each<[string, number, string]>([
-    ["text that is no JSON", 200, "<html>"],
-    ["an error that is not goald's", 502, "Bad Gateway"],
-    ["JSON that is no error of goald's", 400, '{"error":"no"}'],
-  ])("does not take %s for an answer", async (_what, status, text) => {
+    ["text that is not JSON", 200, "<html>"],
+    ["an error that goald did not send", 502, "Bad Gateway"],
+    ["JSON that is not an error of goald", 400, '{"error":"no"}'],
+  ])("rejects %s as an answer", async (_what, status, text) => {
     await using server = await startUnixServer((_request, response) => {
       response.writeHead(status);
       response.end(text);
@@ -130,7 +130,7 @@ describe("a call to the host", () => {
     });
   });
 
-  it("reads no more than 64 MB of an answer", async () => {
+  it("reads at most 64 MB of an answer", async () => {
     const piece = Buffer.alloc(1024 * 1024, 0x20);
     await using server = await startUnixServer((_request, response) => {
       response.writeHead(200);
@@ -143,7 +143,7 @@ describe("a call to the host", () => {
     await expect(connectHost(server.socket).status()).rejects.toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
   });
 
-  it("leaves nothing open, so that the process can end", async () => {
+  it("leaves no handle open, so that the process can end", async () => {
     await using server = await startUnixServer((_request, response) => sendJson(response, 200, {}));
     const client: Client = connectHost(server.socket);
     await Promise.all([client.status(), client.agent("a"), client.shutdown(0)]);

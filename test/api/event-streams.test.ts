@@ -5,12 +5,12 @@ import { eventually, messagesIn, serve } from "../helpers/local-server.ts";
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 const LONG = "x".repeat(2_000);
-/** In HTTP/1.0, so that the bytes that come are the stream itself. */
+/** Sends HTTP/1.0, so that the response body is the stream without chunk headers. */
 const following = (agent: string): string =>
   `GET /v1/agents/${agent}/events HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
 
 describe("a reader of events", () => {
-  it("gets each once and in order, wherever it breaks off and comes back, while events come in bursts", async () => {
+  it("gets each event once and in order across reconnects and bursts", async () => {
     const control = makeFakeControl();
     await using api = await serve(control, { limits: { pageEvents: 7 } });
     const visits = fc.array(
@@ -42,7 +42,7 @@ describe("a reader of events", () => {
     );
   });
 
-  it("that comes back by Last-Event-ID goes on there, whatever the address says", async () => {
+  it("continues after its Last-Event-ID and ignores the number in the address", async () => {
     const control = makeFakeControl();
     control.add("t", 9);
     await using api = await serve(control);
@@ -51,7 +51,7 @@ describe("a reader of events", () => {
     expect(reader.numbers).toEqual([8, 9]);
   });
 
-  it.each(["x", "-1", "1.5", "", "0x1", "1e3", "9".repeat(16)])("with the Last-Event-ID %j is refused", async (id) => {
+  it.each(["x", "-1", "1.5", "", "0x1", "1e3", "9".repeat(16)])("is rejected with the Last-Event-ID %j", async (id) => {
     const control = makeFakeControl();
     control.add("t", 9);
     await using api = await serve(control);
@@ -61,7 +61,7 @@ describe("a reader of events", () => {
     expect(control.calls).toEqual([]);
   });
 
-  it("that names an event which the log does not have is told so", async () => {
+  it("gets an error if the log does not have the event that it names", async () => {
     const control = makeFakeControl();
     control.add("t", 9);
     await using api = await serve(control);
@@ -71,7 +71,7 @@ describe("a reader of events", () => {
     await reader.until(() => reader.numbers.length === 1);
   });
 
-  it("stays with its agent when a newer one takes the name", async () => {
+  it("stays with its agent when a newer agent takes the name", async () => {
     const control = makeFakeControl();
     control.add("Chef", 2);
     await using api = await serve(control);
@@ -84,7 +84,7 @@ describe("a reader of events", () => {
     expect((await api.ask("GET", "/v1/agents/Chef/events")).body).toMatchObject({ head: 8 });
   });
 
-  it("hears bye when its agent is removed and another is made with the same id", async () => {
+  it("receives bye when its agent is removed and another one gets the same id", async () => {
     const control = makeFakeControl();
     control.add("t", 3);
     await using api = await serve(control);
@@ -97,7 +97,7 @@ describe("a reader of events", () => {
     expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "bye"]);
   });
 
-  it("hears that the log cannot be read, and so does the host", async () => {
+  it("gets an error when the log is unreadable, and the host reports it too", async () => {
     const control = makeFakeControl();
     control.add("t", 3);
     await using api = await serve(control);
@@ -111,7 +111,7 @@ describe("a reader of events", () => {
     expect(api.problems).toEqual([reason]);
   });
 
-  it("is let go when the log has a gap, and is sent nothing from behind it", async () => {
+  it("is disconnected at a gap in the log and gets no event after the gap", async () => {
     const control = makeFakeControl();
     control.add("t", 5);
     control.damage("t", 2);
@@ -122,7 +122,7 @@ describe("a reader of events", () => {
     expect(api.problems).toEqual(["The events of t could not be read: event 4 is missing, and the last one is 5."]);
   });
 
-  it("of an agent that is silent gets comments, which are no messages and have no id", async () => {
+  it("receives comments without an id while the agent is silent", async () => {
     const control = makeFakeControl();
     control.add("t", 0);
     await using api = await serve(control, { limits: { aliveMs: 10 } });
@@ -131,7 +131,7 @@ describe("a reader of events", () => {
     expect(reader.messages).toEqual([]);
   });
 
-  it("leaves nothing behind when it goes, a thousand times", async () => {
+  it("leaves no resources behind after a thousand disconnects", async () => {
     const control = makeFakeControl();
     control.add("t", 3);
     await using api = await serve(control);
@@ -146,7 +146,7 @@ describe("a reader of events", () => {
           await reader.until(() => reader.numbers.length === 3);
         }),
       );
-    // The one that stays is counted: the counts can fail.
+    // One reader stays connected, which proves that the counters work.
     await eventually(() => api.server.followers === 1 && control.waits === 1);
     control.append("t", 1);
     await stays.until(() => stays.numbers.length === 4);
@@ -158,7 +158,7 @@ describe("a reader of events", () => {
 });
 
 describe("a reader that does not read", () => {
-  it("is let go with a word that says where it stood, and holds up neither another reader nor the agent", async () => {
+  it("is disconnected with its position, and blocks neither other readers nor the agent", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { slowReaderMs: 250 } });
@@ -171,10 +171,10 @@ describe("a reader that does not read", () => {
       await live.until(() => live.numbers.length === 1 + 20 * (burst + 1));
       turns++;
     }
-    // Everything was written and read by the others while it had not read on.
+    // The other readers received everything while this one did not read.
     expect([turns, live.numbers.length]).toEqual([100, 2_001]);
     expect(slow.bytesRead).toBeLessThan(1_000_000);
-    // It waits for no longer log any more: the other one does.
+    // This reader no longer waits for the log, but the other one does.
     await eventually(() => control.waits === 1);
     let text = "";
     for await (const piece of slow.setEncoding("utf8")) text += piece;
@@ -193,7 +193,7 @@ describe("a reader that does not read", () => {
     expect(again.numbers[0]).toBe(taken.length + 1);
   });
 
-  it("is let go when the log outruns it, long before the time is over", async () => {
+  it("is disconnected when the log grows too far ahead of it, well before the timeout", async () => {
     const control = makeFakeControl();
     control.add("t", 1_000);
     await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 600_000 } });
@@ -208,7 +208,7 @@ describe("a reader that does not read", () => {
     expect(messagesIn(text).at(-1)).toMatchObject({ event: "dropped", data: { reason } });
   });
 
-  it("is cut off when it does not even take that word", async () => {
+  it("is cut off when it does not read the farewell either", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { slowReaderMs: 50, flushMs: 50 } });
@@ -220,7 +220,7 @@ describe("a reader that does not read", () => {
     slow.destroy();
   });
 
-  it("is not meant by one that reads a long log from its beginning", async () => {
+  it("differs from a reader of a long log, which stays connected", async () => {
     const control = makeFakeControl();
     control.add("t", 20_000);
     await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 5_000 } });
@@ -231,7 +231,7 @@ describe("a reader that does not read", () => {
 });
 
 describe("a server that closes", () => {
-  it("sends what is committed before it says bye", async () => {
+  it("sends committed events before bye", async () => {
     const control = makeFakeControl();
     control.add("t", 2);
     await using api = await serve(control);
@@ -244,7 +244,7 @@ describe("a server that closes", () => {
     expect(reader.messages.at(-1)).toEqual({ event: "bye", id: null, data: { reason: "The host goes down." } });
   });
 
-  it("waits for a reader that does not read only so long", async () => {
+  it("limits how long it waits for a reader that does not read", async () => {
     const control = makeFakeControl();
     control.add("t", 1_000);
     control.append("t", 1_000, LONG);
@@ -256,7 +256,7 @@ describe("a server that closes", () => {
     slow.destroy();
   });
 
-  it("lets a request under way finish, takes no other, and waits no longer than its limit", async () => {
+  it("finishes the request in progress within its limit and accepts no other", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { closeMs: 300 } });
@@ -276,7 +276,7 @@ describe("a server that closes", () => {
     expect(control.calls.map(({ method }) => method)).toEqual(["stop", "kill"]);
   });
 
-  it("takes nothing more on a connection that is still open", async () => {
+  it("accepts no further request on an open connection", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control);
@@ -299,7 +299,7 @@ describe("a server that closes", () => {
   });
 });
 
-describe("a reply that is still arriving", () => {
+describe("a reply that is still streaming", () => {
   const SECRET = "sk-live-9Zx81Qw";
   const piecesIn = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>
     messages.filter(({ event }) => event === "delta").map(({ data }) => data as { from: number; text: string });
@@ -312,7 +312,7 @@ describe("a reply that is still arriving", () => {
     return text;
   };
 
-  it("is sent to who asks for it, word by word and without ids, and to nobody else", async () => {
+  it("goes in pieces without ids to readers that ask for it, and to no others", async () => {
     const control = makeFakeControl();
     control.add("t", 2);
     await using api = await serve(control);
@@ -329,7 +329,7 @@ describe("a reply that is still arriving", () => {
     expect(piecesIn(other.messages)).toEqual([]);
   });
 
-  it("is sent from its beginning to who comes late, and anew with each reply", async () => {
+  it("is sent from its beginning to late readers, and again for each new reply", async () => {
     const control = makeFakeControl();
     control.add("t", 2);
     await using api = await serve(control);
@@ -342,7 +342,7 @@ describe("a reply that is still arriving", () => {
     expect(piecesIn(late.messages)[1]).toEqual({ seq: 5, from: 0, text: "three " });
   });
 
-  it("never brings a secret in pieces", async () => {
+  it("never contains a secret split into pieces", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });

@@ -7,7 +7,7 @@ import { type Answer, type Request, sendJson, startUnixServer } from "./unix-ser
 const event = (seq: number): string => `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "agent-resumed" })}\n\n`;
 const special = (name: string, reason: string): string => `event: ${name}\ndata: ${JSON.stringify({ reason })}\n\n`;
 
-/** Sends one of these texts for each connection, and then holds it open (`…`) or closes it. */
+/** Sends one of these texts per connection, then closes it, or holds it open after `…`. */
 function stream(...texts: readonly string[]): Answer {
   let connection = 0;
   return (_request, response) => {
@@ -26,7 +26,7 @@ const numberOf = (followed: Followed): number | string =>
   followed.kind === "event" ? followed.event.seq : followed.kind;
 const askedFor = ({ path, headers }: Request): unknown[] => [path, headers["last-event-id"], headers.accept];
 
-/** What comes until the event of that number. */
+/** Returns the events up to that number. */
 async function until(last: number, events: AsyncIterable<Followed>): Promise<readonly (number | string)[]> {
   const seen: (number | string)[] = [];
   for await (const followed of events) {
@@ -37,22 +37,22 @@ async function until(last: number, events: AsyncIterable<Followed>): Promise<rea
 }
 
 describe("following an agent", () => {
-  it("gives the committed events after a number, and asks for them in both ways", async () => {
+  it("yields the committed events after a number, and sends the number in header and address", async () => {
     await using server = await startUnixServer(stream(`: alive\n\n${event(4)}${event(5)}…`));
     expect(await until(5, connectHost(server.socket).follow("a b", { after: 3 }))).toEqual([4, 5]);
     expect(server.requests.map(askedFor)).toEqual([["/v1/agents/a%20b/events?after=3", "3", "text/event-stream"]]);
   });
 
-  it("goes on behind the last event after each loss of the connection: no gap, none twice", async () => {
+  it("continues after the last event when the connection is lost, without gaps or duplicates", async () => {
     await using server = await startUnixServer(
-      // Cut in the middle of an event; sent again from further back; closed before anything came.
+      // The connections end inside an event, repeat older events, or close before any event.
       stream(`${event(1)}${event(2)}${event(3).slice(0, 20)}`, `${event(1)}${event(2)}${event(3)}`, "", `${event(4)}…`),
     );
     expect(await until(4, connectHost(server.socket).follow("a", { after: 0 }))).toEqual([1, 2, 3, 4]);
     expect(server.requests.map(({ headers }) => headers["last-event-id"])).toEqual(["0", "2", "3", "3"]);
   });
 
-  it("outlives a host that is killed and started again", async () => {
+  it("survives a host that is killed and restarted", async () => {
     let next = 1;
     await using server = await startUnixServer((_request, response) => open(response, `${event(next++)}…`));
     const seen: (number | string)[] = [];
@@ -65,7 +65,7 @@ describe("following an agent", () => {
     expect(seen).toEqual([1, 2, 3, 4]);
   });
 
-  it("says that it was let go as too slow, or that the host goes down, and connects again", async () => {
+  it("reports a disconnect as too slow or as a shutdown, and reconnects", async () => {
     await using server = await startUnixServer(
       stream(`${event(1)}${special("dropped", "slow")}`, `${event(2)}${special("bye", "down")}`, `${event(3)}…`),
     );
@@ -79,7 +79,7 @@ describe("following an agent", () => {
     expect(seen[3]).toEqual({ kind: "bye", reason: "down", after: 2 });
   });
 
-  it("gives up when no host answers for as long as it is patient, and not before", async () => {
+  it("gives up when no host answers within its patience, and not earlier", async () => {
     await using server = await startUnixServer(stream(`${event(1)}…`));
     const start = performance.now();
     const following = (async () => {
@@ -92,12 +92,12 @@ describe("following an agent", () => {
     expect(performance.now() - start).toBeGreaterThan(390);
   });
 
-  it("counts a connection without a sign of life as lost", async () => {
+  it("treats a connection without any bytes as lost", async () => {
     await using server = await startUnixServer(stream(`${event(1)}…`, `${event(2)}…`));
     expect(await until(2, connectHost(server.socket).follow("a", { after: 0, idleMs: 60 }))).toEqual([1, 2]);
   });
 
-  it("throws at once what the host refuses", async () => {
+  it("throws at once when the host rejects the request", async () => {
     await using server = await startUnixServer((_request, response) =>
       sendJson(response, 404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "" } }),
     );
@@ -107,7 +107,7 @@ describe("following an agent", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("looks again when the host says for a moment that it cannot serve", async () => {
+  it("retries when the host is unavailable for a moment", async () => {
     let calls = 0;
     await using server = await startUnixServer((_request, response) => {
       if (++calls > 1) return open(response, `${event(1)}…`);
@@ -119,22 +119,22 @@ describe("following an agent", () => {
   it.each<[string, string]>([
     ["a gap", event(1) + event(3)],
     ["an event without a number", "data: {}\n\n"],
-    ["text that is no JSON", "data: {\n\n"],
-    ["JSON that is no object", "data: null\n\n"],
-  ])("does not pass over %s", async (_what, text) => {
+    ["text that is not JSON", "data: {\n\n"],
+    ["JSON that is not an object", "data: null\n\n"],
+  ])("throws at %s", async (_what, text) => {
     await using server = await startUnixServer(stream(`${text}…`));
     await expect(until(9, connectHost(server.socket).follow("a", { after: 0 }))).rejects.toMatchObject({
       code: "GOALD_INTERNAL",
     });
   });
 
-  it("passes over kinds of events that a newer host sends", async () => {
+  it("skips kinds of events that only a newer host knows", async () => {
     await using server = await startUnixServer(stream(`event: novelty\ndata: ...\n\n${event(1)}…`));
     expect(await until(1, connectHost(server.socket).follow("a", { after: 0 }))).toEqual([1]);
   });
 
   it.each(["while it waits for events", "while it waits for a host", "before it began"])(
-    "ends quietly when it is aborted %s",
+    "ends without an error when it is aborted %s",
     async (when) => {
       await using server = await startUnixServer(stream(`${event(1)}…`));
       const leaving = new AbortController();
@@ -150,7 +150,7 @@ describe("following an agent", () => {
     },
   );
 
-  it("holds no connection open after it was left", async () => {
+  it("keeps no connection open after the reader leaves the loop", async () => {
     await using server = await startUnixServer(stream(`${event(1)}…`));
     await until(1, connectHost(server.socket).follow("a", { after: 0 }));
     while (server.connections > 0) await new Promise(setImmediate);

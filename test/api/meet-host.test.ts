@@ -15,12 +15,12 @@ interface FakeHost extends AsyncDisposable {
   readonly home: Home;
   readonly server: UnixServer;
   readonly said: string[];
-  /** Answers so from now on. */
+  /** Sets the answer for the next calls. */
   tell(more: Record<string, unknown>): void;
   hold(more?: Partial<HostInfo>): HostLock;
 }
 
-/** A home whose host is this process: what it answers to `status` is `told`. */
+/** Makes a home whose host is this process and answers `status` with `told`. */
 async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
   const status: Record<string, unknown> = {
     pid: 4711,
@@ -54,8 +54,8 @@ async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
   };
 }
 
-describe("whether there is a host", () => {
-  it("is nobody where nothing is, and where a dead one has left everything", async () => {
+describe("finding the host of a home", () => {
+  it("finds none in an empty home, or after a host that died", async () => {
     await using host = await fakeHost();
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
@@ -65,7 +65,7 @@ describe("whether there is a host", () => {
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
   });
 
-  it("is the one that answers where it says that it listens", async () => {
+  it("finds the host that answers at the socket that it names", async () => {
     await using host = await fakeHost();
     using _lock = host.hold({ role: "daemon", socket: host.server.socket });
     expect(await meetHost(host.home)).toMatchObject({
@@ -76,7 +76,7 @@ describe("whether there is a host", () => {
     expect((await findHost(host.home))?.socket).toBe(host.server.socket);
   });
 
-  it("is nobody in a copy of a home whose host runs: that one is asked for nothing on its behalf", async () => {
+  it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
     await using host = await fakeHost();
     await writeFile(
       join(host.home.privateFolder, "daemon.json"),
@@ -86,7 +86,7 @@ describe("whether there is a host", () => {
     expect(await findHost(host.home)).toBeUndefined();
   });
 
-  it("is the one of this home, also when the file of its lock was removed: no second one is started", async () => {
+  it("finds the host of this home without its lock file, and starts no second one", async () => {
     await using host = await fakeHost();
     const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
     await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
@@ -96,7 +96,7 @@ describe("whether there is a host", () => {
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
   });
 
-  it("waits for one that has the lock and does not listen yet", async () => {
+  it("waits for a host that has the lock but does not listen yet", async () => {
     await using host = await fakeHost();
     await host.server.stop();
     using _lock = host.hold({ role: "daemon", socket: host.server.socket });
@@ -104,7 +104,7 @@ describe("whether there is a host", () => {
     expect(await meetHost(host.home)).toMatchObject({ kind: "host" });
   });
 
-  it("stops waiting when that one goes away instead", async () => {
+  it("stops waiting when that host exits", async () => {
     await using host = await fakeHost();
     await host.server.stop();
     const lock = host.hold({ role: "daemon", socket: host.server.socket });
@@ -112,7 +112,7 @@ describe("whether there is a host", () => {
     expect(await meetHost(host.home)).toEqual({ kind: "nobody" });
   });
 
-  it("is mute after a while, and at once for a run that takes no calls at all", async () => {
+  it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {
     await using host = await fakeHost();
     await host.server.stop();
     const daemon = host.hold({ role: "daemon", socket: host.server.socket });
@@ -125,14 +125,13 @@ describe("whether there is a host", () => {
     expect(performance.now() - start).toBeGreaterThan(290);
     daemon.release();
     using _run = host.hold();
-    // Longer than a test may take.
+    // This is longer than a test may take.
     expect(await meetHost(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
     await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
   });
 
-  it("sends nothing to a socket that is somebody else's", async () => {
+  it("sends nothing to a socket of another user", async () => {
     await using host = await fakeHost();
-    // As another user sees it.
     const { getuid } = process;
     process.getuid = () => 12_345;
     try {
@@ -149,7 +148,7 @@ describe("whether there is a host", () => {
 });
 
 describe("a daemon of another version", () => {
-  it("is used when it speaks the same protocol, with a word about it", async () => {
+  it("is used with a note if it speaks the same protocol", async () => {
     await using host = await fakeHost();
     using _lock = host.hold({ role: "daemon", socket: host.server.socket });
     const tell = (text: string): void => void host.said.push(text);
@@ -161,7 +160,7 @@ describe("a daemon of another version", () => {
     expect(host.said).toHaveLength(1);
   });
 
-  it("is not used when it speaks another protocol, and the way out is said", async () => {
+  it("is rejected with a way out if it speaks another protocol", async () => {
     await using host = await fakeHost({ protocol: PROTOCOL_VERSION + 1 });
     using _lock = host.hold({ role: "daemon", socket: host.server.socket });
     const refused = { code: "GOALD_DAEMON", hint: expect.stringContaining("goald restart") };
@@ -171,8 +170,8 @@ describe("a daemon of another version", () => {
   });
 });
 
-describe("a daemon that should be there", () => {
-  it("has died when it is wanted and nobody holds the lock", async () => {
+describe("a daemon that should be running", () => {
+  it("counts as dead when it is wanted and nobody holds the lock", async () => {
     await using host = await fakeHost();
     expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([false, false]);
     await mkdir(join(host.home.privateFolder, "wanted"));
@@ -182,7 +181,7 @@ describe("a daemon that should be there", () => {
     lock.release();
   });
 
-  it("is not looked for where it is not wanted, nor started where nothing is to do", async () => {
+  it("is not sought if it is not wanted, and not started without work", async () => {
     await using host = await fakeHost();
     let asked = 0;
     const hasUnfinished = async (): Promise<boolean> => ++asked > 99;
@@ -193,7 +192,7 @@ describe("a daemon that should be there", () => {
     expect(asked).toBe(1);
   });
 
-  it("whose start fails is told about, and keeps nobody from looking", async () => {
+  it("gets a report of its failed start, and verbs that only look still work", async () => {
     await using host = await fakeHost();
     await mkdir(join(host.home.privateFolder, "wanted"));
     await chmod(host.home.privateFolder, 0o700);
@@ -204,7 +203,7 @@ describe("a daemon that should be there", () => {
     ]);
   });
 
-  it("is no longer wanted when that is forgotten, also where no home is", async () => {
+  it("is no longer wanted after that mark is removed, even without a home", async () => {
     await using host = await fakeHost();
     stopExpectingDaemon(host.home);
     expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);

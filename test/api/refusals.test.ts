@@ -20,34 +20,38 @@ async function open(options?: Parameters<typeof serve>[1]): Promise<House> {
 const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
   (body as { error: { code: string; message: string; hint: string } }).error;
 
-describe("a request that could come from somewhere else", () => {
+describe("a request that may come from another origin", () => {
   const json = JSON.stringify(NEW_AGENT);
   const FOREIGN: readonly [string, number, AskOptions][] = [
     ["CVE-2024-1879: with a foreign Origin", 403, { body: json, headers: { origin: "https://evil.example" } }],
     ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { body: json, headers: { origin: "null" } }],
-    ["CVE-2024-1879: with an Origin that looks like ours", 403, { body: json, headers: { origin: "http://goald" } }],
-    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
     [
-      "CVE-2024-1879: with any word on how it was fetched",
+      "CVE-2024-1879: with an Origin that resembles goald's own",
       403,
-      { body: json, headers: { "sec-fetch-mode": "no-cors" } },
+      { body: json, headers: { origin: "http://goald" } },
     ],
+    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
+    ["CVE-2024-1879: with any Sec-Fetch header", 403, { body: json, headers: { "sec-fetch-mode": "no-cors" } }],
     ["CVE-2024-1879: as text/plain", 415, { body: json, headers: { "content-type": "text/plain" } }],
     ["as a form", 415, { body: json, headers: { "content-type": "application/x-www-form-urlencoded" } }],
-    ["as a type that begins like ours", 415, { body: json, headers: { "content-type": "application/json-patch" } }],
+    [
+      "as a type that starts like application/json",
+      415,
+      { body: json, headers: { "content-type": "application/json-patch" } },
+    ],
     ["as two types", 415, { body: json, headers: { "content-type": "application/json, text/plain" } }],
-    ["in another alphabet", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
-    ["packed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
+    ["in another charset", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
+    ["compressed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
     ["CVE-2024-1879: for the Host evil.example", 421, { body: json, headers: { host: "evil.example" } }],
     ["CVE-2024-1879: for the Host localhost", 421, { body: json, headers: { host: "localhost" } }],
     ["CVE-2025-0454: for a Host with a port", 421, { body: json, headers: { host: "goald:80" } }],
     ["CVE-2025-0454: for a Host with a user", 421, { body: json, headers: { host: "goald@evil.example" } }],
     ["CVE-2025-0454: for a Host with a backslash", 421, { body: json, headers: { host: "goald\\@evil.example" } }],
-    ["CVE-2025-0454: for a Host that ends in ours", 421, { body: json, headers: { host: "evil.goald" } }],
-    ["CVE-2025-0454: for a Host that begins with ours", 421, { body: json, headers: { host: "goald.evil.example" } }],
+    ["CVE-2025-0454: for a Host that ends in goald", 421, { body: json, headers: { host: "evil.goald" } }],
+    ["CVE-2025-0454: for a Host that starts with goald", 421, { body: json, headers: { host: "goald.evil.example" } }],
   ];
 
-  it.each(FOREIGN)("%s is refused with %i, and nothing is done", async (_what, status, options) => {
+  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, options) => {
     await using house = await open();
     const reply = await house.api.ask("POST", "/v1/agents", options);
     expect(reply.status).toBe(status);
@@ -62,8 +66,8 @@ describe("a request that could come from somewhere else", () => {
 
   it.each([
     ["as goald's own client sends it", {}],
-    ["with the alphabet named", { "content-type": "application/json; charset=UTF-8" }],
-  ])("the same request %s makes the agent", async (_what, headers) => {
+    ["with a charset", { "content-type": "application/json; charset=UTF-8" }],
+  ])("the same request %s creates the agent", async (_what, headers) => {
     await using house = await open();
     const reply = await house.api.ask("POST", "/v1/agents", { body: json, headers });
     expect(reply.status).toBe(201);
@@ -73,7 +77,7 @@ describe("a request that could come from somewhere else", () => {
   it.each([
     ["with an Origin", { origin: "https://evil.example" }, 403],
     ["for another Host", { host: "evil.example" }, 421],
-  ])("nor is anything told: reading and following %s are refused too", async (_what, headers, status) => {
+  ])("reading and following are rejected too, %s", async (_what, headers, status) => {
     await using house = await open();
     for (const path of ["/v1/status", "/v1/agents/t", "/v1/agents/t/events", "/v1/openapi.json", "/nowhere"])
       for (const accept of ["*/*", "text/event-stream"])
@@ -99,7 +103,7 @@ describe("a request that could come from somewhere else", () => {
     ["a head without an end", 431, `GET /v1/status HTTP/1.1\r\nHost: goald\r\nX-Long: ${"x".repeat(20_000)}`],
   ];
 
-  it.each(RAW)("%s is refused with %i before anything is done", async (_what, status, head) => {
+  it.each(RAW)("%s is rejected with %i before it has any effect", async (_what, status, head) => {
     await using house = await open();
     const answer = await house.api.send(`${head}\r\nConnection: close\r\n\r\n`);
     expect(/^HTTP\/1\.1 (\d+) /.exec(answer)?.[1] ?? "0").toBe(String(status));
@@ -114,61 +118,64 @@ describe("a request that could come from somewhere else", () => {
   });
 });
 
-describe("a request that is not as it should be", () => {
+describe("an invalid request", () => {
   const WRONG: readonly [string, number, string, string, unknown][] = [
     ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
     ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
     ["six goals", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: ["1", "2", "3", "4", "5", "6"] }],
     ["no goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [] }],
     ["a blank goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [" \n"] }],
-    ["a goal that is no text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
+    ["a goal that is not text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
     ["a name with an escape sequence", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "a\u001b[31m" }],
     ["a name of 81 characters", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "x".repeat(81) }],
     ["a text in place of a number", 400, "PATCH", "/v1/agents/t/settings", { stepLimit: "9" }],
-    ["a deadline that is no time", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
+    ["an invalid deadline", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
     ["nothing to change", 400, "PATCH", "/v1/agents/t/settings", {}],
     ["no text", 400, "POST", "/v1/agents/t/messages", { from: "you" }],
     ["a list", 400, "POST", "/v1/agents/t/kill", []],
     ["broken JSON", 400, "POST", "/v1/agents/t/kill", "{"],
     ["a poisoned prototype", 400, "POST", "/v1/agents/t/kill", '{"__proto__":{"isAdmin":true}}'],
     ["an unknown verdict", 400, "POST", "/v1/agents/t/approval", { verdict: "perhaps" }],
-    ["a grace below nothing", 400, "POST", "/v1/shutdown", { graceMs: -1 }],
+    ["a negative grace time", 400, "POST", "/v1/shutdown", { graceMs: -1 }],
     ["half a millisecond", 400, "POST", "/v1/agents/t/stop", { graceMs: 0.5 }],
     ["more than a megabyte", 413, "POST", "/v1/agents/t/messages", { from: "you", text: "x".repeat(1024 * 1024) }],
-    ["an unknown question", 400, "GET", "/v1/agents?all=true", undefined],
-    ["a yes that is none", 400, "DELETE", "/v1/agents/t?force=1", undefined],
+    ["an unknown query parameter", 400, "GET", "/v1/agents?all=true", undefined],
+    ["an invalid boolean", 400, "DELETE", "/v1/agents/t?force=1", undefined],
     ["a number in hexadecimal", 400, "GET", "/v1/agents/t/events?after=0x1", undefined],
-    ["a number said twice", 400, "GET", "/v1/agents/t/events?after=1&after=2", undefined],
-    ["a number below nothing", 400, "GET", "/v1/agents/t/events?after=-1", undefined],
-    ["a page of none", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
-    ["a page of too many", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
+    ["a number given twice", 400, "GET", "/v1/agents/t/events?after=1&after=2", undefined],
+    ["a negative number", 400, "GET", "/v1/agents/t/events?after=-1", undefined],
+    ["a page size of zero", 400, "GET", "/v1/agents/t/events?limit=0", undefined],
+    ["a page size that is too large", 400, "GET", "/v1/agents/t/events?limit=1001", undefined],
     ["a name that is too long", 400, "GET", `/v1/agents/${"x".repeat(81)}`, undefined],
     ["an address that is too long", 414, "GET", `/v1/agents/${"x".repeat(4_097)}`, undefined],
-    ["an address that is no text", 400, "GET", "/v1/agents/%zz", undefined],
-    ["an address that is not there", 404, "GET", "/v2/agents", undefined],
-    ["a method that the address does not know", 405, "PUT", "/v1/agents", {}],
+    ["an address that is not text", 400, "GET", "/v1/agents/%zz", undefined],
+    ["an unknown address", 404, "GET", "/v2/agents", undefined],
+    ["a method that the address does not support", 405, "PUT", "/v1/agents", {}],
     ["HEAD", 405, "HEAD", "/v1/status", undefined],
     ["OPTIONS", 405, "OPTIONS", "/v1/agents", undefined],
     ["TRACE", 405, "TRACE", "/v1/agents", undefined],
     ["PROPFIND", 405, "PROPFIND", "/v1/agents", undefined],
   ];
 
-  it.each(WRONG)("%s is refused with %i, in words, and nothing is done", async (_what, status, method, path, body) => {
-    await using house = await open();
-    const reply = await house.api.ask(method, path, body === undefined ? {} : { body });
-    expect([reply.status, reply.headers["cache-control"]]).toEqual([status, "no-store"]);
-    expect(reply.headers["x-content-type-options"]).toBe("nosniff");
-    if (method !== "HEAD")
-      expect(errorIn(reply.body)).toEqual({
-        code: "GOALD_USAGE",
-        message: expect.stringMatching(/\.$/),
-        hint: expect.stringContaining("/v1/openapi.json"),
-      });
-    expect(house.control.calls).toEqual([]);
-    expect(house.api.problems).toEqual([]);
-  });
+  it.each(WRONG)(
+    "%s is rejected with %i and a message, and has no effect",
+    async (_what, status, method, path, body) => {
+      await using house = await open();
+      const reply = await house.api.ask(method, path, body === undefined ? {} : { body });
+      expect([reply.status, reply.headers["cache-control"]]).toEqual([status, "no-store"]);
+      expect(reply.headers["x-content-type-options"]).toBe("nosniff");
+      if (method !== "HEAD")
+        expect(errorIn(reply.body)).toEqual({
+          code: "GOALD_USAGE",
+          message: expect.stringMatching(/\.$/),
+          hint: expect.stringContaining("/v1/openapi.json"),
+        });
+      expect(house.control.calls).toEqual([]);
+      expect(house.api.problems).toEqual([]);
+    },
+  );
 
-  it("says what is wrong where, all of it at once, and which methods there are", async () => {
+  it("gets all problems with their places, and the allowed methods", async () => {
     await using house = await open();
     const wrong = { ...NEW_AGENT, goals: [""], settings: { ...SETTINGS, approve: "maybe", stepLimit: "5" }, x: 1 };
     const { body } = await house.api.ask("POST", "/v1/agents", { body: wrong });
@@ -181,7 +188,7 @@ describe("a request that is not as it should be", () => {
   });
 
   it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
-    "the name %s is a name and nothing else: there is no such agent",
+    "the name %s is only a name, and no such agent exists",
     async (name) => {
       await using house = await open();
       expect((await house.api.ask("GET", `/v1/agents/${name}`)).status).toBe(404);
@@ -201,7 +208,7 @@ describe("errors of the host", () => {
     ["GOALD_STORE_FULL", 507],
     ["GOALD_STORE_DAMAGED", 500],
     ["GOALD_DAEMON", 503],
-  ] as const)("%s comes as %i, as it is", async (code, status) => {
+  ] as const)("%s is sent as %i, unchanged", async (code, status) => {
     await using house = await open();
     house.control.fail("pause", new GoaldError(code, "It is so.", { hint: "Do this." }));
     const reply = await house.api.ask("POST", "/v1/agents/t/pause", { body: { reason: "to look" } });
@@ -209,7 +216,7 @@ describe("errors of the host", () => {
     expect(house.api.problems).toHaveLength(status === 500 ? 1 : 0);
   });
 
-  it("any other is a fault of goald, and the host is told with the place", async () => {
+  it("any other error is sent as internal and logged with its place", async () => {
     await using house = await open();
     house.control.fail("reload", new TypeError("undefined is not a function"));
     const reply = await house.api.ask("POST", "/v1/reload");
@@ -218,7 +225,7 @@ describe("errors of the host", () => {
     expect(house.api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
   });
 
-  it("CVE-2026-22038: no key is in a reply, a page, a stream or a report of a problem", async () => {
+  it("CVE-2026-22038: no key is in a reply, a page, a stream or a problem report", async () => {
     const secret = "sk-marker-4f9d1c77aa20";
     const unseen = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     await using house = await open({ redact: createRedactor([secret]) });
@@ -237,20 +244,20 @@ describe("errors of the host", () => {
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
   });
 
-  it("would show the key if nothing took it out", async () => {
+  it("would show the key without the redactor (control)", async () => {
     await using house = await open();
     house.control.append("t", 1, "sk-marker-4f9d1c77aa20");
     expect((await house.api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
   });
 
-  it("leaves a view as it is when secrets are taken out", async () => {
+  it("leaves a view unchanged apart from redacted secrets", async () => {
     await using plain = await open();
     await using house = await open({ redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
     for (const path of ["/v1/status", "/v1/agents", "/v1/agents/t/events", "/v1/openapi.json"])
       expect((await house.api.ask("GET", path)).text).toBe((await plain.api.ask("GET", path)).text);
   });
 
-  it("CVE-2023-37275: no control character is in what is sent, and none is lost", async () => {
+  it("CVE-2023-37275: control characters are escaped in what is sent, and none is lost", async () => {
     const acting = "\u001b[2J\u009b1m\u0007\r\u202eexe\u2066\u0085\u007f\n\nevent: bye\ndata: {}\n\n";
     await using house = await open();
     house.control.append("t", 1, acting);

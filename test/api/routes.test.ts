@@ -120,7 +120,7 @@ describe("a route", () => {
   ];
 
   it.each(CALLS)(
-    "%s %s with %j asks the host for one thing, and answers by its schema",
+    "%s %s with %j makes one call to the host and answers by its schema",
     async (method, path, body, called, given) => {
       const control = makeFakeControl();
       control.add("t", 3);
@@ -132,13 +132,13 @@ describe("a route", () => {
     },
   );
 
-  it("is tried above, each of them but the events and the document", () => {
+  it("is covered by the cases above, except the events and the document", () => {
     const tried = new Set(CALLS.map(([method, path]) => routeOf(method, path)?.operation));
     const others = ALL_ROUTES.filter(({ operation }) => !tried.has(operation)).map(({ operation }) => operation);
     expect(others).toEqual(["events", "openapi"]);
   });
 
-  it("gives 200 events to a page unless asked otherwise, and 1,000 at most", async () => {
+  it("returns 200 events per page by default and at most 1,000", async () => {
     const control = makeFakeControl();
     control.add("t", 1_500);
     await using api = await serve(control);
@@ -159,7 +159,7 @@ describe("a route", () => {
 });
 
 describe("the schemas", () => {
-  it("let what an agent may be through, and what it may not be not, as the command line does", () => {
+  it("accept and reject the same agents as the command line", () => {
     const base = { name: "a", role: "r", goals: ["g"] };
     const drafts = [
       base,
@@ -193,13 +193,13 @@ describe("the schemas", () => {
     expect(new Set(byApi)).toEqual(new Set([true, false]));
   });
 
-  it("are schemas of the standard that OpenAPI 3.1 names", () => {
+  it("follow the standard that OpenAPI 3.1 names", () => {
     const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
     for (const schema of Object.values(NAMED_SCHEMAS)) expect(() => ajv.compile(schema)).not.toThrow();
     expect(() => ajv.compile({ type: "objekt" })).toThrow();
   });
 
-  it("take every body that the tests of all hosts send", () => {
+  it("accept every body that the tests of all hosts send", () => {
     for (const { path, body } of ALL_ROUTES)
       if (body && path.includes(":agent")) expect([path, validate(body, bodyFor(path).body)]).toEqual([path, []]);
   });
@@ -208,18 +208,18 @@ describe("the schemas", () => {
 describe("config/openapi.json", () => {
   const read = (): unknown => JSON.parse(readFileSync("config/openapi.json", "utf8"));
 
-  it("is today's (write it: npm run openapi), and what the server gives", async () => {
+  it("is up to date (write it: npm run openapi), and the server returns it", async () => {
     await using api = await serve(makeFakeControl());
     expect(read()).toEqual(buildOpenApi());
     expect((await api.ask("GET", "/v1/openapi.json")).body).toEqual(read());
   });
 
-  it("would not be today's with a route more", () => {
+  it("would be out of date with one more route (control)", () => {
     const { paths, ...rest } = buildOpenApi() as { paths: object };
     expect(read()).not.toEqual({ ...rest, paths: { ...paths, "/v1/more": {} } });
   });
 
-  it("refers only to what is in it, and names every operation once", () => {
+  it("contains the targets of all its references, and names each operation once", () => {
     const text = JSON.stringify(read());
     const document = read() as { components: { schemas: object } };
     const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);

@@ -27,7 +27,7 @@ const start = (socket: string) =>
 const isThere = (path: string): Promise<boolean> => lstat(path).then(Boolean, () => false);
 
 describe("the socket", () => {
-  it("is its owner's alone, whatever the process's umask is, and is gone when the server is closed", async () => {
+  it("is private to its owner whatever the umask is, and is removed when the server closes", async () => {
     await using folder = await makeFolder();
     const socket = join(folder.path, "s.sock");
     const before = process.umask(0);
@@ -39,7 +39,7 @@ describe("the socket", () => {
     expect(await isThere(socket)).toBe(false);
   });
 
-  it("takes the place of one that a killed process left", async () => {
+  it("replaces one that a killed process left", async () => {
     await using folder = await makeFolder();
     const socket = join(folder.path, "s.sock");
     const child = spawn(process.execPath, [
@@ -56,7 +56,7 @@ describe("the socket", () => {
     await server.close("The test is over.");
   });
 
-  it("does not take the place of a file, a folder, or a link to a socket", async () => {
+  it("never replaces a file, a folder, or a link to a socket", async () => {
     await using folder = await makeFolder();
     const [file, inner, link, target] = ["file", "inner", "link", "target"].map((name) => join(folder.path, name)) as [
       string,
@@ -77,7 +77,7 @@ describe("the socket", () => {
     await once(other, "close");
   });
 
-  it("lies in a folder that is ours alone, and no link, or nowhere", async () => {
+  it("is created only in a folder that is private to us and not a link", async () => {
     await using folder = await makeFolder();
     const [open, link] = [join(folder.path, "open"), join(folder.path, "link")];
     await mkdir(open);
@@ -97,7 +97,7 @@ describe("the socket", () => {
     await (await start(join(open, "s.sock"))).close("The test is over.");
   });
 
-  it("has a path of up to 107 bytes, from the root", async () => {
+  it("accepts an absolute path of up to 107 bytes", async () => {
     await using folder = await makeFolder();
     const fits = join(folder.path, "s".repeat(107 - folder.path.length - 1));
     await (await start(fits)).close("The test is over.");
@@ -110,7 +110,7 @@ describe("the socket", () => {
 });
 
 describe("the limits of connections", () => {
-  it("tell one too many that it is, and let it in when another has gone", async () => {
+  it("reject one connection too many with an error, and accept it after another has closed", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { connections: 3 } });
@@ -128,7 +128,7 @@ describe("the limits of connections", () => {
     expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
   });
 
-  it("leave room to steer an agent, however many programs follow it", async () => {
+  it("leave room for calls to an agent, however many programs follow it", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { followers: 2 } });
@@ -147,7 +147,7 @@ describe("the limits of connections", () => {
     expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
   });
 
-  it("end a request whose head or body does not come", async () => {
+  it("end a request whose head or body does not arrive", async () => {
     await using api = await serve(makeFakeControl(), { limits: { headersMs: 100, requestMs: 200 } });
     const answers = await Promise.all([
       api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\n"),

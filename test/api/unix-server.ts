@@ -1,6 +1,4 @@
-/**
- * unix-server.ts -- a small HTTP server on a unix socket, in place of a daemon: it answers whatever a test wants.
- */
+/** unix-server.ts -- a small HTTP server on a unix socket in place of a daemon; each test sets its answers. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -18,11 +16,11 @@ export interface UnixServer extends AsyncDisposable {
   readonly socket: string;
   readonly folder: string;
   readonly requests: readonly Request[];
-  /** Connections that are open now. */
+  /** Counts the open connections. */
   readonly connections: number;
-  /** Cuts every connection and listens no more. */
+  /** Closes every connection and stops listening. */
   stop(): Promise<void>;
-  /** Listens again at the same place. */
+  /** Listens again at the same path. */
   start(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Each test is named after the advisory against AutoGPT that it answers. Those of the local API alone are in
- * test/api/refusals.test.ts and test/contracts/local-api.ts; here a real daemon and the real verbs are tried.
+ * Each test is named after the advisory against AutoGPT that it covers, with a real daemon and the real verbs.
+ * Advisories about the local API alone are in test/api/refusals.test.ts and test/contracts/local-api.ts.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { request } from "node:http";
@@ -11,7 +11,7 @@ import { endedWith, lookInto } from "../helpers/goald.ts";
 import { done, reply } from "../helpers/loop.ts";
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
-/** What a person looks at an agent with. */
+/** The verbs that show an agent. */
 const LOOKS: readonly (readonly string[])[] = [
   ["ps", "-a"],
   ["show", "t"],
@@ -41,7 +41,7 @@ async function look({ goald }: DaemonHome, more: readonly string[] = []): Promis
   return shown;
 }
 
-/** A request over the socket, as a page that got at it would send it. */
+/** Sends a request over the socket, as a page with access to it would. */
 function ask(
   socketPath: string,
   { method = "POST", path = "/v1/agents", headers = {}, body = "" } = {},
@@ -60,7 +60,7 @@ function ask(
 }
 
 describe("advisories against AutoGPT, tried on a real daemon", () => {
-  it.concurrent("CVE-2026-22038: a key that the model says and writes is in no file and in nothing that is shown", async () => {
+  it.concurrent("CVE-2026-22038: a key that the model repeats is in no file and in no output", async () => {
     const key = "sk-proj-Zq8Yw7Xv6Ut5Sr4Pq3On2Ml1Kj0";
     const replies = [
       reply("write_to_file", { file: "a.txt", text: `The key is ${key}.` }, `I know ${key}.`),
@@ -78,7 +78,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     expect(files.length).toBeGreaterThan(5);
     for (const file of files) expect([file, (await readFile(file)).includes(key)]).toEqual([file, false]);
     for (const { messages } of home.server.chats) expect(JSON.stringify(messages)).not.toContain(key);
-    // The model really said it, and something stands in its place.
+    // The model did send the key, and the redactor's mark is in its place.
     expect(await home.goald.read("workspace/t/a.txt")).toBe("The key is [redacted].");
   });
 
@@ -99,7 +99,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     expect((await lookInto(home.goald)).problems).toEqual([]);
   });
 
-  it.concurrent("CVE-2024-1879: what a web page can send makes no agent, and the socket is its owner's alone", async () => {
+  it.concurrent("CVE-2024-1879: a request that a web page can send creates no agent, and the socket is private to its owner", async () => {
     await using home = await makeDaemonHome([]);
     endedWith(0, await home.goald.run(["up"]));
     const socket = join(home.goald.home, ".goald", "daemon.sock");
@@ -116,11 +116,11 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     expect(JSON.parse((await home.goald.run(["ps", "-a", "--json"])).stdout)).toEqual({ agents: [] });
     expect((await stat(socket)).mode & 0o777).toBe(0o600);
     expect((await stat(join(home.goald.home, ".goald"))).mode & 0o777).toBe(0o700);
-    // The same, as the command line sends it, makes one: what was refused was not refused for its body.
+    // The same body from the command line creates an agent, so the body was not the reason.
     expect((await ask(socket, { body, headers: json })).status).toBe(201);
   });
 
-  it.concurrent("CVE-2026-33233: a name such as __proto__ in a body is refused or inert", async () => {
+  it.concurrent("CVE-2026-33233: a name such as __proto__ in a body is rejected or has no effect", async () => {
     await using home = await makeDaemonHome([]);
     endedWith(0, await home.goald.run(["up"]));
     const socket = join(home.goald.home, ".goald", "daemon.sock");
@@ -135,7 +135,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     expect((await home.goald.run(["status"])).code).toBe(0);
   });
 
-  it.concurrent("CVE-2025-53944: what is asked of one agent never touches another", async () => {
+  it.concurrent("CVE-2025-53944: a call for one agent never affects another", async () => {
     await using home = await makeDaemonHome([], { reply: () => done() });
     for (const name of ["A", "B"])
       endedWith(0, await home.goald.run(["run", "--wait", "--name", name, "--role", "r", "--goal", "g"]));

@@ -11,8 +11,8 @@ import { problemsOfView } from "../helpers/view-schemas.ts";
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
 
-describe("agents that agents start", () => {
-  it("are seen, answered and stopped from the command line, with the one that started them", async () => {
+describe("sub-agents", () => {
+  it("are listed, answered and stopped from the command line, as their parent is", async () => {
     const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK, write("a.txt", "Blue")] });
     await using home = await makeDaemonHome([], { reply });
     const { goald } = home;
@@ -54,11 +54,11 @@ describe("agents that agents start", () => {
   });
 });
 
-describe("the memory of the one that started it", () => {
+describe("the memory of the parent", () => {
   it.each([
     ["true", true],
     ["false", false],
-  ])("is recalled as data, as far as it is allowed: %s", async (allowed, isRecalled) => {
+  ])("is recalled as data only if the setting allows it: %s", async (allowed, isRecalled) => {
     const learn = write("notes.txt", "The harbour of Zanzibar opens at nine.");
     const reply = subagentModel({ T: [learn, startAgent("Ann", "When does the harbour of Zanzibar open?")], Ann: [] });
     await using server = await startOpenAIServer({ reply, embeddings: null });
@@ -73,8 +73,8 @@ describe("the memory of the one that started it", () => {
   });
 });
 
-describe("a question of an agent's agent", () => {
-  it("is told on the terminal of the run, with the call that answers it, and both go on", async () => {
+describe("a question of a sub-agent", () => {
+  it("is shown on the terminal of the run with the call that answers it, and both agents continue", async () => {
     const reply = subagentModel({ T: [startAgent("Ann")], Ann: [ASK] });
     await using home = await makeDaemonHome([], { reply });
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
@@ -87,7 +87,7 @@ describe("a question of an agent's agent", () => {
 });
 
 describe("a question to the person", () => {
-  it("is asked on the terminal, and answered there", async () => {
+  it("is asked and answered on the terminal", async () => {
     await using home = await makeDaemonHome([ASK]);
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
     await terminal.see("It asks: Red or blue?");
@@ -97,7 +97,7 @@ describe("a question to the person", () => {
     expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
   });
 
-  it("shows no key, not even one that is whole only when control characters are taken out of it", async () => {
+  it("shows no key, even if control characters split it", async () => {
     const question = "Is it ghp_planted\x1b[0mPLANTED1234567890abcdefghijk?";
     await using home = await makeDaemonHome([{ ...ASK, args: { question } }]);
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
@@ -106,7 +106,7 @@ describe("a question to the person", () => {
     expect(endedWith(0, await terminal.ended).stdout).not.toContain("ghp_plantedPLANTED");
   });
 
-  it("ends a run that nobody watches with the code for a person, and the answer goes on with it", async () => {
+  it("ends an unwatched run with the exit code for a person, and an answer resumes it", async () => {
     await using home = await makeDaemonHome([ASK]);
     const { goald } = home;
     const waiting = endedWith(11, await goald.run(["run", ...AGENT, "--continuous"]));

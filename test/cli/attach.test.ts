@@ -8,11 +8,11 @@ import { append, ledger, ledgerText, replyWith } from "../helpers/numbered-model
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
+/** The tests of this file share one model server. */
 const verbs = openVerbProcess();
 afterAll(() => verbs.close());
 
-/** An agent `t` in the background of its home. */
+/** Starts an agent `t` in the background of its home. */
 async function inBackground(tasks: number, heldFrom: number, ...flags: readonly string[]): Promise<DaemonHome> {
   const home = await makeDaemonHome(ledger(tasks), { beside: { verbs } });
   home.holdFrom(heldFrom);
@@ -24,7 +24,7 @@ const followers = async (goald: Goald): Promise<number> =>
   (JSON.parse((await goald.ask(["status", "--json"])).stdout) as { followers: number }).followers;
 
 describe("goald attach", () => {
-  it.concurrent("shows the thoughts of a reply that is still arriving in the daemon, once, from their beginning", async () => {
+  it.concurrent("shows the thoughts of a reply that the daemon is still receiving, once and from their beginning", async () => {
     const rest = Promise.withResolvers<void>();
     const text = replyWith(append("1\n"), "I write the first line now.");
     await using server = await startOpenAIServer({
@@ -47,7 +47,7 @@ describe("goald attach", () => {
     expect(stripVTControlCharacters(terminal.shown).match(/Thoughts: I write the first line now\./g)).toHaveLength(1);
   });
 
-  it.concurrent("shows every event from a step on, past and live, in the lines of the log, and last the result", async () => {
+  it.concurrent("shows all events from a step on in the lines of the log, and the result at the end", async () => {
     await using home = await inBackground(6, 4);
     const { goald } = home;
     await home.asked(4);
@@ -67,7 +67,7 @@ describe("goald attach", () => {
     expect(tail.slice(0, -1)).toEqual(log.slice(log.length + 1 - tail.length));
   });
 
-  it.concurrent("begins with the last step, as goald run shows it; Ctrl-C leaves the agent, which goes on", async () => {
+  it.concurrent("starts at the last step like goald run, and Ctrl-C detaches while the agent continues", async () => {
     await using home = await inBackground(4, 3);
     const { goald } = home;
     await home.asked(3);
@@ -86,7 +86,7 @@ describe("goald attach", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
   });
 
-  it.concurrent("is named by plain goald on a terminal, which lists the agents when one is at work", async () => {
+  it.concurrent("is suggested by plain goald on a terminal, which lists agents at work", async () => {
     await using home = await inBackground(2, 2);
     await home.asked(2);
     const listed = endedWith(0, await home.goald.openTerminal([]).ended).stdout;
@@ -94,7 +94,7 @@ describe("goald attach", () => {
     expect(listed).toContain("Watch one: goald attach ID   Set up another: goald run   All verbs: goald --help");
   });
 
-  it.concurrent("shows the end of one that has finished, without a daemon", async () => {
+  it.concurrent("shows the end of a finished agent without a daemon", async () => {
     await using home = await makeDaemonHome(ledger(1), { beside: { verbs } });
     const { goald } = home;
     endedWith(0, await goald.run(["run", "--name", "T", "--goal", "g", "--continuous"]));
@@ -108,14 +108,14 @@ describe("goald attach", () => {
   });
 
   it.concurrent.each(["killed", "restarted"])(
-    "misses and repeats nothing when the daemon is %s meanwhile",
+    "misses and repeats no event when the daemon is %s meanwhile",
     async (how) => {
       await using home = await inBackground(6, 4);
       const { goald } = home;
       await home.asked(4);
       const attached = goald.start(["attach", "t", "--since", "1", "--json"]);
       await attached.see('"callId":"m4"');
-      // It is live by now, and not only above what is live.
+      // The event is live now, not only part of the past.
       await home.until(async () => (await followers(goald)) === 1, "a follower");
       const before = (await home.hostPid()) ?? 0;
       if (how === "killed") process.kill(before, "SIGKILL");
@@ -131,7 +131,7 @@ describe("goald attach", () => {
     },
   );
 
-  it.concurrent("ends when the daemon goes down for good, and says how the agent goes on (exit 4)", async () => {
+  it.concurrent("ends when the daemon shuts down, and prints how to continue the agent (exit 4)", async () => {
     await using home = await inBackground(3, 2);
     await home.asked(2);
     const attached = home.goald.start(["attach", "t", "--json"]);
@@ -142,7 +142,7 @@ describe("goald attach", () => {
     endedWith(0, await down);
   });
 
-  it.concurrent("ends quietly when nobody reads on", async () => {
+  it.concurrent("ends without an error when its output is closed", async () => {
     await using home = await inBackground(3, 3);
     await home.asked(3);
     const shell = '{ "$@" --since 1 --json; echo "ended with $?" >&2; } | head -n 2';
@@ -156,8 +156,8 @@ describe("goald attach", () => {
   });
 });
 
-describe("a command that waits for a yes", () => {
-  it.concurrent("is asked about on the attached terminal, and one answer there is enough", async () => {
+describe("a pending command", () => {
+  it.concurrent("asks on the attached terminal and needs only one answer", async () => {
     await using home = await inBackground(3, 9, "--approve", "always");
     const { goald } = home;
     await home.logged("approval-asked");
@@ -180,7 +180,7 @@ describe("a command that waits for a yes", () => {
     expect(home.server.chats[2]?.messages.some(({ content }) => content.includes("Not into that file"))).toBe(true);
   });
 
-  it.concurrent("is taken back there when somebody answers elsewhere", async () => {
+  it.concurrent("is withdrawn there when somebody answers elsewhere", async () => {
     await using home = await inBackground(2, 9, "--approve", "always");
     const { goald } = home;
     await home.logged("approval-asked");
@@ -204,7 +204,7 @@ describe("a command that waits for a yes", () => {
     endedWith(0, await resumed.ended);
   });
 
-  it.concurrent("is only shown without a terminal, which goes on following; Ctrl-C at the question leaves it unanswered", async () => {
+  it.concurrent("is only shown without a terminal, and Ctrl-C at the question leaves it pending", async () => {
     await using home = await inBackground(1, 9, "--approve", "always");
     const { goald } = home;
     await home.logged("approval-asked");

@@ -5,14 +5,14 @@ import { endedWith, errorOf, linesOf, lookInto, makeGoald } from "../helpers/goa
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
+/** The tests of this file share one model server. */
 const verbs = openVerbProcess();
 afterAll(() => verbs.close());
 
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 
 describe("goald run -d", () => {
-  it.concurrent("starts the daemon, returns, and the agent finishes although the terminal was closed", async () => {
+  it.concurrent("starts the daemon and returns, and the agent finishes although the terminal was closed", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald } = home;
     home.holdFrom(2);
@@ -20,7 +20,7 @@ describe("goald run -d", () => {
     const { stdout } = endedWith(0, await terminal.ended);
     expect(stdout).toContain(`${goald.home}/workspace/t`);
     for (const verb of ["attach", "say", "stop"]) expect(stdout).toContain(`goald ${verb} t`);
-    // Its terminal is gone, and the agent is in the middle of its work.
+    // Its terminal is closed, and the agent is in the middle of its work.
     await home.asked(2);
     home.release();
     const attached = endedWith(0, await goald.run(["attach", "t", "--json"]));
@@ -31,7 +31,7 @@ describe("goald run -d", () => {
     expect(log[0]).toMatchObject({ approve: "risky", stepLimit: 100, tokenLimit: 2_000_000, background: true });
   });
 
-  it.concurrent("says to a program the id alone, or one document", async () => {
+  it.concurrent("prints only the id, or one JSON document, for programs", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     const first = endedWith(0, await goald.run(["run", "-d", ...AGENT]));
@@ -46,11 +46,11 @@ describe("goald run -d", () => {
     expect(document).toMatchObject({
       agent: { id: "t-2", background: true, workspace: `${goald.home}/workspace/t-2` },
     });
-    // What the settings say counts; only their default is not meant for the background.
+    // The settings apply, but their default is not meant for the background.
     expect((await lookInto(goald, "t-2")).log[0]).toMatchObject({ approve: "always" });
   });
 
-  it.concurrent("keeps every limit that is given, and counts those of a resume from where it stands", async () => {
+  it.concurrent("applies every given limit, and counts the limits of a resume from the current step", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald } = home;
     const limits = ["--max-steps", "2", "--max-tokens", "9000000", "--budget", "1.5", "--max-time", "8h"];
@@ -85,7 +85,7 @@ describe("goald run -d", () => {
     expect(home.server.chats).toHaveLength(4);
   });
 
-  it.concurrent("finds a missing key before anything is begun (exit 5)", async () => {
+  it.concurrent("reports a missing key before it starts anything (exit 5)", async () => {
     await using goald = await makeGoald();
     const ended = endedWith(5, await goald.run(["run", "-d", ...AGENT, "--json"]));
     expect(errorOf(ended)).toMatchObject({ code: "GOALD_KEY_MISSING" });
@@ -95,7 +95,7 @@ describe("goald run -d", () => {
 });
 
 describe("goald run --wait", () => {
-  it.concurrent("says nothing but the result, and ends with its exit code", async () => {
+  it.concurrent("prints only the result and ends with its exit code", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     const completed = endedWith(0, await goald.run(["run", "--wait", ...AGENT, "--json"]));
@@ -112,8 +112,8 @@ describe("goald run --wait", () => {
   });
 });
 
-describe("goald run --wait that is left", () => {
-  it.concurrent("ends by Ctrl-C with 130, and the agent goes on", async () => {
+describe("goald run --wait, interrupted", () => {
+  it.concurrent("ends at Ctrl-C with 130, and the agent continues", async () => {
     await using home = await makeDaemonHome(ledger(2));
     home.holdFrom(2);
     const waiting = home.goald.start(["run", "--wait", ...AGENT]);
@@ -125,8 +125,8 @@ describe("goald run --wait that is left", () => {
   });
 });
 
-describe("with a daemon up, goald run", () => {
-  it.concurrent("creates the agent there and follows it, in the form of a run of its own", async () => {
+describe("goald run while a daemon runs", () => {
+  it.concurrent("creates the agent in the daemon and follows it with the same output", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));
@@ -142,7 +142,7 @@ describe("with a daemon up, goald run", () => {
     expect(endedWith(2, await goald.run(["run", ...AGENT])).stderr).toContain("no terminal to ask on");
   });
 
-  it.concurrent("asks on this terminal before each command; Ctrl-C finishes the step and pauses it there", async () => {
+  it.concurrent("asks on this terminal before each command; Ctrl-C finishes the step and pauses the agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));
@@ -163,7 +163,7 @@ describe("with a daemon up, goald run", () => {
 });
 
 describe("goald resume", () => {
-  it.concurrent("takes an agent of a terminal into the background with -d, and follows it there without", async () => {
+  it.concurrent("moves an agent of a terminal into the background with -d, and follows it there without -d", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     const terminal = goald.openTerminal(["run", ...AGENT]);
@@ -179,17 +179,17 @@ describe("goald resume", () => {
     await again.see("Completed:");
     endedWith(0, await again.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-    // What was asked for once was asked for once.
+    // Each command was requested exactly once.
     expect(home.server.chats).toHaveLength(4);
   });
 
-  it.concurrent("wants a person's word before it takes more time, tokens or money than was allowed", async () => {
+  it.concurrent("needs a new limit after the time limit was reached", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     home.holdFrom(1);
     const waiting = goald.start(["run", "--wait", ...AGENT, "--max-time", "1s"]);
     await home.logged("agent-created");
-    // However slow the machine is, and whether or not the model was asked by then.
+    // This holds on slow machines too, whether or not the model was called by then.
     const { deadline } = (await lookInto(goald)).log[0] as unknown as { deadline: string };
     await home.until(async () => Date.now() > Date.parse(deadline), "the end of its time");
     home.release();
@@ -201,7 +201,7 @@ describe("goald resume", () => {
   });
 });
 
-describe("a flag that cannot be meant", () => {
+describe("invalid flags of a background run", () => {
   it.concurrent.each<[args: readonly string[], message: RegExp]>([
     [["-d", "--continuous", "--approve", "risky"], /--continuous asks about no command, and --approve risky does/],
     [["-d", "--approve", "sometimes"], /'sometimes' is invalid. Allowed choices are never, risky, always/],
@@ -214,7 +214,7 @@ describe("a flag that cannot be meant", () => {
     [["-d", "--max-time", "8w"], /Expected a whole number and a unit/],
     [["-d", "--max-time", "9999d"], /up to 3650d/],
     [["--wait", "--model", "two words"], /models\.smart/],
-  ])("is told: %j", async (args, message) => {
+  ])("are rejected: %j", async (args, message) => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, { verbs });
     const ended = endedWith(2, await goald.ask(["run", ...AGENT, ...args, "--json"]));
     expect(ended.stdout).toBe("");

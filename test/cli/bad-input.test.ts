@@ -9,7 +9,7 @@ const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"]
 const SIX = ["a", "b", "c", "d", "e", "f"].flatMap((goal) => ["--goal", goal]);
 const LONG = "x".repeat(2_001);
 
-/** One home with an agent that has finished: whatever goes wrong afterwards, it stays as it is. */
+/** Makes a home with a finished agent, which must stay unchanged through all errors. */
 let goald: Goald;
 let server: OpenAIServer;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   await goald[Symbol.asyncDispose]();
 });
 
-/** Words for a person: no stack, no class of error, nothing on standard output. */
+/** Expects a message for a person: no stack, no error class, nothing on standard output. */
 function expectWords({ stdout, stderr }: Ended): void {
   expect(stdout).toBe("");
   expect(stderr).not.toMatch(/^\s+at |node:internal|Error:|undefined|\[object/m);
@@ -36,17 +36,11 @@ async function expectNothingLost(): Promise<void> {
   expect(await goald.read("workspace/earlier/ledger.txt")).toBe(ledgerText(1));
 }
 
-describe("a call that cannot be meant", () => {
+describe("an invalid call", () => {
   it.each<[title: string, args: readonly string[], code: number, message: RegExp, hint: RegExp]>([
-    [
-      "an unknown flag, with the one that was meant",
-      ["run", "--nam", "x"],
-      2,
-      /unknown option '--nam'/,
-      /Did you mean --name\?/,
-    ],
-    ["an unknown flag far from any", ["ps", "--zzzzzz"], 2, /unknown option '--zzzzzz'/, /goald ps --help/],
-    ["an unknown verb, with the one that was meant", ["rnu"], 2, /unknown command 'rnu'/, /Did you mean run\?/],
+    ["an unknown flag that resembles one", ["run", "--nam", "x"], 2, /unknown option '--nam'/, /Did you mean --name\?/],
+    ["an unknown flag that resembles none", ["ps", "--zzzzzz"], 2, /unknown option '--zzzzzz'/, /goald ps --help/],
+    ["an unknown verb that resembles one", ["rnu"], 2, /unknown command 'rnu'/, /Did you mean run\?/],
     ["a verb without its agent", ["show"], 2, /missing required argument 'agent'/, /goald show --help/],
     ["an argument too many", ["ps", "foo"], 2, /too many arguments/, /goald ps --help/],
     ["six goals", [...RUN.slice(0, 5), ...SIX, "--continuous"], 2, /up to 5 goals, got 6/, /^$/],
@@ -67,14 +61,14 @@ describe("a call that cannot be meant", () => {
       /^$/,
     ],
     [
-      "a limit that is no number",
+      "a limit that is not a number",
       ["run", "--goal", "g", "-c", "-l", "many"],
       2,
       /'many' is invalid. Expected a whole number from 1/,
       /goald run --help/,
     ],
     [
-      "a limit of nothing",
+      "a limit of zero",
       ["run", "--goal", "g", "-c", "-l", "0"],
       2,
       /Expected a whole number from 1/,
@@ -88,39 +82,33 @@ describe("a call that cannot be meant", () => {
       /Add --continuous/,
     ],
     [
-      "no terminal and no --continuous",
+      "neither a terminal nor --continuous",
       ["run", "--goal", "g"],
       2,
       /no terminal to ask on before each command/,
       /Add --continuous/,
     ],
-    ["nobody to ask for a goal", ["run", "--continuous"], 2, /no goal was given, and there is no terminal/, /--goal/],
     [
-      "a resume that nobody can say yes to",
+      "no goal and no terminal to ask for one",
+      ["run", "--continuous"],
+      2,
+      /no goal was given, and there is no terminal/,
+      /--goal/,
+    ],
+    [
+      "a resume without a terminal for approvals",
       ["resume", "--continuous-limit", "5"],
       2,
       /goes with --continuous/,
       /Add --continuous/,
     ],
-    ["an agent that is not there", ["show", "nobody"], 3, /found none called "nobody"/, /There are: earlier\./],
-    [
-      "an agent that is not there, to resume",
-      ["resume", "nobody", "-c"],
-      3,
-      /found none called "nobody"/,
-      /There are: earlier\./,
-    ],
-    [
-      "a file that is not there",
-      ["run", "--from", "nowhere.yaml", "-c"],
-      3,
-      /There is no file nowhere\.yaml/,
-      /ai_name: Foo/,
-    ],
+    ["an unknown agent", ["show", "nobody"], 3, /found none called "nobody"/, /There are: earlier\./],
+    ["an unknown agent to resume", ["resume", "nobody", "-c"], 3, /found none called "nobody"/, /There are: earlier\./],
+    ["a missing file", ["run", "--from", "nowhere.yaml", "-c"], 3, /There is no file nowhere\.yaml/, /ai_name: Foo/],
     ["a folder as the agent file", ["run", "--from", ".", "-c"], 2, /\. cannot be read: it is a folder/, /^$/],
-    ["a home of no name", ["--home", "", "ps"], 2, /Expected --home to name a folder, got ""/, /^$/],
+    ["an empty name of a home", ["--home", "", "ps"], 2, /Expected --home to name a folder, got ""/, /^$/],
     ["a model's name with a blank", [...RUN, "--model", "two words"], 2, /models\.smart|--model/, /^/],
-  ])("is told: %s", async (_title, args, code, message, hint) => {
+  ])("is rejected for %s", async (_title, args, code, message, hint) => {
     const ended = endedWith(code, await goald.ask([...args, "--json"]));
     expectWords(ended);
     expect(errorOf(ended)).toEqual({
@@ -142,23 +130,23 @@ describe("a call that cannot be meant", () => {
       ["show", "nobody"],
       'goald: Expected the id or name of an agent, found none called "nobody".\n  There are: earlier.\n',
     ],
-  ])("is told a person by %s in a line, with what to do in the next", async (_verb, args, words) => {
+  ])("prints for %s one line with the error and one with what to do", async (_verb, args, words) => {
     expect(await goald.run(args)).toMatchObject({ stdout: "", stderr: words });
   });
 
-  it("leaves what was there before", expectNothingLost);
+  it("leaves the finished agent unchanged", expectNothingLost);
 
-  it("costs no question to the model", () => expect(server.chats).toHaveLength(2));
+  it("sends no request to the model", () => expect(server.chats).toHaveLength(2));
 });
 
 describe("an agent file", () => {
   it.each<[title: string, yaml: string, code: number, message: RegExp]>([
-    ["that is no YAML", "ai_name: [Foo\nai_role: x", 2, /agent\.yaml, line \d+: this is not the YAML of an agent/],
+    ["that is not YAML", "ai_name: [Foo\nai_role: x", 2, /agent\.yaml, line \d+: this is not the YAML of an agent/],
     ["that is a list", "- a\n- b\n", 2, /expected ai_name, ai_role, ai_goals, got a list/],
     ["that is empty", "", 2, /expected ai_name, ai_role, ai_goals, got nothing/],
     ["without goals", "ai_name: Foo\nai_role: r\n", 2, /ai_goals is missing/],
     ["with a word misspelt", "ai_nam: Foo\nai_role: r\nai_goals: [g]\n", 2, /ai_name is missing \(there is "ai_nam"\)/],
-    ["with goals that are no list", "ai_name: Foo\nai_role: r\nai_goals: g\n", 2, /line 3: ai_goals must be a list/],
+    ["with goals that are not a list", "ai_name: Foo\nai_role: r\nai_goals: g\n", 2, /line 3: ai_goals must be a list/],
     [
       "with a goal that is a number",
       "ai_name: Foo\nai_role: r\nai_goals: [7]\n",
@@ -171,7 +159,7 @@ describe("an agent file", () => {
       2,
       /holds 6 goals; an agent has up to 5/,
     ],
-    ["with aliases that unfold", "ai_name: &a Foo\nai_role: *a\nai_goals: [g]\n", 2, /aliases .* are not allowed/],
+    ["with YAML aliases", "ai_name: &a Foo\nai_role: *a\nai_goals: [g]\n", 2, /aliases .* are not allowed/],
     [
       "with a colour in its name",
       'ai_name: "\\e[31mFoo"\nai_role: r\nai_goals: [g]\n',
@@ -179,7 +167,7 @@ describe("an agent file", () => {
       /name must be one line without control/,
     ],
     ["with a key in it by mistake", "sk-planted-9Kd8sJ2lQq\n", 2, /expected ai_name, ai_role, ai_goals/],
-  ])("%s is refused with the place and an example", async (_title, yaml, code, message) => {
+  ])("%s is rejected with the place and an example", async (_title, yaml, code, message) => {
     await writeFile(join(goald.cwd, "agent.yaml"), yaml);
     const ended = await goald.ask(["run", "--from", "agent.yaml", "--continuous"]);
     expectWords(ended);
@@ -188,9 +176,9 @@ describe("an agent file", () => {
     expect(ended.stderr).not.toContain("sk-planted");
   });
 
-  it("leaves what was there before", expectNothingLost);
+  it("leaves the finished agent unchanged", expectNothingLost);
 
-  it("that is right runs, and what has no effect in it is said", async () => {
+  it("that is valid runs, and fields without effect are reported", async () => {
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await writeFile(
       join(other.cwd, "agent.yaml"),
@@ -204,17 +192,17 @@ describe("an agent file", () => {
   });
 });
 
-describe("settings that are wrong", () => {
+describe("invalid settings", () => {
   it.each<[title: string, env: Record<string, string>, message: RegExp]>([
     [
       "a step limit that is a word",
       { GOALD_UNATTENDED_STEPS: "lots" },
       /GOALD_UNATTENDED_STEPS.*whole number from 1 to 1,000,000.*lots/,
     ],
-    ["an address that is none", { OPENAI_BASE_URL: "localhost:11434" }, /OPENAI_BASE_URL.*http or https address/],
+    ["an invalid address", { OPENAI_BASE_URL: "localhost:11434" }, /OPENAI_BASE_URL.*http or https address/],
     ["an address with a key in it", { OPENAI_BASE_URL: "http://me:hunter2hunter2@127.0.0.1/v1" }, /OPENAI_BASE_URL/],
-    ["a mode that there is not", { GOALD_APPROVE: "sometimes" }, /GOALD_APPROVE.*always, risky, never/],
-  ])("are told by name: %s", async (_title, env, message) => {
+    ["an unknown mode", { GOALD_APPROVE: "sometimes" }, /GOALD_APPROVE.*always, risky, never/],
+  ])("are rejected by name: %s", async (_title, env, message) => {
     const ended = await goald.ask(RUN, { env });
     expectWords(ended);
     expect(ended.code).toBe(2);
@@ -223,9 +211,9 @@ describe("settings that are wrong", () => {
 
   it.each([
     ["broken JSON", '{ "recall": '],
-    ["a name that is no setting", '{ "recal": { "count": 3 } }'],
+    ["an unknown setting", '{ "recal": { "count": 3 } }'],
     ["a value of another kind", '{ "recall": { "count": "three" } }'],
-  ])("in goald.json are told with the file: %s", async (_title, text) => {
+  ])("in goald.json are rejected with the file: %s", async (_title, text) => {
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
     await other.write("config/goald.json", text);
     const ended = await other.ask(RUN);
@@ -234,7 +222,7 @@ describe("settings that are wrong", () => {
     expect(ended.stderr).toContain(join(other.home, "config", "goald.json"));
   });
 
-  it("no key and no server: what to write where, and the demo (exit 5)", async () => {
+  it("print what to write where, and the demo, without a key or server (exit 5)", async () => {
     const ended = await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } });
     expectWords(ended);
     expect(ended.code).toBe(5);
@@ -243,11 +231,11 @@ describe("settings that are wrong", () => {
     expect(ended.stderr).toContain("goald demo");
   });
 
-  it("leave what was there before", expectNothingLost);
+  it("leave the finished agent unchanged", expectNothingLost);
 });
 
-describe("the place where goald is started", () => {
-  it("is told when it is gone", async () => {
+describe("the environment of a call", () => {
+  it("is rejected when the current folder was deleted", async () => {
     const ended = await goald.run(["ps"], {
       shell: 'folder=$(mktemp -d) && cd "$folder" && rmdir "$folder"; exec "$@"',
     });
@@ -256,7 +244,7 @@ describe("the place where goald is started", () => {
   });
 
   it.each([[["ps", "--json"]], [["events", "earlier"]], [["show", "earlier"]]])(
-    "may lead the output of %j to a full disk: that is no success",
+    "fails if the output of %j goes to a full disk",
     async (args) => {
       const ended = endedWith(1, await goald.run(args, { shell: 'exec "$@" > /dev/full' }));
       expect(ended.stderr).toMatch(/^goald: Standard output could not be written: ENOSPC/);
@@ -264,16 +252,16 @@ describe("the place where goald is started", () => {
     },
   );
 
-  it("may be without any of the three streams", async () => {
+  it("may lack any of the three streams", async () => {
     const ended = endedWith(0, await goald.run(["ps"], { shell: 'exec "$@" <&- 2>&-' }));
     expect(ended.stdout).toContain("earlier");
     endedWith(0, await goald.run(["ps"], { shell: 'exec "$@" >&-' }));
   });
 });
 
-describe("a command or words of one's own that cannot be used", () => {
+describe("a command or prompt template of a home", () => {
   it.each([
-    ["a command that is no module", "commands/broken.ts", "export default {", 2, /broken\.ts/],
+    ["a command that is not a module", "commands/broken.ts", "export default {", 2, /broken\.ts/],
     ["a command without a schema", "commands/empty.ts", "export default { name: 'empty' };", 2, /empty/],
     [
       "a command that throws when it is loaded",
@@ -282,21 +270,21 @@ describe("a command or words of one's own that cannot be used", () => {
       2,
       /thrower\.ts.*boom/s,
     ],
-    ["a template with a name that there is not", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
-  ])("is told with the file: %s", async (_title, path, text, code, message) => {
+    ["a template with an unknown variable", "prompts/result.md", "{{nonsense}}", 2, /result\.md|nonsense/],
+  ])("is rejected with its file: %s", async (_title, path, text, code, message) => {
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl }, goald);
     await other.write(path, text);
     const ended = await other.ask([...RUN, "--json"]);
     expect(ended.stderr).not.toMatch(/^\s+at /m);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toMatch(message);
-    // It was found before anything was created.
+    // The error came before anything was created.
     expect(JSON.parse((await other.ask(["ps", "--json"])).stdout)).toEqual({ agents: [] });
   });
 });
 
 describe("a home that cannot be used", () => {
-  it("is told: a file lies in its place", async () => {
+  it("is rejected if it is a file", async () => {
     const file = join(goald.cwd, "a-file");
     await writeFile(file, "not a folder");
     const ended = await goald.run(["--home", file, ...RUN]);
@@ -309,7 +297,7 @@ describe("a home that cannot be used", () => {
     });
   });
 
-  it("is told: nothing may be written there", async () => {
+  it("is rejected if it is not writable", async () => {
     const folder = join(goald.cwd, "read-only");
     await mkdir(folder, { mode: 0o555 });
     for (const call of [RUN, ["new", "command", "count_words"]]) {
@@ -320,14 +308,14 @@ describe("a home that cannot be used", () => {
     }
   });
 
-  it("is told: it cannot be made where it should lie", async () => {
+  it("is rejected if it cannot be created there", async () => {
     const ended = await goald.ask(["--home", "/proc/nowhere/home", ...RUN]);
     expectWords(ended);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/cannot be used: folders cannot be made there/);
   });
 
-  it.each(["ps", "verify", "demo"])("is told by %s, too", async (verb) => {
+  it.each(["ps", "verify", "demo"])("is rejected by %s too", async (verb) => {
     const file = join(goald.cwd, "a-file");
     const ended = await goald.ask(["--home", file, verb]);
     expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
@@ -335,6 +323,6 @@ describe("a home that cannot be used", () => {
   });
 });
 
-/** Root may write anywhere; without its capabilities it is a user like others. */
+/** Root may write anywhere; without its capabilities it is like any other user. */
 const WITHOUT_PRIVILEGES =
   process.getuid?.() === 0 ? 'exec setpriv --bounding-set=-all --inh-caps=-all "$@"' : 'exec "$@"';

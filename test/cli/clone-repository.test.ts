@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 describe("a clone by the real program", () => {
-  it("that is killed -9 half way leaves nothing half, and is there whole after it was resumed", async () => {
+  it("leaves no partial folder after kill -9, and is complete after a resume", async () => {
     let isSlow = true;
     await using git = await startGitServer({ root, instead: ({ method }) => isSlow && method === "POST" });
     const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
@@ -48,7 +48,7 @@ describe("a clone by the real program", () => {
     const [cloned] = log.filter((event) => event.type === "command-finished");
     expect(cloned).toMatchObject({ observation: { status: "ok", text: expect.stringContaining(commit) } });
     expect(problems).toEqual([]);
-    // The key went to its server, and is in nothing that is kept.
+    // The server received the key, but no stored file contains it.
     expect(git.requests.every(({ authorization }) => authorization?.startsWith("Basic "))).toBe(true);
     const files = await readdir(goald.home, { recursive: true, withFileTypes: true });
     for (const file of files.filter((entry) => entry.isFile())) {

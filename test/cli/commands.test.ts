@@ -11,7 +11,7 @@ interface Line {
 }
 
 describe("goald commands", () => {
-  it("lists what agents can do, and of the rest what to set", async () => {
+  it("lists the commands of agents, and the missing settings of the others", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["commands", "--json"]));
     const lines = (JSON.parse(stdout) as { readonly commands: readonly Line[] }).commands;
@@ -34,7 +34,7 @@ describe("goald commands", () => {
     expect(table).toContain("  execute_python_file: This version of goald does not provide the service sandbox yet");
   });
 
-  it("says everything about one, and names the others when there is none of that name (exit 3)", async () => {
+  it("shows one command in full, and lists the others for an unknown name (exit 3)", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["commands", "append_to_file"]));
     expect(stdout).toMatch(/Arguments:\n {2}file: string\. .*\n {2}text: string/);
@@ -43,7 +43,7 @@ describe("goald commands", () => {
     expect(stderr).toMatch(/no command "googel".*\n.*write_to_file, read_file/);
   });
 
-  it("says file, line and reason of one's own that is wrong (exit 2)", async () => {
+  it("reports file, line and reason for an invalid command of the home (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write(
       "commands/post_note.ts",
@@ -62,7 +62,7 @@ describe("goald commands", () => {
     ["a.js", "export default {\n  run( {\n};", 3],
     ["a.ts", "const a = 1;\nenum B { c }\nexport default {};", 2],
     ["a.mjs", "const a = undefined;\n\na.b();\nexport default {};", 3],
-  ])("says where a file that cannot be loaded is wrong, and nothing else: %s %j", async (file, text, line) => {
+  ])("reports only where a file cannot be loaded: %s %j", async (file, text, line) => {
     await using goald = await makeGoald();
     await goald.write(`commands/${file}`, text);
     const { stderr } = endedWith(2, await goald.run(["commands"]));
@@ -72,7 +72,7 @@ describe("goald commands", () => {
 });
 
 describe("goald new command", () => {
-  it("writes a command that works as it stands, with a test that passes", async () => {
+  it("writes a command that works unchanged, with a test that passes", async () => {
     await using goald = await makeGoald();
     const made = JSON.parse(endedWith(0, await goald.run(["new", "command", "count_words", "--json"])).stdout) as {
       readonly test: string;
@@ -82,7 +82,7 @@ describe("goald new command", () => {
     expect(endedWith(0, await goald.run(["commands", "count_words"])).stdout).toMatch(/Risk: none/);
   });
 
-  it("overwrites nothing (exit 7), and takes only names that a command can have (exit 2)", async () => {
+  it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
     expect(endedWith(7, await goald.run(["new", "command", "mine"])).stderr).toContain("was not changed");

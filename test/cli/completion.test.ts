@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => goald[Symbol.asyncDispose]());
 
-/** In bash: `goald` is the program that the test runs, and its arguments are the words before the cursor. */
+/** Runs bash with `goald` as the program under test; the arguments are the words before the cursor. */
 const ASK_BASH = `
 program=("\${@:1:2}"); shift 2
 goald() { "\${program[@]}" "$@"; }
@@ -36,7 +36,7 @@ _goald goald
 printf '%s\\n' "\${COMPREPLY[@]}"
 `;
 
-/** What bash offers for the last word. */
+/** Returns the completions that bash offers for the last word. */
 async function complete(...words: readonly string[]): Promise<readonly string[]> {
   const ended = await goald.run(words, { shell: `exec bash -c '${ASK_BASH.replaceAll("'", "'\\''")}' bash "$@"` });
   expect(ended.stderr).toBe("");
@@ -51,15 +51,15 @@ describe("completion in bash", () => {
   });
 
   it.each([
-    ["a verb that is begun", ["res"], ["restart", "restore", "resume"]],
+    ["the beginning of a verb", ["res"], ["restart", "restore", "resume"]],
     ["a verb after options", ["--home", "/tmp", "--json", "insta"], ["install-service"]],
-    ["a verb to be explained", ["help", "unkn"], []],
+    ["a verb after help", ["help", "unkn"], []],
     ["options of a verb", ["run", "--max"], ["--max-steps", "--max-tokens", "--max-time"]],
     ["options of every verb", ["ps", "--no"], ["--no-color", "--no-input"]],
-    ["options of a verb below another", ["memory", "chef", "list", "--ki"], ["--kind"]],
+    ["options of a nested verb", ["memory", "chef", "list", "--ki"], ["--kind"]],
     ["options of config get", ["config", "get", "--sh"], ["--show-origin"]],
     ["values of an option", ["run", "--approve", ""], ["never", "risky", "always"]],
-    ["values that are begun", ["logs", "--level", "e"], ["error"]],
+    ["the beginning of a value", ["logs", "--level", "e"], ["error"]],
     ["nothing for free text", ["run", "--name", ""], []],
     ["verbs below config", ["config", ""], ["list", "get", "set", "unset", "path"]],
     ["verbs below memory", ["memory", "chef", "un"], ["unpin"]],
@@ -72,7 +72,7 @@ describe("completion in bash", () => {
   it.each([
     ["ids", ["show", "ch"], ["chef", "chef-2"]],
     ["ids after options with values", ["stop", "-t", "5", "chef-"], ["chef-2"]],
-    ["ids of a memory", ["memory", "chef-"], ["chef-2"]],
+    ["ids after memory", ["memory", "chef-"], ["chef-2"]],
     ["names where no id matches, quoted", ["say", "Mr"], ["Mr\\ Miller"]],
     ["ids in other scripts", ["attach", "日"], ["日本語"]],
     ["nothing after the agent", ["show", "chef", ""], []],
@@ -80,7 +80,7 @@ describe("completion in bash", () => {
     expect(await complete(...words)).toEqual(offered);
   });
 
-  it("asks in the home that the line names", async () => {
+  it("reads the home that the line names", async () => {
     const other = join(goald.cwd, "other");
     expect(await complete("show", "--home", other, "")).toEqual([]);
     expect(await complete("--home", goald.home, "show", "chef-")).toEqual(["chef-2"]);
@@ -92,7 +92,7 @@ describe("completion in bash", () => {
     expect(await goald.read(".goald/lock.db")).toBeUndefined();
   });
 
-  it("is silent in a home that cannot be read", async () => {
+  it("prints nothing in a home that cannot be read", async () => {
     await using broken = await makeGoald({}, goald);
     await broken.write(".goald/goald.db", "this is not a database".repeat(100));
     await broken.write("config/goald.json", "{");
@@ -108,18 +108,18 @@ describe("the completion scripts", () => {
     ["bash", ["-n"]],
     ["zsh", ["-n"]],
     ["fish", ["--no-execute"]],
-  ])("%s reads its script, where it is installed", (shell, args) => {
+  ])("%s parses its script where it is installed", (shell, args) => {
     if (!isInstalled(shell)) return;
     execFileSync(shell, [...args, join(goald.cwd, shell)], { stdio: "pipe" });
   });
 
-  it.each(["bash", "zsh", "fish"])("%s: names every verb and every long option", async (shell) => {
+  it.each(["bash", "zsh", "fish"])("%s: contains every verb and every long option", async (shell) => {
     const { stdout } = await goald.ask(["completion", shell]);
     for (const name of SHOWN) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
     for (const flag of ["continuous-limit", "show-origin", "dry-run", "no-input"]) expect(stdout).toContain(flag);
   });
 
-  it("are printed for three shells only", async () => {
+  it("exist for three shells only", async () => {
     const { code, message } = errorOf(endedWith(2, await goald.ask(["completion", "tcsh", "--json"])));
     expect({ code, message }).toEqual({
       code: "GOALD_USAGE",

@@ -7,7 +7,7 @@ import { holdHostLock } from "#store/host-lock.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
+/** The tests of this file share one model server. */
 const verbs = openVerbProcess();
 afterAll(() => verbs.close());
 
@@ -43,11 +43,11 @@ describe("goald config list", () => {
         ...(secret ? { secret: true } : {}),
       })),
     });
-    // Looking makes nothing.
+    // Listing creates nothing.
     await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("says of each where it comes from", async () => {
+  it("shows the source of each setting", async () => {
     await using goald = await makeGoald({ SMART_LLM: "a" }, { verbs });
     await goald.write(".env", "FAST_LLM_MODEL=b\n");
     await goald.write(FILE, '{"models":{"embedding":"c"}}');
@@ -68,7 +68,7 @@ describe("goald config list", () => {
   it.each<[title: string, env: Record<string, string>, file: string, layer: string]>([
     ["the environment", { OPENAI_API_KEY: KEY }, "{}", "environment"],
     ["goald.json", {}, `{"openai":{"apiKey":"${KEY}"}}`, "goald.json"],
-  ])("tells of a key from %s that it is set, and nothing more", async (_title, env, file, layer) => {
+  ])("shows that a key from %s is set, but never its value", async (_title, env, file, layer) => {
     await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` }, { verbs });
     await goald.write(FILE, file);
     for (const args of [["list"], ["list", "--json"], ["get", "openai.apiKey", "--json"], ["get", "models.smart"]]) {
@@ -89,7 +89,7 @@ describe("goald config list", () => {
     expect(none.stdout).toBe(layer === "environment" ? "not set\n" : "set\n");
   });
 
-  it("shows settings that are wrong, and ends with 2 and what is wrong with them", async () => {
+  it("shows settings that are wrong, reports their problems and ends with 2", async () => {
     await using goald = await makeGoald(
       { GOALD_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" },
       { verbs },
@@ -103,7 +103,7 @@ describe("goald config list", () => {
     const table = endedWith(2, await goald.ask(["config", "list"]));
     expect(table.stdout).toMatch(/^approve .*\(wrong\)$/m);
     expect(table.stdout + table.stderr + listed.stdout + listed.stderr).not.toMatch(/\u001b|hunter2/);
-    // One that is right can be had all the same.
+    // A valid setting can still be read.
     expect(endedWith(0, await goald.ask(["config", "get", "keys.yes"])).stdout).toBe("y\n");
     expect(endedWith(2, await goald.ask(["config", "get", "approve"])).stderr).toContain("GOALD_APPROVE (environment)");
   });
@@ -124,7 +124,7 @@ describe("goald config set", () => {
     ["daemon.concurrency", "32", { daemon: { concurrency: 32 } }, "32"],
     ["GOALD_REQUESTS_PER_MINUTE", "60", { daemon: { requestsPerMinute: 60 } }, "60"],
     ["daemon.graceSeconds", "0", { daemon: { graceSeconds: 0 } }, "0"],
-  ])("%s %s is kept and taken", async (name, text, stored, printed) => {
+  ])("%s %s is written and applied", async (name, text, stored, printed) => {
     await using goald = await makeGoald({}, { verbs });
     const said = endedWith(0, await goald.ask(["config", "set", name, text]));
     expect(said.stdout).toContain(` in ${goald.home}/${FILE}\n`);
@@ -133,7 +133,7 @@ describe("goald config set", () => {
     expect((await goald.ask(["config", "get", name])).stdout).toBe(`${printed}\n`);
   });
 
-  it("leaves everything else in the file as it is, and the file to its owner", async () => {
+  it("leaves other settings and the file's owner unchanged", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{ "keys": {"no": "q"},  "models": {"fast": "f"} }', 0o644);
     endedWith(0, await goald.ask(["config", "set", "models.smart", "s"]));
@@ -147,19 +147,19 @@ describe("goald config set", () => {
 
   it.each<[title: string, args: readonly string[], message: RegExp, hint: RegExp]>([
     [
-      "a value that is none",
+      "an invalid value",
       ["recall.count", "many"],
       /recall\.count \(command line\) must be .* 0 to 100, got "many"/,
       /^$/,
     ],
-    ["one out of range", ["daemon.graceSeconds", "3601"], /from 0 to 3,600, got "3601"/, /^$/],
+    ["a value out of range", ["daemon.graceSeconds", "3601"], /from 0 to 3,600, got "3601"/, /^$/],
     ["null where it must be set", ["approve", "none"], /one of always, risky, never/, /^$/],
     ["an address with a password", ["openai.baseUrl", "http://u:hunter2-x@h"], /without credentials/, /^$/],
     ["keys that do not differ", ["EXIT_KEY", "Y"], /must differ/, /^$/],
     ["an empty text", ["models.smart", " "], /a model's name, got an empty text/, /config unset models\.smart/],
     ["a placeholder", ["models.smart", "your-model"], /a template's placeholder/, /unset/],
-    ["a name that is none", ["temprature", "1"], /"temprature" is not a setting.*"temperature"\?/, /config list/],
-    ["a variable that is none", ["SMART_LM", "x"], /Did you mean "SMART_LLM"\?/, /config list/],
+    ["an unknown setting", ["temprature", "1"], /"temprature" is not a setting.*"temperature"\?/, /config list/],
+    ["an unknown variable", ["SMART_LM", "x"], /Did you mean "SMART_LLM"\?/, /config list/],
     ["a group", ["models", "x"], /"models" is not a setting/, /config list/],
     ["a name with escape codes", ["\u001b[2Jx", "1"], /is not a setting/, /config list/],
   ])("refuses %s (exit 2) and writes nothing", async (_title, args, message, hint) => {
@@ -174,7 +174,7 @@ describe("goald config set", () => {
     expect(await goald.read(FILE)).toBeUndefined();
   });
 
-  it("refuses a key, says which line goes where, and never shows it", async () => {
+  it("refuses a key, prints the line for .env instead, and never shows the key", async () => {
     await using goald = await makeGoald({}, { verbs });
     for (const name of ["openai.apiKey", "OPENAI_API_KEY"]) {
       const refused = endedWith(2, await goald.ask(["config", "set", name, KEY]));
@@ -185,7 +185,7 @@ describe("goald config set", () => {
     expect(await goald.read(FILE)).toBeUndefined();
   });
 
-  it("mends one wrong setting while another is wrong too", async () => {
+  it("repairs one wrong setting while another is wrong too", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"approve":"loud","temperature":"hot"}');
     endedWith(0, await goald.ask(["config", "set", "approve", "never"]));
@@ -195,7 +195,7 @@ describe("goald config set", () => {
     endedWith(0, await goald.ask(["ps"]));
   });
 
-  it("says what wins over it: a variable in the environment, a line in .env", async () => {
+  it("reports what overrides it: a variable in the environment, a line in .env", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(".env", "FAST_LLM=from-env-file\n");
     const env = { OPENAI_BASE_URL: "http://other.test/v1" };
@@ -219,7 +219,7 @@ describe("goald config set", () => {
       "foreground",
       /^The run on a terminal \(process \d+\) still uses the old value; the next run uses the new one\.\n$/,
     ],
-  ])("says that a %s that runs goes on with what it has read", async (role, said) => {
+  ])("reports that a running %s keeps the old value", async (role, said) => {
     await using goald = await makeGoald({}, { verbs });
     endedWith(0, await goald.ask(["init"]));
     const info = { pid: process.pid, version: "0", startedAt: new Date().toISOString(), role };
@@ -234,7 +234,7 @@ describe("goald config set", () => {
     expect(endedWith(0, await goald.ask(["config", "set", "recall.count", "4"])).stderr).toBe("");
   });
 
-  it("leaves a file that cannot be changed as it is, and says why", async () => {
+  it("leaves a file that it cannot change as it is, and prints the reason", async () => {
     await using goald = await makeGoald({}, { verbs });
     for (const [text, message] of [
       ["{", /is not valid JSON/],
@@ -251,7 +251,7 @@ describe("goald config set", () => {
     expect(refused.stderr).toMatch(/a file is in the way/);
   });
 
-  it("loses no setting when several come at once, nor to a lock that a killed one left", async () => {
+  it("loses no setting to simultaneous calls, or to the lock of a killed one", async () => {
     await using goald = await makeGoald({}, { verbs });
     const lock = join(goald.home, `${FILE}.lock`);
     await goald.write(`${FILE}.lock`, "");
@@ -265,7 +265,7 @@ describe("goald config set", () => {
 });
 
 describe("goald config unset", () => {
-  it("takes a setting out, the empty group with it, and says what it is then", async () => {
+  it("removes a setting with its empty group, and shows the value that then applies", async () => {
     await using goald = await makeGoald({ FAST_LLM: "f" }, { verbs });
     await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
     const unset = endedWith(0, await goald.ask(["config", "unset", "SMART_LLM"]));
@@ -278,7 +278,7 @@ describe("goald config unset", () => {
     expect(await json(goald)).toEqual({ recall: { count: 1 } });
   });
 
-  it("of what is not there changes nothing, and says so", async () => {
+  it("changes nothing for a setting that is not set, and reports so", async () => {
     await using goald = await makeGoald({}, { verbs });
     const text = '{ "recall": {"count": 1} }';
     await goald.write(FILE, text);
@@ -293,7 +293,7 @@ describe("goald config unset", () => {
     expect(await empty.read(FILE)).toBeUndefined();
   });
 
-  it("takes out a name that is no setting, which stops every other verb", async () => {
+  it("removes an unknown setting, which stops every other verb", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, '{"models":{"smrt":"x"}}');
     expect(endedWith(2, await goald.ask(["ps"])).stderr).toContain("Remove it: goald config unset models.smrt");
@@ -303,7 +303,7 @@ describe("goald config unset", () => {
     expect(endedWith(2, await goald.ask(["config", "unset", "models.smrt"])).stderr).toContain('"models.smart"');
   });
 
-  it("takes a key out, too, and never a whole group", async () => {
+  it("removes a key too, but never a whole group", async () => {
     await using goald = await makeGoald({}, { verbs });
     await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"keys":{"no":"q"}}`);
     const unset = endedWith(0, await goald.ask(["config", "unset", "openai.apiKey"]));
@@ -314,7 +314,7 @@ describe("goald config unset", () => {
 });
 
 describe("goald config path and help", () => {
-  it("says where the file lies, there or not", async () => {
+  it("prints the path of the file, even if it does not exist", async () => {
     await using goald = await makeGoald({}, { verbs });
     expect(endedWith(0, await goald.ask(["config", "path"])).stdout).toBe(`${goald.home}/${FILE}\n`);
     await goald.write(FILE, "{");
@@ -326,7 +326,7 @@ describe("goald config path and help", () => {
     });
   });
 
-  it("begins with examples that are right", async () => {
+  it("starts with examples that work", async () => {
     await using goald = await makeGoald({}, { verbs });
     for (const args of [["config"], ["config", "set"], ["init"]]) {
       const { stdout } = endedWith(0, await goald.ask([...args, "--help"]));

@@ -1,7 +1,7 @@
 /**
- * daemon-rounds.ts -- kill -9 of the daemon, and six processes that want one in the same moment: never two, never none.
+ * daemon-rounds.ts -- kills the daemon with -9 while six processes start one: exactly one must result.
  *
- * The agent that it revives for waits for a yes, so that it is unfinished for as long as the test lasts.
+ * The agent that causes the restart waits for an approval, so it stays unfinished during the test.
  */
 import { expect } from "@jest/globals";
 import { daemonOf, type TestDaemon } from "../helpers/daemon.ts";
@@ -26,7 +26,7 @@ export async function playRounds(rounds: number): Promise<void> {
   }
 }
 
-/** An agent in the background, whose first command waits for a person. */
+/** Starts an agent in the background whose first command waits for an approval. */
 export async function createWaiting({ client, until }: TestDaemon): Promise<void> {
   await client.create({
     name: "t",
@@ -42,11 +42,11 @@ async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended
   const pid = daemon.pid();
   expect(pid).not.toBe(before);
   const told = ended.filter((_one, at) => VERBS[at]?.[0] === "up").map((one) => JSON.parse(one.stdout) as object);
-  // One daemon for all of them, and at most one of all six started it.
+  // All six got the same daemon, and at most one of them started it.
   expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
   const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
   expect(told.filter((one) => "started" in one && one.started === true).length + revived).toBe(1);
-  // Those that came second end by themselves.
+  // The processes that lost the race end by themselves.
   await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
   expect(await daemon.processes()).toEqual([pid]);
   expect(JSON.parse(endedWith(0, await goald.run(["status", "--json"])).stdout)).toMatchObject({

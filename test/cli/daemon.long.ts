@@ -33,7 +33,7 @@ const homeOf = ({ home, cwd, userHome }: Goald) =>
   });
 
 describe("goald up", () => {
-  it("starts the daemon, says where it is, and says so again when it runs already", async () => {
+  it("starts the daemon and prints where it runs, also if it already runs", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     const first = endedWith(0, await goald.run(["up"]));
@@ -48,7 +48,7 @@ describe("goald up", () => {
     expect(await daemon.processes()).toEqual([pid]);
   });
 
-  it("leaves a daemon that belongs to no terminal and no folder, whose output is private", async () => {
+  it("starts a daemon without terminal or working folder, with private output", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -58,7 +58,7 @@ describe("goald up", () => {
     expect((await stat(join(goald.home, ".goald", "daemon.sock"))).mode & 0o777).toBe(0o600);
   });
 
-  it("passes on what kept the daemon from starting (exit 4)", async () => {
+  it("passes on the error that kept the daemon from starting (exit 4)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     await goald.write("config/goald.json", "{ not json");
@@ -68,7 +68,7 @@ describe("goald up", () => {
     expect(daemon.isHeld()).toBe(false);
   });
 
-  it("shows the last words of a daemon that died before it could say anything", async () => {
+  it("shows the last output of a daemon that died while it started", async () => {
     await using goald = await makeGoald();
     await using _daemon = daemonOf(goald);
     const program = join(goald.cwd, "broken.mjs");
@@ -83,18 +83,18 @@ describe("goald up", () => {
     });
   });
 
-  it("does not wait for ever for one that says nothing", async () => {
+  it("times out on a daemon that does not report", async () => {
     await using goald = await makeGoald();
     const program = join(goald.cwd, "mute.mjs");
     await writeFile(program, "setTimeout(() => {}, 60_000);");
     const error = (await ensureDaemon(await homeOf(goald), { program, readyMs: 300 }).catch((each) => each)) as Error;
     expect(error).toMatchObject({ code: "GOALD_DAEMON" });
     const pid = Number(/did not become ready within 0\.3 s \(pid (\d+)\)/.exec(error.message)?.[1]);
-    // It is told while that process still lives.
+    // The error arrives while that process still runs.
     process.kill(pid, "SIGKILL");
   });
 
-  it("runs the daemon in front for a service manager, which ends it with SIGTERM (exit 0)", async () => {
+  it("runs the daemon in the foreground for a service manager, until SIGTERM (exit 0)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     const unit = goald.start(["up", "--foreground", "--home", goald.home]);
@@ -107,7 +107,7 @@ describe("goald up", () => {
     expect(daemon.isHeld()).toBe(false);
   });
 
-  it("does not take a run that answers nobody for a daemon (exit 7), and says whose it is", async () => {
+  it("does not take a run that answers no calls for a daemon (exit 7), and names its owner", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["ps"]));
     const startedAt = new Date().toISOString();
@@ -128,7 +128,7 @@ describe("goald up", () => {
 });
 
 describe("goald down", () => {
-  it("says that there is nothing to end (exit 4), and wants no daemon any more", async () => {
+  it("reports that no daemon runs (exit 4), and removes the wish for one", async () => {
     await using goald = await makeGoald();
     await goald.write(".goald/wanted", "");
     await chmod(join(goald.home, ".goald"), 0o700);
@@ -137,7 +137,7 @@ describe("goald down", () => {
     expect(await wanted(goald)).toBe(false);
   });
 
-  it("ends the daemon, says which agents are not finished, and lets nobody revive it; up goes on with them", async () => {
+  it("ends the daemon for good and lists unfinished agents, which goald up continues", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
@@ -156,7 +156,7 @@ describe("goald down", () => {
     expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
   });
 
-  it("lets the step under way finish first", async () => {
+  it("lets the step in progress finish first", async () => {
     const answers = Promise.withResolvers<void>();
     const model = numberedModel(ledger(1));
     await using server = await slowServer(answers.promise, model);
@@ -174,7 +174,7 @@ describe("goald down", () => {
     expect(log.filter(({ type }) => type === "model-asked")).toHaveLength(1);
   });
 
-  it("says with its pid that one that hangs takes no calls (exit 4), and kills it only when told to", async () => {
+  it("reports the pid of a daemon that hangs (exit 4), and kills it only with --kill", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -188,7 +188,7 @@ describe("goald down", () => {
     expect(daemon.isHeld()).toBe(false);
   }, 60_000);
 
-  it("does not kill one that was asked and stays: it says so with the pid (exit 1)", async () => {
+  it("reports the pid of a daemon that does not stop, and does not kill it (exit 1)", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["ps"]));
     const status = { pid: process.pid, version: "1.2.3", protocol: 1, role: "daemon", stopping: false };
@@ -208,7 +208,7 @@ describe("goald down", () => {
 });
 
 describe("goald restart", () => {
-  it("puts a new daemon in the place of the old one, or starts the first; agents go on", async () => {
+  it("replaces the daemon, or starts the first one; agents continue", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
@@ -222,7 +222,7 @@ describe("goald restart", () => {
     await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
   });
 
-  it("leaves the old one alone when the settings would keep the new one from starting (exit 2)", async () => {
+  it("keeps the old daemon if the settings would keep the new one from starting (exit 2)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -234,7 +234,7 @@ describe("goald restart", () => {
 });
 
 describe("goald status", () => {
-  it("shows one screen of what the daemon says of itself, and the same as JSON", async () => {
+  it("shows the daemon's report on one screen, and the same as JSON", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -253,7 +253,7 @@ describe("goald status", () => {
     });
   });
 
-  it("says that it is down, and whether it was ended or died (exit 4)", async () => {
+  it("reports that the daemon is down, and whether it was stopped or died (exit 4)", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     expect(json(endedWith(4, await goald.run(["status", "--json"])))).toEqual({ running: false, died: false });
@@ -273,7 +273,7 @@ describe("goald status", () => {
 });
 
 describe("goald reload", () => {
-  it("lets the daemon read its settings again and says what has changed; without a daemon: exit 4", async () => {
+  it("makes the daemon read its settings again and prints the changes; without a daemon: exit 4", async () => {
     await using goald = await makeGoald();
     await using _daemon = daemonOf(goald);
     expect(errorOf(endedWith(4, await goald.run(["reload", "--json"]))).code).toBe("GOALD_DAEMON");
@@ -286,7 +286,7 @@ describe("goald reload", () => {
     expect(json(await goald.run(["status", "--json"]))).toMatchObject({ running: true });
   });
 
-  it("takes a command of one's own as it is now, and keeps the last good one while it is wrong", async () => {
+  it("loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
     const own = (says: string) => `export default { name: "greet", summary: "Greets.", run: async () => "${says}" };`;
     await using server = await startOpenAIServer({
       reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
@@ -313,13 +313,13 @@ describe("goald reload", () => {
 });
 
 describe("a daemon that died", () => {
-  it("is started again by whoever only looks, when agents of its own are not done; and says so once", async () => {
+  it("is restarted by any verb, with one note, if its agents are not done", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
     await daemon.kill();
-    // Nobody is left waiting: it may stay dead.
+    // No agent is waiting, so the daemon may stay down.
     expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
     expect(daemon.isHeld()).toBe(false);
     endedWith(0, await goald.run(["up"]));
@@ -331,7 +331,7 @@ describe("a daemon that died", () => {
     expect(endedWith(0, await goald.run(["ps"])).stderr).toBe("");
   });
 
-  it("is followed through its death: events go on without a gap, and none comes twice", async () => {
+  it("is followed across its death without gaps or duplicate events", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(2)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
@@ -354,7 +354,7 @@ describe("a daemon that died", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 
-  it("that cannot be started again does not keep anybody from looking", async () => {
+  it("does not block verbs that only look if it cannot be restarted", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel([write("a.txt", "a")]), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     await using daemon = daemonOf(goald);
@@ -368,7 +368,7 @@ describe("a daemon that died", () => {
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
 
-  it("kill -9 and six at once, twice: never two daemons, never none", () => playRounds(2), 120_000);
+  it("results in exactly one daemon after kill -9 and six simultaneous starts, twice", () => playRounds(2), 120_000);
 });
 
 describe("the daemon's own verbs", () => {
@@ -382,18 +382,18 @@ describe("the daemon's own verbs", () => {
     },
   );
 
-  it("do not show the one that the others start", async () => {
+  it("do not list the verb that the others start", async () => {
     await using goald = await makeGoald();
     expect(endedWith(0, await goald.run(["--help"])).stdout).not.toMatch(/^ {2}daemon\b/m);
   });
 
-  it.each([["-1"], ["1.5"], ["soon"]])("take no time limit of %s (exit 2)", async (value) => {
+  it.each([["-1"], ["1.5"], ["soon"]])("accept no time limit of %s (exit 2)", async (value) => {
     await using goald = await makeGoald();
     expect(errorOf(endedWith(2, await goald.run(["down", "-t", value, "--json"]))).code).toBe("GOALD_USAGE");
   });
 });
 
-/** Answers when it may. */
+/** Answers after it is released. */
 function slowServer(until: Promise<void>, model: ReturnType<typeof numberedModel>): Promise<OpenAIServer> {
   return startOpenAIServer({
     reply: async (request) => {

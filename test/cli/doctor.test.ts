@@ -31,17 +31,17 @@ const textOf = ({ findings }: Report, check: string): string =>
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe("goald doctor", () => {
-  it("finds nothing wrong where nothing is, but for a model to talk to", async () => {
+  it("finds only a missing model in an empty home", async () => {
     await using goald = await makeGoald();
     const report = await examine(goald, 1);
     expect(report.findings.filter(({ level }) => level !== "ok").map(({ check }) => check)).toEqual(["model"]);
     expect(textOf(report, "model")).toContain(join(goald.home, ".env"));
     expect((await examine(goald, 0, [], SERVER)).errors).toBe(0);
-    // It only looks.
+    // It creates nothing.
     await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("reports a store from before the first release, which every verb refuses and leaves unchanged", async () => {
+  it("reports a store from before the first release, which every verb rejects and leaves unchanged", async () => {
     await using goald = await makeGoald();
     const path = join(goald.home, ".goald", "goald.db");
     await mkdir(join(goald.home, ".goald"), { recursive: true });
@@ -59,7 +59,7 @@ describe("goald doctor", () => {
     expect(await bytes()).toEqual(before);
   });
 
-  it("says for people what it found, each with a sign, and what to do", async () => {
+  it("lists its findings for people, each with a mark and what to do", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(1, await goald.run(["doctor"]));
     expect(stdout).toMatch(/^✓ goald {8}\S+ on Node 24\./);
@@ -68,7 +68,7 @@ describe("goald doctor", () => {
     expect(endedWith(0, await goald.run(["doctor"], { env: SERVER })).stdout).toContain("No problems found.");
   });
 
-  it("says that a key is there and where, and never shows it", async () => {
+  it("shows that a key is set and where, but never its value", async () => {
     await using goald = await makeGoald();
     await goald.write(".env", `OPENAI_API_KEY=${KEY}\n`);
     const inFile = await examine(goald, 0);
@@ -79,7 +79,7 @@ describe("goald doctor", () => {
     expect(JSON.stringify([inFile, inShell])).not.toContain(KEY);
   });
 
-  it("finds what others can read or write, and closes it with --fix", async () => {
+  it("finds files that other users can read or write, and closes them with --fix", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write(".env", "A=b\n", 0o644);
     endedWith(0, await goald.run(["ps"]));
@@ -103,7 +103,7 @@ describe("goald doctor", () => {
     expect(daemon.isHeld()).toBe(true);
   });
 
-  it("tells a daemon that runs, one that died and one that was ended apart", async () => {
+  it("distinguishes a daemon that runs, died, or was stopped", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -121,7 +121,7 @@ describe("goald doctor", () => {
     expect(levelOf(await examine(goald, 0), "daemon")).toEqual(["ok"]);
   });
 
-  it("finds the socket that a killed daemon left, and removes it with --fix; never that of one that runs", async () => {
+  it("finds the socket of a killed daemon and removes it with --fix, but never a live one", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
     const socket = join(goald.home, ".goald", "daemon.sock");
@@ -134,7 +134,7 @@ describe("goald doctor", () => {
     await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("takes the daemon of a home for none of a copy's, and leaves it its socket", async () => {
+  it("does not take the daemon of a home for that of its copy, and keeps its socket", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -148,7 +148,7 @@ describe("goald doctor", () => {
     expect(JSON.parse(endedWith(0, await goald.run(["status", "--json"])).stdout)).toMatchObject({ pid: daemon.pid() });
   });
 
-  it("names the variables that this shell has and the daemon has not, without their values", async () => {
+  it("names the variables that this shell has and the daemon lacks, without their values", async () => {
     await using goald = await makeGoald(SERVER);
     await using _daemon = daemonOf(goald);
     endedWith(0, await goald.run(["up"]));
@@ -160,7 +160,7 @@ describe("goald doctor", () => {
     expect(JSON.stringify(report)).not.toContain(KEY);
   });
 
-  it("says all that is wrong with the settings, and goes on with the rest", async () => {
+  it("reports all problems of the settings and continues with the other checks", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write("config/goald.json", '{"temperature": "hot", "recall": {"count": -1}}');
     const report = await examine(goald, 1);
@@ -170,7 +170,7 @@ describe("goald doctor", () => {
     expect(levelOf(report, "store")).toEqual(["ok"]);
   });
 
-  it("finds a command of the home that cannot be used, but runs none that others may write", async () => {
+  it("finds an unusable command of the home, and runs none that others may write", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write("commands/broken.ts", "process.stderr.write('ran'); export default { name: 'broken' };\n");
     expect(textOf(await examine(goald, 1), "commands")).toContain("broken.ts is not a valid command");
@@ -192,7 +192,7 @@ describe("goald doctor", () => {
     expect(textOf(report, "store")).toContain("goald.db");
   });
 
-  it("finds a clock that was set back behind the last event", async () => {
+  it("finds a clock that is behind the last event", async () => {
     await using goald = await makeGoald(SERVER);
     await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
@@ -204,7 +204,7 @@ describe("goald doctor", () => {
     expect(textOf(report, "store")).toContain("1 agent, ");
   });
 
-  it("finds a service that starts a Node that is gone, and one that is not what goald would write", async () => {
+  it("finds a service whose Node is gone, and one that differs from goald's", async () => {
     await using goald = await makeGoald(SERVER);
     const installed = endedWith(0, await goald.run(["install-service", "--json"]));
     const { path } = JSON.parse(installed.stdout) as { path: string };
@@ -218,7 +218,7 @@ describe("goald doctor", () => {
     expect(textOf(report, "service")).toContain("goald install-service --force");
   });
 
-  it("finds a home that is no folder", async () => {
+  it("finds a home that is not a folder", async () => {
     await using goald = await makeGoald(SERVER);
     await writeFile(goald.home, "");
     const report = await examine(goald, 1);
@@ -236,7 +236,7 @@ describe("goald doctor", () => {
       return report;
     };
 
-    it("asks the model server once, and nobody without it", async () => {
+    it("sends one request to the model server, and none without the flag", async () => {
       const report = await online(0, { models: ["big", "small:latest", "other"] });
       expect(levelOf(report, "online")).toEqual(["ok"]);
       await using models = await startOpenAIServer();
@@ -245,13 +245,13 @@ describe("goald doctor", () => {
       expect(models.requests).toEqual([]);
     });
 
-    it("finds a key that is refused", async () => {
+    it("finds a key that the server rejects", async () => {
       const report = await online(1, {}, { OPENAI_API_KEY: "sk-mistyped-0123456789" });
       expect(textOf(report, "online")).toMatch(/answered 401\. It refused the key: check OPENAI_API_KEY/);
       expect(JSON.stringify(report)).not.toContain("mistyped");
     });
 
-    it("finds a model that the server does not offer, by the setting that names it", async () => {
+    it("finds a model that the server does not offer, by its setting", async () => {
       const report = await online(0, { models: ["small", "big\u001b[31m-2"] });
       expect(levelOf(report, "online")).toEqual(["warning"]);
       expect(textOf(report, "online")).toMatch(
@@ -260,13 +260,13 @@ describe("goald doctor", () => {
       expect(textOf(report, "online")).not.toContain("\u001b");
     });
 
-    it("takes a server without a list for one that is there", async () => {
+    it("accepts a server that does not list its models", async () => {
       const report = await online(0, { models: null });
       expect(levelOf(report, "online")).toEqual(["warning"]);
       expect(textOf(report, "online")).toContain("lists no models");
     });
 
-    it("finds a server that is not there", async () => {
+    it("finds a server that does not answer", async () => {
       await using goald = await makeGoald();
       const gone = await startOpenAIServer();
       await gone.close();

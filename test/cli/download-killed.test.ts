@@ -6,8 +6,8 @@ import { numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { startServiceServer } from "../helpers/service-server.ts";
 
-describe("a download that a kill -9 cuts off", () => {
-  it("is made again, and its file is whole; nothing of the first one is left", async () => {
+describe("a download that kill -9 interrupts", () => {
+  it("is repeated after a resume with a complete file, and leaves no partial one", async () => {
     await using site = await startServiceServer(({ path }, index) => {
       if (path === "/robots.txt") return { status: 404 };
       return index === 1 ? { fault: "stall-body" } : { status: 200, body: "all of it" };

@@ -13,7 +13,7 @@ const RUN = ["run", ...AGENT, "--continuous", "--json"];
 const GIVEN = { approve: "never", stepLimit: 9 } as const;
 const socketOf = ({ home }: Goald): string => join(home, ".goald", "daemon.sock");
 
-/** The run that holds the home, as soon as it takes calls. */
+/** Waits until the run that holds the home takes calls, and returns it. */
 async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
   const home = { lock: join(goald.home, ".goald", "lock.db"), socket: socketOf(goald) };
   let client: Client | undefined;
@@ -24,7 +24,7 @@ async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
   return client as Client;
 }
 
-/** An agent `t` on a terminal, with its first command in question. */
+/** Starts an agent `t` on a terminal and waits for its first approval question. */
 async function asking({ goald }: DaemonHome): Promise<Terminal> {
   const terminal = goald.openTerminal(["run", ...AGENT]);
   await terminal.see("append_to_file");
@@ -33,7 +33,7 @@ async function asking({ goald }: DaemonHome): Promise<Terminal> {
 }
 
 describe("a run on a terminal", () => {
-  it.concurrent("takes the answer to its question from anywhere, and goes on with it", async () => {
+  it.concurrent("accepts an approval from another process, and continues", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     const terminal = await asking(home);
@@ -51,11 +51,11 @@ describe("a run on a terminal", () => {
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
     expect(log.filter(({ type }) => type === "approval-asked")).toHaveLength(3);
-    // Nothing is left that would take calls.
+    // No socket is left behind.
     await expect(stat(socketOf(goald))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it.concurrent("goes on when a follower leaves in the middle of a line", async () => {
+  it.concurrent("continues when a follower closes its input inside a line", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     home.holdFrom(2);
@@ -70,14 +70,14 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("hears words at its question, which is asked again, and stops there when it is told to (exit 11)", async () => {
+  it.concurrent("asks again after words arrive at its question, and stops when another process stops it (exit 11)", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     const terminal = await asking(home);
     terminal.type("y");
     await (await hostOf(home)).say("t", { from: "ada", text: "mind the gap" });
     await terminal.see("ada says:");
-    // The half-typed line does not answer the question that is asked again.
+    // The half-typed line does not answer the repeated question.
     await terminal.answer("Run it? ", "");
     await terminal.see("You began to type that before the command was shown.");
     const stopped = endedWith(0, await goald.run(["stop", "t"]));
@@ -87,7 +87,7 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/_goald/report.md")).toContain("stopped");
   });
 
-  it.concurrent("is followed, told and paused from elsewhere; down does not end it (exit 7)", async () => {
+  it.concurrent("accepts followers, words and a pause from other processes; goald down does not end it (exit 7)", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald, server } = home;
     home.holdFrom(2);
@@ -111,7 +111,7 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("is killed in the middle of a call (exit 11), and a resume asks again", async () => {
+  it.concurrent("can be killed in the middle of a call (exit 11), and a resume sends the request again", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     home.holdFrom(1);
@@ -126,8 +126,8 @@ describe("a run on a terminal", () => {
   });
 });
 
-describe("an agent of the background that a run on a terminal is given", () => {
-  it.concurrent("runs beside it, and outlives it in a daemon", async () => {
+describe("an agent created in the background of a run on a terminal", () => {
+  it.concurrent("runs beside that run, and continues in a daemon after it", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     home.holdFrom(1);
@@ -146,7 +146,7 @@ describe("an agent of the background that a run on a terminal is given", () => {
     expect(await goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("leaves no daemon behind when it is done first", async () => {
+  it.concurrent("leaves no daemon behind if it finishes before the run", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     const terminal = await asking(home);
@@ -158,7 +158,7 @@ describe("an agent of the background that a run on a terminal is given", () => {
     expect([await home.hostPid(), await goald.read(".goald/wanted")]).toEqual([undefined, undefined]);
   });
 
-  it.concurrent("is gone on with when the run was killed by kill -9; its socket is in nobody's way", async () => {
+  it.concurrent("continues after kill -9 of the run, and the old socket does no harm", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     home.holdFrom(1);
@@ -179,10 +179,10 @@ describe("an agent of the background that a run on a terminal is given", () => {
 });
 
 describe("a run that cannot take calls", () => {
-  it.concurrent("comes to its end all the same; who calls is told so (exit 7)", async () => {
+  it.concurrent("finishes normally, and callers get an error (exit 7)", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
-    // Too long for a socket, and the folder for such homes is none.
+    // The home's path is too long for a socket, and a file replaces the fallback folder.
     const long = join(goald.home, "x".repeat(100));
     const TMPDIR = goald.cwd;
     await writeFile(join(TMPDIR, `goald-${process.getuid?.()}`), "");

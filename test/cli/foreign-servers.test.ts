@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 const RUN = ["run", "--role", "r", "--goal", "g", "--continuous"];
 const think = numberedModel([append("line 1\n")]);
 
-/** A server as anybody writes one: it takes what it knows, and answers in one piece. `refuses`: status and words. */
+/** A minimal model server that ignores unknown fields and does not stream. `refuses` returns status and message. */
 async function foreign(refuses: (body: Json) => readonly [number, string] | undefined) {
   let requests = 0;
   const { origin, close } = await listenOnLoopback(async (incoming, outgoing) => {
@@ -21,7 +21,7 @@ async function foreign(refuses: (body: Json) => readonly [number, string] | unde
   const goald = await makeGoald({ OPENAI_BASE_URL: `${origin}/v1`, GOALD_EMBEDDER: "offline" });
   return {
     goald,
-    /** Requests since the last time. */
+    /** Returns the requests since the last call. */
     count: () => {
       const counted = requests;
       requests = 0;
@@ -36,28 +36,28 @@ async function foreign(refuses: (body: Json) => readonly [number, string] | unde
 
 const unknown = (name: string) => [400, JSON.stringify({ error: { message: `Unknown parameter: ${name}` } })] as const;
 
-describe("a model server that knows little", () => {
+describe("a model server with few features", () => {
   it.concurrent.each<[title: string, refuses: Parameters<typeof foreign>[0], extra: number, mode: string]>([
-    ["and ignores the rest costs nothing more", () => undefined, 0, "json_schema"],
+    ["that ignores unknown fields costs no extra request", () => undefined, 0, "json_schema"],
     [
-      "and refuses response_format costs one request",
+      "that rejects response_format costs one extra request",
       (body) => (body.response_format ? unknown("response_format") : undefined),
       1,
       "plain",
     ],
     [
-      "and refuses streams costs one request",
+      "that rejects streams costs one extra request",
       (body) => (body.stream ? unknown("stream") : undefined),
       1,
       "json_schema",
     ],
     [
-      "and refuses both without a word costs one request",
+      "that rejects both without a message costs one extra request",
       (body) => (body.stream || body.response_format ? [400, ""] : undefined),
       1,
       "plain",
     ],
-  ])("%s, once", async (_title, refuses, extra, mode) => {
+  ])("%s, only once", async (_title, refuses, extra, mode) => {
     await using world = await foreign(refuses);
     const { goald, count } = world;
     endedWith(0, await goald.run([...RUN, "--name", "One"]));

@@ -8,7 +8,7 @@ import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.t
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 const CALLS = [append("line 1\n"), write("other.txt", "first\n"), append("line 2\n"), write("other.txt", "second\n")];
 
-/** Without what differs because the agents have different ids. */
+/** Removes what differs only because the agents have different ids. */
 const withoutRecalls = (events: readonly RecordedEvent[]): readonly unknown[] =>
   events.map((event) => (event.type === "model-asked" ? { ...event, recallIds: event.recallIds.length } : event));
 
@@ -27,7 +27,7 @@ describe("goald fork", () => {
     await goald[Symbol.asyncDispose]();
   });
 
-  it("makes an agent of a past state: its log, its files of then, paused, and the other as it was", async () => {
+  it("creates a paused agent with the log and files of a past step, and leaves the original unchanged", async () => {
     const ended = endedWith(0, await goald.run(["fork", "t", "--step", "3"]));
     expect(ended.stdout).toBe("t-2\n");
     expect(ended.stderr).toContain("It is paused. Go on with: goald resume t-2");
@@ -48,7 +48,7 @@ describe("goald fork", () => {
     expect((await lookInto(goald)).log).toEqual(log);
   });
 
-  it("goes on from there when it is resumed, in its own folder, and remembers what it did before", async () => {
+  it("continues from that step after a resume, in its own folder and with its memories", async () => {
     const asked = server.chats.length;
     endedWith(0, await goald.run(["resume", "t-2", "--json"]));
     expect(await goald.read("workspace/t-2/other.txt")).toBe("second\n");
@@ -58,7 +58,7 @@ describe("goald fork", () => {
     expect([problems, forked.at(-1)?.type]).toEqual([[], "turn-finished"]);
   });
 
-  it("takes other goals and another name; of a finished agent they open its next turn", async () => {
+  it("accepts other goals and another name; on a finished agent, new goals open the next turn", async () => {
     const args = ["fork", "t", "--step", "5", "--goal", "Now in French", "--name", "Tee", "--json"];
     const [line] = linesOf(endedWith(0, await goald.run(args)));
     expect(line).toMatchObject({ agent: "tee", name: "Tee", from: "t", step: 5, files: 2 });
@@ -75,7 +75,7 @@ describe("goald fork", () => {
     expect(JSON.stringify(server.chats.at(-1)?.messages[0])).toContain("1. Now in French");
   });
 
-  it("is made by the host where there is one, while the other agent is at work", async () => {
+  it("runs in the host, if there is one, while the original is at work", async () => {
     await using home = await makeDaemonHome(CALLS);
     home.holdFrom(4);
     endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "--goal", "g"]));
@@ -91,7 +91,7 @@ describe("goald fork", () => {
     expect((await lookInto(home.goald, "t-2")).problems).toEqual([]);
   });
 
-  it("can begin before the first step, with nothing", async () => {
+  it("can start before the first step, with an empty folder", async () => {
     endedWith(0, await goald.run(["fork", "t", "--step", "0", "--name", "Zero"]));
     expect(await goald.read("workspace/zero/ledger.txt")).toBeUndefined();
     expect((await lookInto(goald, "zero")).log.map(({ type }) => type)).toEqual(["agent-created", "agent-paused"]);
@@ -99,7 +99,7 @@ describe("goald fork", () => {
 
   it.each([
     ["a step that was not taken", ["fork", "t", "--step", "9"], 3],
-    ["an agent that is not there", ["fork", "nobody", "--step", "1"], 3],
+    ["an unknown agent", ["fork", "nobody", "--step", "1"], 3],
     ["no step", ["fork", "t"], 2],
     ["six goals", ["fork", "t", "--step", "1", ...Array.from({ length: 6 }, () => ["-g", "g"]).flat()], 2],
   ])("refuses %s", async (_title, args, code) => {

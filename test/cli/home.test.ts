@@ -10,7 +10,7 @@ import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.t
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const RUN = ["run", "--name", "T", "--goal", "g", "--continuous"];
 
-/** goald as it is installed: no checkout, so that its own folder is no home. */
+/** An installed goald has no checkout, so its own folder is not a home. */
 let installed: string;
 let server: OpenAIServer;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
 const makeInstalled = (): Promise<Goald> => makeGoald({ GOALD_HOME: undefined, OPENAI_BASE_URL: server.baseUrl });
 const binary = (): { readonly binary: string } => ({ binary: join(installed, "src", "goald.js") });
 
-/** A folder as somebody might hand it over: with a `.goald`, a key and a command that tells when it is loaded. */
+/** Makes a folder of a stranger: a `.goald`, a key, and a command that reports when it is loaded. */
 async function plant(folder: string): Promise<string> {
   await mkdir(join(folder, ".goald"), { recursive: true, mode: 0o700 });
   await mkdir(join(folder, "commands"), { recursive: true });
@@ -37,8 +37,8 @@ async function plant(folder: string): Promise<string> {
   return realpath(folder);
 }
 
-describe("a home that was found on the way up, and that nobody has trusted", () => {
-  it("is refused without a terminal (exit 1), and nothing in it is read", async () => {
+describe("a home in a parent folder that nobody has trusted", () => {
+  it("is rejected without a terminal (exit 1), and nothing in it is read", async () => {
     await using goald = await makeInstalled();
     const folder = await plant(join(goald.cwd, "project"));
     const below = join(folder, "deep", "er");
@@ -56,7 +56,7 @@ describe("a home that was found on the way up, and that nobody has trusted", () 
     await expect(stat(join(goald.userHome, "goald"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("is asked about on a terminal; a no leaves it unread, a yes is remembered outside of it", async () => {
+  it("needs a yes on a terminal; a no leaves it unread, and the yes is stored outside of it", async () => {
     await using goald = await makeInstalled();
     const folder = await plant(join(goald.cwd, "project"));
     const record = join(goald.userHome, ".config", "goald", "trusted.json");
@@ -79,14 +79,14 @@ describe("a home that was found on the way up, and that nobody has trusted", () 
   it("is used when it is named", async () => {
     await using goald = await makeInstalled();
     const folder = await plant(join(goald.cwd, "project"));
-    // Now it is read, and its mistake found.
+    // The home is read now, so its mistake is found.
     const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
     expect(named.stderr).toContain("GOALD_UNATTENDED_STEPS");
   });
 });
 
 describe("a home that goald init made", () => {
-  it("is used from inside without a question, and a folder that was somebody's is not", async () => {
+  it("needs no question from inside, but one made in an existing project does", async () => {
     await using goald = await makeInstalled();
     const mine = join(goald.cwd, "mine");
     endedWith(0, await goald.run(["init", "mine"], binary()));
@@ -102,7 +102,7 @@ describe("a home that goald init made", () => {
     expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
   });
 
-  it("is ~/goald without a folder, and is trusted from inside as well", async () => {
+  it("is ~/goald without an argument, and is trusted from inside too", async () => {
     await using goald = await makeInstalled();
     const home = join(goald.userHome, "goald");
     const made = endedWith(0, await goald.run(["init", "--json"], binary()));
@@ -111,7 +111,7 @@ describe("a home that goald init made", () => {
     expect(stdout).toContain(`No agents in ${home} yet.`);
   });
 
-  it("is never made where an agent writes, by whoever stands there", async () => {
+  it("is never created in the folder of an agent", async () => {
     await using goald = await makeInstalled();
     endedWith(0, await goald.run(["init"], binary()));
     const folder = join(goald.userHome, "goald", "workspace", "t");
@@ -121,15 +121,15 @@ describe("a home that goald init made", () => {
   });
 });
 
-describe("where there is none", () => {
-  it("the home is ~/goald, and the path is said", async () => {
+describe("the default home", () => {
+  it("is ~/goald, and its path is printed", async () => {
     await using goald = await makeInstalled();
     const ended = endedWith(0, await goald.run(RUN, binary()));
     expect(ended.stdout).toContain(`T (t) works in ${goald.userHome}/goald/workspace/t\n`);
     expect((await stat(join(goald.userHome, "goald", ".goald"))).mode & 0o777).toBe(0o700);
   });
 
-  it("the environment names one, and --home comes before it, with the path in every call to come", async () => {
+  it("can be set by the environment and by --home, which wins and appears in all printed calls", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.run(RUN));
     const other = join(goald.cwd, "other home");
@@ -146,7 +146,7 @@ describe("where there is none", () => {
     });
   });
 
-  it("a run whose tokens are used up ends with a call that goes on, and not with one that ends at once", async () => {
+  it("prints a call with a higher limit after the token limit was reached", async () => {
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     const limited = endedWith(6, await goald.run([...RUN, "--max-tokens", "10"]));
     const [, call = ""] = /^Go on with: goald (.*)\n/m.exec(limited.stdout) ?? [];

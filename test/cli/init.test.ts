@@ -12,7 +12,7 @@ const trusted = async ({ userHome }: Goald): Promise<string | undefined> =>
   readFile(join(userHome, ".config", "goald", "trusted.json"), "utf8").catch(() => undefined);
 
 describe("goald init", () => {
-  it("makes a home, says where and what, and what to do next", async () => {
+  it("creates a home, and prints its path, its contents and the next steps", async () => {
     await using goald = await makeGoald();
     const folder = join(goald.cwd, "new", "home");
     const { stdout, stderr } = endedWith(0, await goald.run(["init", folder]));
@@ -36,7 +36,7 @@ describe("goald init", () => {
     expect(stdout + stderr).toBe(`No agents in ${goald.home} yet. Set one up: goald run\n`);
   });
 
-  it("a second time changes nothing, and says so", async () => {
+  it("changes nothing the second time, and reports so", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["init"]));
     await goald.write(".env", "SMART_LLM=mine\n");
@@ -51,7 +51,7 @@ describe("goald init", () => {
     expect((await goald.run(["init"])).stdout).toContain(`This folder is a home already: ${goald.home}\n`);
   });
 
-  it("makes what is missing and keeps what is there, a link in its place too", async () => {
+  it("creates missing files and keeps existing ones, even a link", async () => {
     await using goald = await makeGoald();
     await goald.write("README.md", "# Somebody's project\n");
     await symlink(join(goald.cwd, "elsewhere"), join(goald.home, ".env"));
@@ -61,7 +61,7 @@ describe("goald init", () => {
     await expect(stat(join(goald.cwd, "elsewhere"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("says what a repository would take in with it", async () => {
+  it("lists what a repository would include", async () => {
     await using goald = await makeGoald();
     await goald.write(".gitignore", "node_modules\n/.goald/\n");
     const { stderr } = endedWith(0, await goald.run(["init"]));
@@ -69,8 +69,8 @@ describe("goald init", () => {
   });
 });
 
-describe("goald init in a place where no home can be", () => {
-  it("refuses a folder that a home's agents write in (exit 2), by whatever name it comes", async () => {
+describe("goald init in an unsuitable place", () => {
+  it("refuses a folder that agents write in (exit 2), under any path to it", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["init"]));
     const link = join(goald.cwd, "link");
@@ -84,7 +84,7 @@ describe("goald init in a place where no home can be", () => {
     await expect(stat(join(goald.home, "workspace", "a"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("allows a folder of that name that is nobody's, and says that it must be named", async () => {
+  it("allows an unrelated folder of that name, and reports that it must be named", async () => {
     await using goald = await makeGoald();
     const { stderr } = endedWith(0, await goald.run(["init", "workspace/mine"]));
     expect(stderr).toMatch(/below a folder called workspace by itself\. Name this one with --home/);
@@ -93,7 +93,7 @@ describe("goald init in a place where no home can be", () => {
   it.each<[title: string, args: readonly string[], code: number, message: RegExp]>([
     ["two folders", ["init", "a", "--home", "b"], 2, /one as an argument and one with --home/],
     ["an empty name", ["init", " "], 2, /name a folder, got " "/],
-    ["a file", ["init", "file"], 1, /cannot be used: a file is in its place/],
+    ["a file in its place", ["init", "file"], 1, /cannot be used: a file is in its place/],
     ["a folder below a file", ["init", "file/below"], 1, /cannot be used: a file is in the way/],
     ["a folder that cannot be made", ["init", "/proc/goald"], 1, /cannot be used/],
   ])("refuses %s", async (_title, args, code, message) => {
@@ -106,7 +106,7 @@ describe("goald init in a place where no home can be", () => {
 });
 
 describe("the trust that goald init records", () => {
-  it("is for a home that it made", async () => {
+  it("covers a home that it created", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run(["init", "mine"]));
     expect(JSON.parse((await trusted(goald)) ?? "")).toEqual({ trusted: [join(goald.cwd, "mine")] });
@@ -122,7 +122,7 @@ describe("the trust that goald init records", () => {
       },
     ],
     ["a .env", (folder) => writeFile(join(folder, ".env"), "")],
-  ])("is not for a folder that held %s before", async (_title, plant) => {
+  ])("does not cover a folder that held %s before", async (_title, plant) => {
     await using goald = await makeGoald();
     const folder = join(goald.cwd, "theirs");
     await mkdir(folder);
@@ -132,7 +132,7 @@ describe("the trust that goald init records", () => {
     expect(await trusted(goald)).toBeUndefined();
   });
 
-  it("that cannot be kept is said, and the home is there all the same", async () => {
+  it("is reported if it cannot be stored, and the home exists anyway", async () => {
     await using goald = await makeGoald();
     await writeFile(join(goald.userHome, ".config"), "a file in the way");
     const { stderr } = endedWith(0, await goald.run(["init", "mine"]));

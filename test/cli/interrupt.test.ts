@@ -9,9 +9,9 @@ const CONTINUOUS = ["run", ...AGENT, "--continuous"];
 const lastEvent = async (goald: Goald) => (await lookInto(goald)).log.at(-1);
 const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
 
-/** What Ctrl-C and the like mean must not depend on who runs the agent. */
+/** Ctrl-C and signals must act the same, whichever process runs the agent. */
 describe.each([
-  ["with a daemon up", true],
+  ["with a daemon", true],
   ["without a daemon", false],
 ])("%s, a run on a terminal", (_title, hasDaemon) => {
   async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {
@@ -23,7 +23,7 @@ describe.each([
   const PAUSED = { type: "agent-paused", code: "person", reason: "Stopped by the person at the terminal." };
   const LEFT = { type: "agent-paused", code: "person", reason: "The person at the terminal stopped here." };
 
-  it.concurrent("begins with the same screen", async () => {
+  it.concurrent("starts with the same screen", async () => {
     await using home = await openHome(1, 1);
     const terminal = home.goald.openTerminal(CONTINUOUS);
     await terminal.see("Step 1");
@@ -50,7 +50,7 @@ describe.each([
     },
   );
 
-  it.concurrent("is cut off by the second Ctrl-C, and says what it cost and how to go on (exit 130)", async () => {
+  it.concurrent("stops at once at the second Ctrl-C, and prints the cost and how to continue (exit 130)", async () => {
     await using home = await openHome(2, 2);
     const { goald } = home;
     const terminal = goald.openTerminal(CONTINUOUS);
@@ -73,7 +73,7 @@ describe.each([
     ["Ctrl-C", "\x03", 130],
     ["Ctrl-D", "\x04", 11],
     ["n", "n\r", 11],
-  ])("is paused at its question by %s, and nothing of the command has run", async (_key, typed, code) => {
+  ])("pauses at its question after %s, and does not run the command", async (_key, typed, code) => {
     await using home = await openHome(1);
     const { goald } = home;
     const terminal = goald.openTerminal(["run", ...AGENT]);
@@ -84,7 +84,7 @@ describe.each([
     expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-started");
   });
 
-  it.concurrent("is not answered by what was typed before its question", async () => {
+  it.concurrent("ignores text typed before its question", async () => {
     await using home = await openHome(1, 1);
     const { goald } = home;
     const terminal = goald.openTerminal(["run", ...AGENT]);
@@ -97,7 +97,7 @@ describe.each([
     expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-denied");
   });
 
-  it.concurrent("is paused when its output is read no more (exit 0)", async () => {
+  it.concurrent("pauses when its output is closed (exit 0)", async () => {
     await using home = await openHome(3, 1);
     const { goald } = home;
     const shell = '{ "$@"; echo "ended with $?" >&2; } | { head -n 1; exec <&-; echo left >&2; }';
@@ -109,7 +109,7 @@ describe.each([
     expect(await lastEvent(goald)).toMatchObject(PAUSED);
   });
 
-  it.concurrent("pauses an agent that was resumed here, too", async () => {
+  it.concurrent("pauses an agent that was resumed on this terminal too", async () => {
     await using home = await openHome(3);
     const { goald } = home;
     endedWith(6, await goald.run([...CONTINUOUS, "--max-steps", "1"]));
@@ -124,8 +124,8 @@ describe.each([
   });
 });
 
-describe("a terminal in front of a daemon", () => {
-  it.concurrent("that is killed by kill -9 leaves the agent to the daemon, and ps says so", async () => {
+describe("a terminal that follows a daemon", () => {
+  it.concurrent("leaves the agent to the daemon after kill -9, and ps reports so", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));
@@ -140,7 +140,7 @@ describe("a terminal in front of a daemon", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("says at its end which other agents go on", async () => {
+  it.concurrent("lists the other agents that continue when it ends", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     home.holdFrom(1);
@@ -155,7 +155,7 @@ describe("a terminal in front of a daemon", () => {
     expect(stderr).toBe("1 other agent goes on in the background: goald ps\n");
   });
 
-  it.concurrent("has its pause asked for again when the daemon died before it heard it", async () => {
+  it.concurrent("repeats its pause if the daemon died before it received it", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));

@@ -1,4 +1,4 @@
-/** kill-chain.ts -- a run in which one process after the other is killed, at a chosen commit or at a moment that nobody chose. */
+/** kill-chain.ts -- a run whose processes are killed in turn, at a chosen commit or at a random moment. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
@@ -8,7 +8,7 @@ import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { inPool } from "../helpers/pool.ts";
 import { HOOK, RUN } from "./kill-points.ts";
 
-/** `files`: steps of the run that is killed in each of them. `kills`: how often the other run is killed, in `lines` steps. */
+/** `files`: steps of the run killed at chosen commits. `kills`: kills of the other run. `lines`: its steps. */
 export interface ChainLength {
   readonly files: number;
   readonly kills: number;
@@ -16,7 +16,7 @@ export interface ChainLength {
 }
 
 export function describeChains({ files, kills: many, lines }: ChainLength): void {
-  describe("a run in which one process after the other is killed", () => {
+  describe("a run whose processes are killed one after another", () => {
     let inTheMiddle: Promise<Chain>;
     let atRandom: Promise<Chain>;
     beforeAll(() => {
@@ -24,7 +24,7 @@ export function describeChains({ files, kills: many, lines }: ChainLength): void
       [inTheMiddle, atRandom] = inPool(2, chains, (kill) => kill()) as [Promise<Chain>, Promise<Chain>];
     });
 
-    it("each right before its sixth commit, comes to its end with each effect once", async () => {
+    it("finishes with each effect once if each process dies right before its sixth commit", async () => {
       const { kills, texts, log, problems } = await inTheMiddle;
       expect(kills).toBeGreaterThanOrEqual(files);
       expect(texts).toEqual(writesOf(files).map(({ args }) => args.text));
@@ -32,7 +32,7 @@ export function describeChains({ files, kills: many, lines }: ChainLength): void
       expect(log.filter(({ type }) => type === "command-finished")).toHaveLength(files + 1);
     }, 90_000);
 
-    it(`at ${many} moments that nobody chose, loses nothing, doubles nothing, and is sound each time`, async () => {
+    it(`loses and repeats nothing at ${many} random moments, and its store is sound each time`, async () => {
       const { kills, texts, log, problems, asked } = await atRandom;
       expect(kills).toBe(many);
       expect(texts).toEqual([ledgerText(lines)]);
@@ -48,14 +48,17 @@ interface Chain {
   readonly kills: number;
   readonly texts: readonly (string | undefined)[];
   readonly log: readonly RecordedEvent[];
-  /** What `goald verify` found after any of the kills, and at the end. */
+  /** Problems that `goald verify` reported after each kill and at the end. */
   readonly problems: readonly string[];
   readonly asked: number;
 }
 
 const writesOf = (files: number) => Array.from({ length: files }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
 
-/** A process that resumes commits the message, the claim, what it found cut off, and what it begins: its sixth would be of the step after. */
+/**
+ * A resumed process first commits the message, its claim, the interruption and the next start.
+ * Its sixth commit therefore belongs to the following step.
+ */
 async function killInTheMiddle(files: number): Promise<Chain> {
   const calls = writesOf(files);
   await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
@@ -73,7 +76,7 @@ async function killInTheMiddle(files: number): Promise<Chain> {
 
 async function killAtRandom(many: number, lines: number): Promise<Chain> {
   const think = numberedModel(ledger(lines));
-  // However fast the machine is, no process that is to be killed comes to the end.
+  // The delay keeps fast machines from finishing before the kill.
   const stepsALife = Math.floor(lines / many) - 1;
   let steps = 0;
   await using server = await startOpenAIServer({
@@ -86,7 +89,7 @@ async function killAtRandom(many: number, lines: number): Promise<Chain> {
   for (; kills < many; kills++) {
     steps = 0;
     const running = goald.start((await lookInto(goald)).log.length === 0 ? RUN : ["resume", "t", "--json"]);
-    // Every other one while it starts, the rest at work.
+    // Half of the processes are killed while they start, the others at work.
     if (kills % 2 === 0) await running.see('"model-asked"');
     await sleep((kills % 2 === 0 ? 100 : 300) * Math.random());
     running.kill("SIGKILL");

@@ -1,4 +1,4 @@
-/** kill-points.ts -- a run of twelve effects, killed before or after one of its commits, resumed, and looked at. */
+/** kill-points.ts -- a run of twelve effects, killed before or after a chosen commit, resumed, and checked. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
@@ -13,11 +13,11 @@ export const STEPS = 12;
 export const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 
 /**
- * The commits of the run: the tables, the agent, the claim; then two for each step, what is asked (with the last result) and
- * what is started (with the reply); and the end.
+ * Commits of the run: the tables, the agent and the claim, then two for each step, and the end.
+ * A step commits its request with the last result, then its start with the reply.
  */
 const COMMITS = 3 + 2 * (STEPS + 1) + 1;
-/** Those that start a command which changes something. The next one holds its result. */
+/** Commits that start a command with an effect. The next commit holds its result. */
 const STARTS = Array.from({ length: STEPS }, (_, step) => 5 + 2 * step);
 
 type Point = readonly [at: number, when: "before" | "after"];
@@ -25,20 +25,20 @@ const EVERY_POINT = Array.from({ length: COMMITS }, (_, at) => [
   [at + 1, "before"] as const,
   [at + 1, "after"] as const,
 ]).flat();
-/** The effect has happened, and nothing says so yet: the moment that doubles it elsewhere. */
+/** The effect has happened but its result is not committed, so a naive resume would repeat it. */
 const BEHIND_EFFECTS = STARTS.map((at) => [at + 1, "before"] as const);
 
-/** What is left of a run that was killed once and resumed. */
+/** The result of a run that was killed once and resumed. */
 interface Outcome {
   readonly killed: Ended;
   readonly resumed: Ended;
-  /** The agent's log at the kill, and at the end. */
+  /** The agent's log at the kill and at the end. */
   readonly before: readonly RecordedEvent[];
   readonly log: readonly RecordedEvent[];
-  /** What `goald verify` finds at the end. */
+  /** Problems that `goald verify` reports at the end. */
   readonly problems: readonly string[];
   readonly files: Readonly<Record<string, string | undefined>>;
-  /** Chat requests before the kill, and in all. */
+  /** Chat requests before the kill, and in total. */
   readonly asked: readonly [beforeKill: number, inAll: number];
   readonly violations: readonly string[];
 }
@@ -55,7 +55,7 @@ export async function killAndResume(
   const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } });
   const askedBefore = server.chats.length;
   const { log: before } = await lookInto(goald);
-  // A kill before the agent was durable leaves nothing to resume.
+  // An agent that was not yet committed cannot be resumed.
   const resumed = await goald.run(before.length === 0 ? RUN : ["resume", "t", "--json"]);
   const { log, problems } = await lookInto(goald);
   const written = await Promise.all(
@@ -78,12 +78,12 @@ function expectWhole(outcome: Outcome, files: Readonly<Record<string, string>>):
   expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
   endedWith(0, resumed);
   expect(problems).toEqual([]);
-  // Every effect once, in the world as in the log.
+  // Each effect happened once, in the files and in the log.
   expect(outcome.files).toEqual(files);
   expect(log.slice(0, before.length)).toEqual(before);
   const finished = log.filter((event) => event.type === "command-finished");
   expect(finished.map((event) => event.step)).toEqual(Array.from({ length: STEPS + 1 }, (_, at) => at + 1));
-  // A reply was lost only where the kill fell between its request and its commit; nothing else was asked for again.
+  // A request repeats only if the kill came between the request and its commit.
   const replied = before.filter(({ type }) => type === "model-replied").length;
   const lost = asked[0] - replied;
   expect(lost === 0 || (lost === 1 && before.at(-1)?.type === "model-asked")).toBe(true);
@@ -91,7 +91,7 @@ function expectWhole(outcome: Outcome, files: Readonly<Record<string, string>>):
   expect(violations).toEqual([]);
 }
 
-/** Kills a run at these points of each job, and says what must be left. `isTaken`: which points, by their place in the list. */
+/** Kills a run of each job at these points and checks the result. `isTaken` selects points by index. */
 export function describeKills(isTaken: (index: number) => boolean): void {
   describe.each([
     {
@@ -127,7 +127,7 @@ export function describeKills(isTaken: (index: number) => boolean): void {
     });
 
     it.each(at.map(([commit, when], index) => [when, commit, index] as const))(
-      "%s commit %i leaves each effect once, and no reply is paid for twice that was kept",
+      "%s commit %i keeps each effect single, and pays for no stored reply twice",
       async (_when, _commit, index) => expectWhole((await outcomes[index]) as Outcome, files),
       60_000,
     );

@@ -1,4 +1,4 @@
-/** Every commit of a run, killed before and after, and runs that are killed many times; npm test does some of each. */
+/** Kills a run before and after every commit, and in long chains; `npm test` runs a part of these. */
 import { describeChains } from "./kill-chain.ts";
 import { describeKills } from "./kill-points.ts";
 

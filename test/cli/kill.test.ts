@@ -3,14 +3,14 @@ import { ledger, ledgerText } from "../helpers/numbered-model.ts";
 import { describeChains } from "./kill-chain.ts";
 import { describeKills, killAndResume, STEPS } from "./kill-points.ts";
 
-// Every eleventh point, before and after commits in turn; all of them, and longer chains, in kill.long.ts.
+// This takes every eleventh point, alternately before and after commits; kill.long.ts takes all.
 describeKills((index) => index % 11 === 4);
 describeChains({ files: 3, kills: 4, lines: 40 });
 
-describe("a command that promises more than it keeps", () => {
-  it("can be seen to act twice: the count of effects is no matter of luck", async () => {
+describe("a command that wrongly calls itself idempotent", () => {
+  it("visibly acts twice, so the count of effects can fail (control)", async () => {
     const calls = ledger(STEPS);
-    // It calls itself idempotent, and adds a line whenever it runs.
+    // The command adds a line at each run.
     const careless = `export default {
       name: "append_to_file", label: "Append", summary: "Adds text.", effect: "idempotent",
       args: { type: "object", required: ["file", "text"], properties: {

@@ -24,7 +24,7 @@ const wordsOf = (stdout: string): readonly string[] =>
   [...stdout.matchAll(/word=(\w+)/g)].map(([, word]) => word ?? "");
 
 describe("the log of a real run", () => {
-  it("has one line for each step of an agent, by its name too", async () => {
+  it("has one line for each step of an agent, also when selected by name", async () => {
     await using server = await startOpenAIServer({
       reply: numberedModel([append("a\n"), append("b\n")]),
       embeddings: null,
@@ -45,7 +45,7 @@ describe("the log of a real run", () => {
   });
 });
 
-describe("what is shown", () => {
+describe("the output of goald logs", () => {
   beforeEach(async () => {
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, "goald.log.2"), line(0, { agent: "a", word: "oldest" }));
@@ -81,24 +81,24 @@ describe("what is shown", () => {
       ["new", "warning", "last"],
     ],
     [["--daemon"], ["daemon"]],
-  ])("goald logs %j: from the oldest file on", async (args, words) => {
+  ])("goald logs %j: starts with the oldest file", async (args, words) => {
     expect(wordsOf(await stdoutOf(...args))).toEqual(words);
   });
 
-  it("has lines that are none as they are, without what a terminal obeys, and what the daemon printed at the end", async () => {
+  it("keeps lines that are not log lines, escapes control characters, and ends with the daemon's own output", async () => {
     const shown = await stdoutOf("--daemon");
     expect(shown).toContain("\na torn line\n");
     expect(shown.endsWith("Segmentation fault\n")).toBe(true);
     expect(await stdoutOf()).not.toContain("Segmentation");
   });
 
-  it("is with --json what stands in the file, line by line, and nothing that is no JSON", async () => {
+  it("with --json, is the lines of the file without those that are not JSON", async () => {
     const lines = linesOf({ stdout: await stdoutOf("--json") });
     expect(lines).toHaveLength(6);
     expect(lines[0]).toEqual({ level: 30, time: at(0), pid: 1, agent: "a", word: "oldest" });
   });
 
-  it("has a last line without an end, too", async () => {
+  it("contains a last line without a line end", async () => {
     await appendFile(join(folder, "goald.log"), line(6, { agent: "a", word: "cut" }).trimEnd());
     expect(wordsOf(await stdoutOf("--tail", "1"))).toEqual(["cut"]);
   });
@@ -112,12 +112,12 @@ describe("what is shown", () => {
     expect(errorOf(endedWith(2, await goald.ask(["logs", ...args, "--json"]))).code).toBe("GOALD_USAGE");
   });
 
-  it("is nothing in a home without a log", async () => {
+  it("is empty in a home without a log", async () => {
     await using empty = await makeGoald();
     expect(endedWith(0, await empty.run(["logs"])).stdout).toBe("");
   });
 
-  it("is followed line by line, through rotation and cutting off, until Ctrl-C", async () => {
+  it("follows line by line through rotation and truncation until Ctrl-C", async () => {
     const log = join(folder, "goald.log");
     const following = goald.start(["logs", "-f", "--tail", "1"]);
     await following.see("word=last");
@@ -141,7 +141,7 @@ describe("what is shown", () => {
     ]);
   });
 
-  it("begins when the log does", async () => {
+  it("starts when the log does", async () => {
     await using fresh = await makeGoald();
     const following = fresh.start(["logs", "-f", "--json"]);
     await fresh.write(".goald/log/goald.log", line(0, { word: "first" }));

@@ -11,7 +11,7 @@ import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.t
 const run = (name: string): readonly string[] => ["run", "--name", name, "--role", "r", "--goal", "g", "--continuous"];
 
 describe("a home without agents", () => {
-  it("is told as such by every verb that looks, and stays as it was: nothing is created", async () => {
+  it("is reported as empty by every verb that looks, and nothing is created", async () => {
     await using goald = await makeGoald();
     expect(endedWith(0, await goald.run(["ps"])).stdout).toBe(
       `No agents in ${goald.home} yet. Set one up: goald run\n`,
@@ -47,18 +47,18 @@ describe("a home with agents", () => {
     await goald[Symbol.asyncDispose]();
   });
 
-  it("lists one in columns: where it stands, what it took, and where its work lies", async () => {
+  it("lists an agent in columns: state, cost and folder", async () => {
     const [head, row, ...rest] = endedWith(0, await goald.ask(["ps"]))
       .stdout.trimEnd()
       .split("\n");
     expect(head).toMatch(/^ID +NAME +STATE +STEP +TOKENS +COST +CHANGED +WORKSPACE$/);
     expect(row).toMatch(/^foo-bar +Foo Bar +completed +5 +\d+ +\$0\.00\d+ +\d+ s ago +\/.*\/workspace\/foo-bar$/);
     expect(rest).toEqual([]);
-    // And no demo is played among them.
+    // The demo does not play here.
     expect(endedWith(0, await goald.run([])).stdout).toMatch(/^ID +NAME .*\nfoo-bar +Foo Bar .*\n$/);
   });
 
-  it("lists one as JSON, with the same facts as fields", async () => {
+  it("lists an agent as JSON with the same facts", async () => {
     expect(jsonOf(await goald.ask(["ps", "--json"]))).toEqual({
       agents: [
         {
@@ -82,7 +82,7 @@ describe("a home with agents", () => {
     });
   });
 
-  it("shows one by id or by name: goals, state, the last thought, the files that are there", async () => {
+  it("shows an agent by id or by name: goals, state, last thought, existing files", async () => {
     const shown = endedWith(0, await goald.ask(["show", "foo-bar"])).stdout;
     expect(shown).toMatch(
       /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 of 100 steps left \(5 used\)\n/,
@@ -101,7 +101,7 @@ describe("a home with agents", () => {
     });
   });
 
-  it("tells of each file what wrote it last, and with --json every version and what came before", async () => {
+  it("shows the last writer of each file, and with --json every version and its source", async () => {
     const told = endedWith(0, await goald.ask(["files", "foo-bar"]))
       .stdout.trimEnd()
       .split("\n");
@@ -124,7 +124,7 @@ describe("a home with agents", () => {
     );
   });
 
-  it("gives the log an event a line, from the beginning or after a number", async () => {
+  it("prints one event per line, from the start or after a number", async () => {
     const whole = linesOf(endedWith(0, await goald.ask(["events", "foo-bar", "--json"])));
     expect(whole.map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, at) => at + 1));
@@ -142,7 +142,7 @@ describe("a home with agents", () => {
     expect(Math.max(...plain.map((line) => line.length))).toBeLessThan(240);
   });
 
-  it("tells three apart, two of them with one name", async () => {
+  it("distinguishes three agents, two of them with one name", async () => {
     endedWith(0, await goald.run(run("Foo Bar")));
     endedWith(6, await goald.run([...run("Ünï 漢字"), "--continuous-limit", "1"]));
     const { agents } = jsonOf(await goald.ask(["ps", "--json"])) as { agents: { id: string; state: string }[] };
@@ -155,9 +155,9 @@ describe("a home with agents", () => {
     expect(endedWith(0, await goald.ask(["verify", "foo-bar-2"])).stdout).toMatch(/^1 agent, \d+ events: sound\.\n$/);
     expect(jsonOf(await goald.ask(["verify", "--json"]))).toMatchObject({ agents: 3, problems: [] });
     expect(endedWith(3, await goald.ask(["show", "bar"])).stderr).toContain("There are: foo-bar, foo-bar-2, uni-漢字.");
-    // By name: the newest of that name.
+    // A name selects the newest agent of that name.
     expect(jsonOf(await goald.ask(["show", "foo bar", "--json"]))).toMatchObject({ id: "foo-bar-2" });
-    // What cannot be undone wants the id.
+    // An act that cannot be undone needs the id.
     expect(endedWith(7, await goald.ask(["rm", "-f", "Foo Bar"])).stderr).toBe(
       "goald: 2 agents are called Foo Bar.\n  Use an id: foo-bar, foo-bar-2\n",
     );
@@ -197,10 +197,10 @@ describe("the list of agents", () => {
   const idsOf = (ended: Ended): readonly string[] =>
     (JSON.parse(ended.stdout) as { agents: { id: string }[] }).agents.map(({ id }) => id);
 
-  it("leaves out what ended more than a day ago, says how many those are, and has them with -a", async () => {
+  it("omits agents that ended more than a day ago, counts them, and lists them with -a", async () => {
     const listed = endedWith(0, await goald.ask(["ps"])).stdout;
     expect(listed).not.toMatch(/^old /m);
-    // It is not over: however long it stands.
+    // A paused agent is not finished, however old it is.
     expect(listed).toMatch(/^stands +Stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
     expect(idsOf(endedWith(0, await goald.ask(["ps", "--json"])))).toEqual(["stands", "broken", "new"]);
@@ -208,7 +208,7 @@ describe("the list of agents", () => {
     expect(endedWith(0, await goald.ask(["ps", "-a"])).stdout).not.toContain("more than a day ago");
   });
 
-  it("is printed again on a pipe when something has changed, and only then, until Ctrl-C, which is no failure", async () => {
+  it("is printed again on a pipe only after a change, until Ctrl-C (exit 0)", async () => {
     const watching = goald.start(["ps", "--watch", "--json"]);
     await watching.see("\n");
     change("UPDATE agent SET updated_at = '2021-01-01T00:00:00.000Z' WHERE id = 'stands'");
@@ -219,18 +219,18 @@ describe("the list of agents", () => {
     expect(lines.map(({ agents }) => (agents as unknown[]).length)).toEqual([3, 3]);
   });
 
-  it("is drawn anew on a terminal, within its size", async () => {
+  it("is redrawn on a terminal within its size", async () => {
     const terminal = goald.openTerminal(["ps", "--watch"], { shell: 'trap : INT; "$@"; echo "code $?"' });
     await terminal.see("\u001b[H\u001b[2J");
     await terminal.see("TOKENS");
     await terminal.see("\u001b[H\u001b[2J");
     await terminal.see("stands");
-    // The terminal interrupts the shells around it, too.
+    // A real terminal also interrupts the shells around it.
     terminal.type("\u0003");
     await terminal.see("code 0");
   });
 
-  it("shows one whose log is damaged as such, with the others, and ends with 1", async () => {
+  it("marks an agent whose log is damaged, lists the others, and ends with 1", async () => {
     change("UPDATE agent SET head_sha = 'x' WHERE id = 'broken'");
     const shown = endedWith(1, await goald.ask(["ps"])).stdout;
     expect(shown).toMatch(/^new +New +completed /m);
@@ -243,13 +243,13 @@ describe("the list of agents", () => {
       state: "damaged",
       reason: expect.stringContaining("Run `goald verify`"),
     });
-    // Nor does it keep the last one that is sound from being gone on with.
+    // The damage does not block a resume of the last sound agent.
     expect(endedWith(6, await goald.run(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");
   });
 });
 
-describe("while a run is under way", () => {
-  it("everything can be looked at, from the first step to the last, and the run goes on", async () => {
+describe("during a run", () => {
+  it("every verb that looks works from the first step to the last, and the run continues", async () => {
     const { promise: hold, resolve: release } = Promise.withResolvers<void>();
     const think = numberedModel(ledger(3));
     await using server = await startOpenAIServer({
@@ -279,8 +279,8 @@ describe("while a run is under way", () => {
 });
 
 describe("the demo", () => {
-  it.concurrent("by goald start without a terminal, as npm start, plays a recorded agent, with files that are real, and says at the end what comes next; and again by goald demo, beside what is there", async () => {
-    // The machine's own settings have no say in it.
+  it.concurrent("plays a recorded agent with real files and prints the next steps, for goald start without a terminal, npm start and goald demo", async () => {
+    // Settings of the machine do not affect the demo.
     await using goald = await makeGoald({
       OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
       OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
@@ -290,7 +290,7 @@ describe("the demo", () => {
     expect(stdout.split("\n")[0]).toContain("is a recording, played by a server on this machine");
     const written = await goald.read("workspace/foo/recommended_strings.txt");
     expect(written).toContain("1. Solinco Tour Bite");
-    // It searched, read two pages of which the navigation is left out, compared them with its files, and says so.
+    // The agent searched, read two pages, compared them with its files, and reported the result.
     expect(written).toContain("https://string-lab.example/tests/polyester-spin");
     expect(await goald.read("workspace/foo/notes.md")).toContain("Both sources agree on the order.");
     const [file = ""] = (await readdir(join(goald.home, "workspace/foo/pages"))).filter((name) => /lab/.test(name));
@@ -307,12 +307,12 @@ describe("the demo", () => {
     );
     expect(stdout).not.toContain("sk-planted");
     expect(JSON.parse((await goald.run(["verify", "--json"])).stdout)).toMatchObject({ agents: 1, problems: [] });
-    // Once more in the same home.
+    // The demo plays again in the same home.
     endedWith(0, await goald.run(["demo"]));
     expect(await goald.read("workspace/foo-2/recommended_strings.txt")).toBe(written);
   });
 
-  it.concurrent("is what plain goald begins without a terminal", async () => {
+  it.concurrent("starts for plain goald without a terminal", async () => {
     await using goald = await makeGoald();
     const demo = goald.start([]);
     await demo.see("is a recording, played by a server on this machine");
@@ -321,7 +321,7 @@ describe("the demo", () => {
     await demo.ended;
   });
 
-  it.concurrent("is events and a result for programs, not led astray by limits that are meant for one's own agents", async () => {
+  it.concurrent("prints events and a result for programs, and ignores limits that are meant for other agents", async () => {
     await using goald = await makeGoald({
       GOALD_MAX_BAD_REPLIES: "1",
       GOALD_RECALL_COUNT: "0",
@@ -334,9 +334,9 @@ describe("the demo", () => {
   });
 });
 
-describe("text of a model that would take over the terminal", () => {
+describe("text of a model with terminal escapes", () => {
   const EVIL = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\x07e\bf\rg\u202eh\x1bPq#0\x1b\\i\x7fj";
-  /** What a terminal obeys: everything below the blank but tab and newline, DEL, C1, and what turns the writing. */
+  /** Characters that act on a terminal: controls except tab and newline, DEL, C1, and bidirectional marks. */
   const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
   let goald: Goald;
   let server: OpenAIServer;
@@ -357,7 +357,7 @@ describe("text of a model that would take over the terminal", () => {
     await goald[Symbol.asyncDispose]();
   });
 
-  it("is shown as plain text while it runs, with all of its letters", () => {
+  it("is shown as plain text during the run, with all its letters", () => {
     expect(ended.stdout + ended.stderr).not.toMatch(OBEYED);
     expect(ended.stdout).toMatch(/Thoughts: abcdef\s+ghij\n/);
     expect(ended.stdout).toContain("Completed: abcdef");
@@ -382,20 +382,20 @@ describe("text of a model that would take over the terminal", () => {
   });
 
   it.each([["logs"], ...LOOKS].map((args) => [[...args, "--json"]]))(
-    "does nothing to a terminal that shows the output of %j, either",
+    "has no effect on a terminal that shows the output of %j either",
     async (args) => {
       expect(endedWith(0, await goald.ask(args)).stdout).not.toMatch(OBEYED);
     },
   );
 
-  it("is shown whole by a difference: nothing that was written can hide between two controls", async () => {
+  it("is visible in a diff, even between two control characters", async () => {
     const { stdout } = endedWith(0, await goald.ask(["diff", "t"]));
     expect(stdout).toContain(
       "\n+a\\u{1b}[2Jb\\u{1b}]0;title\\u{7}c\\u{9b}31md\\u{7}e\\u{8}f\\u{d}g\\u{202e}h\\u{1b}Pq#0\\u{1b}\\i\\u{7f}j\n",
     );
   });
 
-  it("is whole for a program: JSON gives back every character", async () => {
+  it("is complete for a program: JSON returns every character", async () => {
     const lines = linesOf(await goald.run(["events", "t", "--json"]));
     const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
     expect(requested.call.args.text).toBe(EVIL);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(async () => home[Symbol.asyncDispose]());
 
 const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...args]);
-/** What is alive in a memory, the newest first, read from the store: the verbs that list are tried once each. */
+/** Reads the live rows of a memory from the store, newest first; the verbs that list have their own tests. */
 async function rowsOf(namespace: string, kind?: string): Promise<readonly Listed[]> {
   const reader = await openSqliteReader(join(goald.home, ".goald", "goald.db"));
   try {
@@ -37,7 +37,7 @@ const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
 describe("goald memory", () => {
-  it("lists what steps left, the newest first, and says where one comes from", async () => {
+  it("lists the memories of steps, newest first, with their source", async () => {
     const ids = await idsOf();
     expect(ids).toHaveLength(3);
     expect(endedWith(0, await goald.run(["memory", "foo"])).stdout).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
@@ -54,7 +54,7 @@ describe("goald memory", () => {
     expect(told).toContain("Command: write_to_file");
   });
 
-  it("corrects: the right words are found, the wrong row never again, and both say so", async () => {
+  it("corrects a memory: recall finds the new text and never the old, and both rows are linked", async () => {
     const wrong = (await idsOf()).at(-1) as string;
     expect(await firstFound("when does the shop open")).toContain(wrong);
     const { changed } = jsonOf<{ changed: { id: string }[] }>(
@@ -73,7 +73,7 @@ describe("goald memory", () => {
     expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
   });
 
-  it("forgets for good: no text is left, not in the file of the store either", async () => {
+  it("forgets for good: no text is left, not even in the store's file", async () => {
     const isOnDisk = async () => (await readFile(join(goald.home, ".goald", "goald.db"))).includes("door is 7319");
     endedWith(0, await memory("add", `The code of the ${"very ".repeat(1_500)} door is 7319`, "--pin"));
     expect(await isOnDisk()).toBe(true);
@@ -89,7 +89,7 @@ describe("goald memory", () => {
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
   });
 
-  it("takes words from standard input, keeps keys of the home out, and strips what acts on a terminal", async () => {
+  it("reads text from standard input, redacts keys of the home, and removes control characters", async () => {
     await goald.write(".env", "OPENAI_API_KEY=sk-very-secret-key-of-mine-1234567890\n", 0o600);
     const input = "Use sk-very-secret-key-of-mine-1234567890\u001b[2J here\n";
     const { changed } = jsonOf<{ changed: { id: string }[] }>(
@@ -101,7 +101,7 @@ describe("goald memory", () => {
     endedWith(0, await memory("forget", changed[0]?.id ?? ""));
   });
 
-  it("has a memory for all agents of the home", async () => {
+  it("has a shared memory for all agents of the home", async () => {
     endedWith(0, await memory("add", "Prices are in francs", "--shared"));
     const { memories } = jsonOf<{ memories: Listed[] }>(await goald.ask(["memory", "shared", "list", "--json"]));
     expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
@@ -110,9 +110,9 @@ describe("goald memory", () => {
   });
 
   it.each<[what: string, code: number, args: readonly string[]]>([
-    ["a row that is not there", 3, ["show", "999"]],
+    ["an unknown row", 3, ["show", "999"]],
     ["a row of another agent", 2, ["forget", "bar/2"]],
-    ["too long a memory", 2, ["add", "x".repeat(10_001)]],
+    ["a memory that is too long", 2, ["add", "x".repeat(10_001)]],
   ])("refuses %s", async (_what, code, args) => {
     errorOf(endedWith(code, await memory(...args, "--json")));
   });
@@ -123,7 +123,7 @@ describe("memory as a file", () => {
   const shared = (...args: readonly string[]) => goald.ask(["memory", "shared", ...args]);
   const sharedRows = () => rowsOf("shared");
 
-  it("goes out and comes in, once however often, and never what was forgotten", async () => {
+  it("is exported and imported without duplicates or forgotten rows", async () => {
     const out = join(goald.cwd, "foo.jsonl");
     endedWith(0, await memory("add", "To be forgotten later"));
     const [id = ""] = await idsOf();
@@ -139,7 +139,7 @@ describe("memory as a file", () => {
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
   });
 
-  it("is trusted as a file at most, unless the person says so", async () => {
+  it("is trusted at most like a file unless the person raises it", async () => {
     const given = [
       { text: "from a person", trust: "person", pinned: true, key: "k" },
       { text: "from the web", trust: "web" },
@@ -156,8 +156,8 @@ describe("memory as a file", () => {
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
-  it.each([["of an unknown trust", lines({ text: "x", trust: "god" })]])(
-    "is refused as a whole when one line is %s",
+  it.each([["has an unknown trust", lines({ text: "x", trust: "god" })]])(
+    "is rejected as a whole when one line %s",
     async (_what, line) => {
       const before = (await sharedRows()).length;
       const bad = await goald.run(["memory", "shared", "import", "-", "--json"], {
@@ -186,7 +186,7 @@ describe("goald ingest", () => {
     await symlink("/etc/passwd", join(docs, "link.txt"));
   });
 
-  it("takes in texts once, in pieces of a page's length that say where they are from, and says what it left out", async () => {
+  it("takes in each text once, in pieces with their source, and lists what it skipped", async () => {
     const first = await ingest("docs");
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
@@ -202,7 +202,7 @@ describe("goald ingest", () => {
     expect(await ingest("docs")).toMatchObject({ added: 0, changed: 0, removed: 0, unchanged: first.added });
   });
 
-  it("a second time has what changed take the place of the old, and forgets what is gone", async () => {
+  it("replaces changed pieces and forgets removed ones on a second run", async () => {
     await put("a.md", ["# Opening", "Ovens", "Yeast and more yeast"].map(paragraph).join("\n\n"));
     const second = await ingest("docs");
     expect(second).toMatchObject({ sources: 2, added: 0 });
@@ -225,7 +225,7 @@ describe("goald ingest", () => {
     expect(await idsOf()).toEqual(before);
   });
 
-  it("forgets a file that is named and is gone, and takes it in again when it is back", async () => {
+  it("forgets a named file that was deleted, and takes it in again when it returns", async () => {
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ sources: 1, added: 1 });
     await rm(join(docs, "one.md"));
@@ -235,7 +235,7 @@ describe("goald ingest", () => {
     expect(endedWith(0, await goald.ask(["verify"])).stdout).toContain("sound");
   });
 
-  it("takes in a page, which is trusted as the web, and says so when it cannot be had", async () => {
+  it("takes in a page with the trust of the web, and reports a page that it cannot load", async () => {
     let hours = "nine";
     await using site = await listenOnLoopback((_request, response) => {
       response.setHeader("content-type", "text/html");
@@ -257,8 +257,8 @@ describe("goald ingest", () => {
   });
 });
 
-describe("memory while others hold the home", () => {
-  it("is changed through a daemon whose agent is in a step, and that agent recalls it at its next", async () => {
+describe("memory while another process holds the home", () => {
+  it("is changed through a daemon in the middle of a step, and the agent recalls it at the next step", async () => {
     await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
     home.holdFrom(2);
     endedWith(0, await home.goald.run(["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"]));
@@ -277,7 +277,7 @@ describe("memory while others hold the home", () => {
     expect(why.recalledIn).toEqual([3]);
   });
 
-  it("says who is in the way when the holder takes no calls", async () => {
+  it("names the owner of the home if it takes no calls", async () => {
     await using other = await makeGoald();
     await mkdir(join(other.home, ".goald"), { recursive: true, mode: 0o700 });
     await (await openSqliteStore(join(other.home, ".goald", "goald.db"))).close();

@@ -13,12 +13,12 @@ import type { Answer } from "../helpers/openai-answers.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-/** The largest pictures, by the shipped price of gpt-image-1. */
+/** The price of the largest picture in the shipped prices of gpt-image-1. */
 const TOKENS = { input_tokens: 4, output_tokens: 6_240, total_tokens: 6_244 };
 const COST = (4 * 5 + 6_240 * 40) / 1e6;
 const paint = (file: string) => ({ name: "generate_image", args: { prompt: "a red ball", file, size: "512x512" } });
 
-/** The model of the loop costs nothing: it is on this machine, and no price is told for it. */
+/** The chat model runs on this machine and has no price, so it costs nothing. */
 async function working(image: MediaReplies["image"], work: (goald: Goald, media: MediaServer) => Promise<void>) {
   await using media = await startMediaServer({ ...(image ? { image } : {}) });
   const reply = numberedModel(["a", "b", "c"].map(paint));
@@ -45,7 +45,7 @@ async function shown(goald: Goald) {
 const lastLine = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Record<string, unknown>;
 
 describe("pictures that the real program pays for", () => {
-  it("stop it at its budget; with more it goes on where it stood, and nothing counts twice", async () => {
+  it("stop the agent at its budget; with a larger budget it continues and counts nothing twice", async () => {
     await working(painted, async (goald, media) => {
       const stopped = endedWith(6, await goald.run([...RUN, "--budget", "0.3"]));
       expect(media.images).toHaveLength(2);
@@ -66,7 +66,7 @@ describe("pictures that the real program pays for", () => {
     });
   });
 
-  it("count as perhaps charged when it is killed -9 before one comes, and that one is not asked for again", async () => {
+  it("count as possibly charged if kill -9 comes before the answer, and are not requested again", async () => {
     const image = (_request: unknown, _server: string): Answer => (first-- > 0 ? { fault: "stall" } : painted());
     let first = 1;
     await working(image, async (goald, media) => {

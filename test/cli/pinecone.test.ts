@@ -23,14 +23,14 @@ async function run(settings: Readonly<Record<string, string>>) {
 }
 
 describe("goald run with its memory in Pinecone", () => {
-  it("has sent what the agent remembers when it is done, to the index of the name that was set", async () => {
+  it("has sent all memories of the agent to the configured index when it ends", async () => {
     pinecone = await startPineconeServer({ dimension: 64 });
     await run({ PINECONE_INDEX: "mem", PINECONE_CONTROLLER_HOST: pinecone.url });
     expect(pinecone.records("foo").size).toBeGreaterThanOrEqual(5);
     expect(pinecone.violations).toEqual([]);
   });
 
-  it("says what to do about an index that does not fit, and goes on", async () => {
+  it("reports how to fix an index that does not fit, and continues", async () => {
     pinecone = await startPineconeServer({ dimension: 1_536 });
     const shown = await run({ PINECONE_HOST: pinecone.url });
     expect(shown).toContain("EMBEDDING_DIMENSIONS=1536");

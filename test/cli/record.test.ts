@@ -11,11 +11,11 @@ const FILE = "t.ndjson";
 const recorded = ({ cwd }: Goald): string => join(cwd, FILE);
 const typesIn = async (goald: Goald, type: string): Promise<number> =>
   (await readFile(recorded(goald), "utf8")).split("\n").filter((line) => line.startsWith(`{"type":"${type}"`)).length;
-/** The last line of a replay: same or not, and what was compared. */
+/** Parses the last line of a replay: whether it matched, and what was compared. */
 const replayed = async (goald: Goald, code = 0): Promise<Record<string, unknown>> =>
   linesOf(endedWith(code, await goald.run(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }))).at(-1) ?? {};
 
-/** An agent `t` of the background that waits for a yes, and is recorded. */
+/** Starts a recorded agent `t` in the background that waits for an approval. */
 async function waiting(tasks: number): Promise<DaemonHome> {
   const home = await makeDaemonHome(ledger(tasks));
   endedWith(0, await home.goald.run(["run", "-d", ...AGENT, "--approve", "always", "--record", FILE]));
@@ -29,8 +29,8 @@ async function finish(home: DaemonHome): Promise<void> {
   await home.until(async () => (await readFile(recorded(home.goald), "utf8")).includes('\n{"type":"end"'), "the end");
 }
 
-describe("a daemon's agent that is recorded", () => {
-  it.concurrent("replays to the same state: what a person said and approved is in the recording", async () => {
+describe("a recorded agent of a daemon", () => {
+  it.concurrent("replays to the same state, because the recording holds the person's words and approvals", async () => {
     await using home = await waiting(3);
     const { goald } = home;
     expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
@@ -43,14 +43,14 @@ describe("a daemon's agent that is recorded", () => {
     const text = await readFile(recorded(goald), "utf8");
     expect(text).not.toContain("ghp_planted");
     expect(text).toContain("Write shorter lines");
-    // Negative control: with another answer of the model the replay does not come to the same state.
+    // Control: the replay with another answer of the model ends in another state.
     await writeFile(recorded(goald), text.replaceAll("line 2", "line two"));
     const ended = endedWith(1, await goald.run(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
     expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
     expect(log.length).toBeGreaterThan(10);
   });
 
-  it.concurrent("is recorded on when the daemon was killed, and when it went down and came up", async () => {
+  it.concurrent("is still recorded after the daemon was killed, and after it was restarted", async () => {
     await using home = await waiting(3);
     const { goald } = home;
     await using daemon = daemonOf(goald);
@@ -84,7 +84,7 @@ describe("a daemon's agent that is recorded", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("goes on without its recording when that cannot be written any more, and says so", async () => {
+  it.concurrent("continues without a recording if writing it fails, and reports so", async () => {
     await using home = await waiting(2);
     const { goald } = home;
     await using daemon = daemonOf(goald);
@@ -98,8 +98,8 @@ describe("a daemon's agent that is recorded", () => {
   });
 });
 
-describe("goald run --record beside a daemon", () => {
-  it.concurrent("records the run that is followed, and says where", async () => {
+describe("goald run --record with a daemon", () => {
+  it.concurrent("records the run that it follows, and prints the path", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     endedWith(0, await goald.run(["up"]));
@@ -111,7 +111,7 @@ describe("goald run --record beside a daemon", () => {
     expect(JSON.parse((await goald.run(["ps", "--json"])).stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
 
-  it.concurrent("goes on with a recording at a resume, and with --wait from the start", async () => {
+  it.concurrent("continues the recording at a resume, and records with --wait from the start", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
     endedWith(6, await goald.run(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));

@@ -16,7 +16,7 @@ const COOKIE = "cookie-planted-41Kz9";
 const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 
-/** Its last line says what came of it. */
+/** The last line of a replay holds its result. */
 const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
 const recorded = (goald: Goald, name = "t.ndjson"): string => join(goald.cwd, name);
 const linesIn = async (file: string): Promise<Record<string, unknown>[]> =>
@@ -27,7 +27,7 @@ const linesIn = async (file: string): Promise<Record<string, unknown>[]> =>
 const eventsIn = (ended: { readonly stdout: string }): readonly Record<string, unknown>[] =>
   linesOf(ended).slice(0, -1);
 
-describe("a run that is recorded, with secrets all around", () => {
+describe("a recorded run with secrets in many places", () => {
   let goald: Goald;
   let server: OpenAIServer;
   let log: readonly RecordedEvent[];
@@ -37,7 +37,7 @@ describe("a run that is recorded, with secrets all around", () => {
       apiKey: KEY,
       reply: (request) => {
         const next = highestTask(request) + 1;
-        // It repeats the key, and a key that nobody told goald about.
+        // The model repeats the key, and another key that goald does not know.
         const call = next <= 3 ? append(`line ${next}: ${KEY} ${FOREIGN}\n`) : undefined;
         const text = replyWith(call ?? { name: "task_complete", args: { reason: "done" } }, `Task ${next} of 3`);
         return {
@@ -61,20 +61,20 @@ describe("a run that is recorded, with secrets all around", () => {
     await goald[Symbol.asyncDispose]();
   });
 
-  it("leaves a file that only its owner may read, with no secret in it in any form", async () => {
+  it("leaves a file that only its owner can read, without any secret in any form", async () => {
     const text = await readFile(recorded(goald), "utf8");
     expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
     for (const secret of [KEY, ORGANIZATION, COOKIE, FOREIGN]) {
       expect(text).not.toContain(secret);
       expect(text).not.toContain(Buffer.from(secret).toString("base64").slice(0, -4));
     }
-    // The secrets did come by, and what is no secret is readable.
+    // The secrets did pass through, and other text is readable.
     expect(server.requests.some(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
     expect(text).toContain("Task 3 of 3");
     expect(text).toContain("[redacted]");
   });
 
-  it("is played without a network: the same events to the letter, the same state, the same files", async () => {
+  it("replays without a network to the same events, state and files", async () => {
     const ended = endedWith(0, await goald.run(["replay", "t.ndjson", "--json"], { imports: NO_NETWORK }));
     expect(ended.stderr).toContain("in a home of its own: ");
     expect(ended.stderr).not.toContain("A socket was opened.");
@@ -88,7 +88,7 @@ describe("a run that is recorded, with secrets all around", () => {
     expect(eventsIn(ended)).toEqual(shown);
   });
 
-  it("leaves its home when it is named, and a log that is whole", async () => {
+  it("uses the home that is named, and leaves a sound log there", async () => {
     const home = join(goald.cwd, "played");
     endedWith(0, await goald.run(["replay", "t.ndjson", "--home", home], { imports: NO_NETWORK }));
     const { log: played, problems } = await lookInto({ home });
@@ -99,7 +99,7 @@ describe("a run that is recorded, with secrets all around", () => {
     );
   });
 
-  it("would show a socket: the same trap ends a run that wants one", async () => {
+  it("would fail on a socket: the same trap ends a run that opens one (control)", async () => {
     const ended = await goald.run([...RUN, "--max-steps", "1"], {
       imports: NO_NETWORK,
       env: { GOALD_MAX_MODEL_FAILURES: "1" },
@@ -109,18 +109,18 @@ describe("a run that is recorded, with secrets all around", () => {
 
   it.each([
     [
-      "an answer that is gone",
+      "a missing answer",
       (lines: Record<string, unknown>[]) => lines.filter(({ type, step }) => type !== "exchange" || step !== 3),
       /^Step 3 is not as it was recorded: it sends POST \S+\/embeddings, request 1, which is not in the recording\.$/,
     ],
     [
-      "an answer that nobody asks for",
+      "an answer without a request",
       (lines: Record<string, unknown>[]) =>
         lines.toSpliced(-1, 0, { ...lines.find(({ type }) => type === "exchange"), step: 9 }),
       /^Step 4 is not as it was recorded: the recording holds a request that was not made: step 9, POST /,
     ],
     [
-      "an answer with other words",
+      "an answer with another text",
       (lines: Record<string, unknown>[]) =>
         lines.map((line) =>
           line.type === "exchange" && line.step === 2
@@ -129,7 +129,7 @@ describe("a run that is recorded, with secrets all around", () => {
         ),
       /^Step 2 is not as it was recorded: after event \d+ \([\w-]+\) the agent's state is another one\.$/,
     ],
-  ])("does not pass over %s", async (_title, change, message) => {
+  ])("reports %s", async (_title, change, message) => {
     const lines = change(await linesIn(recorded(goald)));
     await writeFile(recorded(goald, "changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     const ended = endedWith(
@@ -143,7 +143,7 @@ describe("a run that is recorded, with secrets all around", () => {
     });
   });
 
-  it("says what differs when the words of a home are others", async () => {
+  it("reports the difference when the home has another prompt template", async () => {
     await using other = await makeGoald();
     await other.write("prompts/evaluation.md", "Be quick.\n");
     const ended = endedWith(
@@ -156,7 +156,7 @@ describe("a run that is recorded, with secrets all around", () => {
     expect(ended.stderr).toContain("The commands or words are not those of the recording.");
   });
 
-  it("refuses to record into a file that is there (exit 2)", async () => {
+  it("refuses to record into an existing file (exit 2)", async () => {
     const ended = endedWith(2, await goald.run([...RUN, "--record", "t.ndjson"]));
     expect(ended.stderr + ended.stdout).toContain("There is a file ");
   });
@@ -165,7 +165,7 @@ describe("a run that is recorded, with secrets all around", () => {
 describe("a recorded run that was killed and resumed", () => {
   const STEPS = 4;
 
-  it.each(["9:after", "12:before"])("is one recording, and one replay, killed at commit %s", async (point) => {
+  it.each(["9:after", "12:before"])("is one recording and one replay after a kill at commit %s", async (point) => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(STEPS)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     const killed = await goald.run([...RUN, "--record", "t.ndjson"], {
@@ -182,7 +182,7 @@ describe("a recorded run that was killed and resumed", () => {
     expect((await lookInto({ home })).log).toEqual(log);
   });
 
-  it("is refused when it went on without being recorded", async () => {
+  it("is rejected if a part of it was not recorded", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     endedWith(6, await goald.run([...RUN, "--max-steps", "1", "--record", "t.ndjson"]));
@@ -193,7 +193,7 @@ describe("a recorded run that was killed and resumed", () => {
     await writeFile(recorded(goald, "other.ndjson"), other);
     const refused = endedWith(2, await goald.run(["resume", "t", "--record", "other.ndjson"]));
     expect(refused.stderr).toContain("other.ndjson is a recording of u, made at ");
-    // What there is can be played all the same.
+    // The recorded part can still be replayed.
     expect(resultOf(endedWith(0, await goald.run(["replay", "t.ndjson", "--json"])))).toMatchObject({
       same: true,
       step: 1,
@@ -201,8 +201,8 @@ describe("a recorded run that was killed and resumed", () => {
   });
 });
 
-describe("what a person does while a run is recorded", () => {
-  it("is played too: answers, words, Ctrl-C, and a file of their own", async () => {
+describe("the acts of a person during a recorded run", () => {
+  it("are replayed too: approvals, words, Ctrl-C, and a file of their own", async () => {
     await using server = await startOpenAIServer({
       reply: numberedModel([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]),
       embeddings: null,
@@ -225,14 +225,14 @@ describe("what a person does while a run is recorded", () => {
   });
 });
 
-describe("a run with failures on the way", () => {
-  it("is played with them: refusals, limits, broken replies, and what was learned in an earlier run", async () => {
+describe("a run with failures", () => {
+  it("replays rejections, limits, broken replies, and memories of an earlier run", async () => {
     const think = numberedModel(ledger(2));
     let count = 0;
     await using server = await startOpenAIServer({
       embeddings: null,
       reply: (request) => {
-        // Asked for no more once it was refused.
+        // The rejected field is not sent again.
         if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
         count++;
         if (count === 1) return failure(500, "overloaded");
@@ -250,7 +250,7 @@ describe("a run with failures on the way", () => {
   });
 });
 
-describe("a command of one's own that reaches outside by another way than HTTP", () => {
+describe("a command of the home that reaches outside without HTTP", () => {
   const DICE = `import { randomInt } from "node:crypto";
 import { appendFileSync } from "node:fs";
 export default {
@@ -264,7 +264,7 @@ export default {
   },
 };`;
 
-  it("is not run again: the replay has its result, and the files that it made", async () => {
+  it("does not run in the replay, which takes its result and files from the recording", async () => {
     const calls = [
       { name: "dice", args: {} },
       { name: "read_file", args: { file: "thrown.txt" } },
@@ -292,8 +292,8 @@ const completion = (content: string): object => ({
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
 });
 
-describe("the demo, recorded while it plays", () => {
-  it("is played again without a network: what it searched and browsed too, to the same state and files", async () => {
+describe("a recorded demo", () => {
+  it("replays without a network, with its searches and pages, to the same state and files", async () => {
     await using goald = await makeGoald();
     const demo = endedWith(0, await goald.run(["demo", "--record", "demo.ndjson"]));
     const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];

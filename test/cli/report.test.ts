@@ -12,7 +12,7 @@ interface Step {
   readonly recalls: readonly { readonly id: string }[];
   readonly reply: { readonly text: string } | null;
 }
-/** Over 32 KB: put aside as a blob. */
+/** The text is over 32 KB, so it is stored as a blob. */
 const LONG = "A long line of words that fills the file. ".repeat(1_000);
 
 describe("an agent that has finished", () => {
@@ -35,7 +35,7 @@ describe("an agent that has finished", () => {
     await goald[Symbol.asyncDispose]();
   });
 
-  it("has a report: goals with their files, failures, cost, what to do next", async () => {
+  it("has a report: goals with their files, failures, cost, next steps", async () => {
     const report = endedWith(0, await goald.run(["report", "foo"])).stdout;
     expect(report).toMatch(/^# Foo: report\n/);
     expect(report).toContain("1. Write notes.md\n   - Evidence: it names `notes.md` (step 1)\n");
@@ -52,7 +52,7 @@ describe("an agent that has finished", () => {
     expect(facts).toMatchObject({ id: "foo", standing: "completed", troubles: { failed: 12, "bad reply": 1 } });
   });
 
-  it("shows any step: the very prompt that was sent, to the letter", async () => {
+  it("shows the exact prompt of any step", async () => {
     for (const step of [1, 2, 3, 14, 15]) {
       const shown = jsonOf<Step>(await goald.ask(["show", "foo", "--step", `${step}`, "--json"]));
       expect(problemsOfView("step", shown)).toBe("");
@@ -64,7 +64,7 @@ describe("an agent that has finished", () => {
     expect(recalled.recalls.length).toBeGreaterThan(0);
   });
 
-  it("shows the reply whole, the command as it was checked, its result and its files", async () => {
+  it("shows the complete reply, the validated command, its result and its files", async () => {
     const first = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "1", "--json"]));
     expect(first).toMatchObject({
       thoughts: { text: "I write the notes.", speak: "Now: write_to_file." },
@@ -87,7 +87,7 @@ describe("an agent that has finished", () => {
     expect(text).toContain("Result: failed, file-missing");
   });
 
-  it("says of a prompt that cannot be made again that it is a reconstruction", async () => {
+  it("marks a prompt that it cannot rebuild exactly as a reconstruction", async () => {
     await goald.write("prompts/resources.md", "Nothing but a pencil.");
     const shown = jsonOf<Step>(await goald.ask(["show", "foo", "--step", "1", "--json"]));
     expect(shown.prompt).toMatchObject({ exact: false, note: expect.stringContaining("A reconstruction") });
@@ -115,7 +115,7 @@ describe("an agent that has finished", () => {
 });
 
 describe("an agent of two thousand steps", () => {
-  it("is told as fast as one of two: its report, any step, and why its file is there", async () => {
+  it("has its report, any step and the reason for its file as fast as one of two steps", async () => {
     await using goald = await makeGoald();
     await writeLongLog(goald.home, 2_000);
     const facts = jsonOf(await goald.ask(["report", "long", "--json"]));

@@ -27,7 +27,7 @@ afterAll(async () => home[Symbol.asyncDispose]());
 describe("goald restore", () => {
   const text = (path: string) => goald.read(join("workspace/foo-bar", path));
 
-  it("says with --dry-run what would be done, and does nothing", async () => {
+  it("lists with --dry-run what it would do, and changes nothing", async () => {
     const planned = jsonOf(await goald.ask(["restore", "foo-bar", "--step", "1", "--dry-run", "--json"]));
     expect(problemsOfView("restore", planned)).toBe("");
     expect(planned).toMatchObject({
@@ -40,7 +40,7 @@ describe("goald restore", () => {
     expect(await text("b.txt")).toBe("b\n");
   });
 
-  it("puts the files back, keeps a person's edit, tells the agent, and can be taken back", async () => {
+  it("restores the files, keeps a person's edit, informs the agent, and can be undone", async () => {
     await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), "mine\n");
     await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
     const done = endedWith(0, await goald.run(["restore", "foo-bar", "--step", "1"])).stdout;
@@ -68,20 +68,20 @@ describe("goald restore", () => {
     );
   });
 
-  it("tells nobody's edit where there was none: what the agent appended to is as it left it", async () => {
+  it("reports no edit for a file that only the agent appended to", async () => {
     const { versions } = jsonOf<{ versions: { path: string; operation: string }[] }>(
       await goald.ask(["files", "foo-bar", "--json"]),
     );
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
   });
 
-  it("of one file leaves the others", async () => {
+  it("leaves other files alone if one is named", async () => {
     endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "2", "notes"]));
     expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n"]);
   });
 
   it.each(["1:before", "1:after", "2:before", "2:after"])(
-    "loses nothing when it is killed at a commit (%s): the same call again does the rest, and it can be taken back",
+    "loses nothing when it is killed at a commit (%s): the same call finishes it, and it can be undone",
     async (at) => {
       endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "5"]));
       await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), `${at}\n`);
@@ -91,7 +91,7 @@ describe("goald restore", () => {
         env: { KILL_AT_COMMIT: at },
       });
       expect(killed.signal).toBe("SIGKILL");
-      // The files are touched last.
+      // The files change after the last commit.
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([edited, "one\ntwo\n2\n"]);
       endedWith(0, await goald.ask(["restore", "foo-bar", "--step", "1"]));
       expect([await text("b.txt"), await text("notes/a.md")]).toEqual([undefined, "one\ntwo\n"]);
@@ -101,7 +101,7 @@ describe("goald restore", () => {
     },
   );
 
-  it("refuses a step that was not taken, a file that is not known, and to be called without a step", async () => {
+  it("refuses a step that was not taken, an unknown file, and a call without a step", async () => {
     endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "99"]));
     endedWith(3, await goald.ask(["restore", "foo-bar", "--step", "1", "own.txt"]));
     endedWith(2, await goald.ask(["restore", "foo-bar"]));

@@ -19,7 +19,7 @@ const ANN: ChildAccount = {
   spent: { steps: 40, tokens: 0, usd: 0 },
 };
 
-/** Of its 100 steps it took 60 itself; the agent that it started took the other 40. */
+/** The agent took 60 of its 100 steps; its sub-agent took the other 40. */
 const together: AgentState = {
   ...initialState,
   name: "T",
@@ -36,19 +36,19 @@ const NO_TOKENS: AgentState = {
 const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
   resumedSettings(together, "t", context, options, NOW);
 
-describe("resuming an agent whose steps others took, too", () => {
-  it("raises the limit that they reached together, as one that it reached alone", () => {
+describe("resuming an agent whose sub-agents took steps too", () => {
+  it("raises their shared limit like the limit of one agent", () => {
     expect(resumed({})).toEqual({ stepLimit: 200 });
   });
 
-  it("gives it so many more steps as it is told, from where they stand together", () => {
+  it("adds the given number of steps to those that they took together", () => {
     expect(resumed({ maxSteps: 5 })).toEqual({ stepLimit: 105 });
     expect(resumed({ continuous: true, continuousLimit: 7 })).toEqual({ approve: "never", stepLimit: 107 });
   });
 });
 
 describe("resuming an agent that may spend no more", () => {
-  it("is refused with calls that can be pasted", () => {
+  it("is refused with calls to copy and paste", () => {
     const refused = () => resumedSettings(NO_TOKENS, "t", context, {}, NOW);
     expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
   });

@@ -8,7 +8,7 @@ const KEY = "sk-planted-8Hq2vX5tLm9";
 const AGENT = ["--name", "T", "--role", "r", "--goal", "g"];
 const RUN = ["run", ...AGENT, "--continuous", "--json"];
 
-describe("goald run against any server that speaks chat completions", () => {
+describe("goald run with any server for chat completions", () => {
   let goald: Goald;
   let server: OpenAIServer;
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe("goald run against any server that speaks chat completions", () => {
       () => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY }),
       () => "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-another-one-123\n",
     ],
-  ] as const)("drives the loop to task_complete, set up by %s", async (_title, env, envFile) => {
+  ] as const)("runs until task_complete, set up by %s", async (_title, env, envFile) => {
     await goald.write(".env", typeof envFile === "string" ? envFile : envFile(server.baseUrl));
     const ended = await goald.run(RUN, { env: env() });
     expect(ended).toMatchObject({ code: 0, signal: null });
@@ -86,19 +86,19 @@ describe.each([
     await goald[Symbol.asyncDispose]();
   });
 
-  it("reaches its end by requests that a strict server has nothing against", () => {
+  it("sends only requests that a strict server accepts until its end", () => {
     expect(ended).toMatchObject({ code: 0 });
     expect(server.chats).toHaveLength(STEPS);
     expect(server.violations).toEqual([]);
   });
 
-  it("says once where memory works when the server cannot help, and nothing else besides the workspace", () => {
+  it("reports once where memory works if the server has no embeddings, and otherwise only the workspace", () => {
     const said = ended.stderr.trim().split("\n");
     expect(said[0]).toBe(`T (t) works in ${goald.home}/workspace/t`);
     expect(said.slice(1)).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
   });
 
-  it("says on standard output nothing but events, one valid JSON object a line, and last the result", () => {
+  it("prints only valid JSON events to standard output, one per line, and the result at the end", () => {
     const lines = linesOf(ended);
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
@@ -107,7 +107,7 @@ describe.each([
     expect(lines.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS);
   });
 
-  it("would show a line that is no event: the schema refuses what lacks a number or has a field too many", () => {
+  it("would fail on an invalid event: the schema rejects a missing number or an extra field (control)", () => {
     const [first] = linesOf(ended);
     expect(problemsOfEvent(first)).toBe("");
     const { seq: _seq, ...numberless } = first ?? {};
@@ -117,13 +117,13 @@ describe.each([
     expect(problemsOfResult(first)).not.toBe("");
   });
 
-  it("is the same log afterwards: goald events --json gives the very lines again", async () => {
+  it("prints the same lines again with goald events --json", async () => {
     const again = linesOf(await goald.run(["events", "t", "--json"]));
     const shown = linesOf(ended).slice(0, -1);
     expect(again).toEqual(shown);
   });
 
-  it("has the system message's sections in order, and says the same in every request", () => {
+  it("sends the sections of the system message in order, and the same text in every request", () => {
     const system = server.chats.map(({ messages }) => messages[0]);
     expect(new Set(system.map((message) => JSON.stringify(message))).size).toBe(1);
     expect(system[0]?.role).toBe("system");
@@ -144,12 +144,12 @@ describe.each([
     expect(content).toContain("GOALS:\n1. g\n");
   });
 
-  it("shows the last nine messages once there are more, oldest first, and one request after them", () => {
+  it("sends at most the last nine messages, oldest first, and then one request", () => {
     for (const [index, { messages }] of server.chats.entries()) {
       expect(messages.map(({ role }) => role).filter((role) => role === "system")).toHaveLength(1);
       expect(messages.at(-1)?.role).toBe("user");
       expect(messages.at(-1)?.content).toMatch(/^It is now \d{4}-/);
-      // Each step leaves a reply and a result.
+      // Each step adds a reply and a result.
       expect(messages.length - 2).toBe(Math.min(9, 2 * index));
       const steps = messages
         .slice(1, -1)
@@ -159,7 +159,7 @@ describe.each([
     }
   });
 
-  it("recalls ten events once there are ten, none twice and none of a step that the prompt shows", () => {
+  it("recalls up to ten events, without duplicates or steps that the prompt shows", () => {
     for (const [index, { messages }] of server.chats.entries()) {
       const rows = recallsIn(messages.at(-1)?.content ?? "");
       const shown = new Set(
@@ -174,7 +174,7 @@ describe.each([
     expect(recallsIn(server.chats.at(-1)?.messages.at(-1)?.content ?? "")).toHaveLength(10);
   });
 
-  it("records in each model-asked event what the prompt showed", () => {
+  it("records in each model-asked event what the prompt contained", () => {
     const asked = linesOf(ended).filter(({ type }) => type === "model-asked");
     const shown = server.chats.map(({ messages }) => recallsIn(messages.at(-1)?.content ?? "").map(({ id }) => id));
     expect(asked.map(({ recallIds }) => recallIds)).toEqual(shown);
@@ -191,8 +191,8 @@ const recallsIn = (content: string): readonly RecallRow[] =>
     step: Number(match[2]),
   }));
 
-describe("what looks like a key", () => {
-  it("is shown with no line of the log, neither while it runs nor afterwards", async () => {
+describe("text that looks like a key", () => {
+  it("is redacted in every line of the log, during the run and afterwards", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
     await using other = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";

@@ -10,7 +10,7 @@ const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous",
 const model = numberedModel([{ name: "send_tweet", args: { text: "Hello" } }]);
 
 describe("a post by the real program", () => {
-  it("that is killed -9 before the answer is sent once, never again, and its end is said to be unknown", async () => {
+  it("is sent once and never again if kill -9 comes before the answer, and its outcome is unknown", async () => {
     await using x = await startXServer(() => ({ fault: "stall" }));
     await using server = await startOpenAIServer({ reply: model, embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline", GOALD_TWITTER_BASE_URL: x.origin };
@@ -27,14 +27,14 @@ describe("a post by the real program", () => {
     expect(sent).toMatchObject({ observation: { status: "unknown", text: expect.stringContaining("Look before") } });
     expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("Look before you repeat"))).toBe(true);
     expect(problems).toEqual([]);
-    // No key is in anything that is kept, said, or read by the model.
+    // No key is in the files, the output, or the prompts.
     const all = [await keptIn(goald.home), ended.stdout, ended.stderr, JSON.stringify(server.chats)].join("\n");
     expect(all).toContain("send_tweet");
     for (const secret of Object.values(X_ENVIRONMENT)) expect(all).not.toContain(secret);
   });
 });
 
-/** Everything below the home, as text. */
+/** Reads everything below the home as text. */
 async function keptIn(home: string): Promise<string> {
   const names = await readdir(home, { recursive: true, withFileTypes: true });
   const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -25,7 +25,7 @@ const at = (root: string, more: Partial<ServiceParts> = {}): ServiceParts => ({
   ...more,
 });
 
-/** What systemd makes of a line: quotes and backslashes (systemd.syntax), then percent signs, then dollar signs in arguments. */
+/** Parses a line like systemd: quotes and backslashes (systemd.syntax), percent signs, then dollar signs. */
 function wordsOf(text: string, key: string): readonly string[] {
   const line = new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1] ?? "";
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = ""], place) => {
@@ -39,7 +39,7 @@ function wordsOf(text: string, key: string): readonly string[] {
 }
 
 describe("the systemd unit", () => {
-  it("starts the daemon in front, by absolute paths, and gives it time to finish its steps", () => {
+  it("starts the daemon in the foreground by absolute paths, with time to finish its steps", () => {
     const { name, path, text, enable } = systemdService(PARTS);
     expect([name, path]).toEqual(["goald", "/home/eva/.config/systemd/user/goald.service"]);
     expect(wordsOf(text, "ExecStart")).toEqual([
@@ -72,7 +72,7 @@ describe("the systemd unit", () => {
     ["/srv/it's"],
     ["/srv/back\\slash\\x41"],
     ["/srv/漢字"],
-  ])("names the home %j as it is", (root) => {
+  ])("preserves the path of the home %j", (root) => {
     const odd = { node: `${root}/node`, program: `${root}/goald.js` };
     const { text } = systemdService(at(root, odd));
     expect(wordsOf(text, "ExecStart")).toEqual([odd.node, odd.program, "up", "--foreground", "--home", root]);
@@ -80,7 +80,7 @@ describe("the systemd unit", () => {
     expect(text).toContain(`(${root.replaceAll("%", "%%")})`);
   });
 
-  it("has a name of its own for each home that is not the usual one", () => {
+  it("has its own name for each home except the default one", () => {
     const names = ["/srv/goald", "/srv/My Home!", "/srv/my-home", "/", "/home/eva/goald"].map(
       (root) => systemdService(at(root)).name,
     );
@@ -91,7 +91,7 @@ describe("the systemd unit", () => {
 });
 
 describe("the launchd agent", () => {
-  it("starts the daemon in front with the session, again when it fails, and not when it was ended", () => {
+  it("starts the daemon with the session, restarts it after a failure, and not after a stop", () => {
     const { name, path, text, enable, disable } = launchdService(PARTS);
     expect([name, path]).toEqual(["goald", "/home/eva/Library/LaunchAgents/goald.plist"]);
     expect(stringsOf(text)).toEqual([
@@ -112,7 +112,7 @@ describe("the launchd agent", () => {
     expect(disable).toEqual(["launchctl bootout gui/$(id -u)/goald"]);
   });
 
-  it("names an odd home as it is", () => {
+  it("preserves an unusual path of the home", () => {
     const root = '/Users/e k/<R&D> "it\'s" ]]>';
     expect(stringsOf(launchdService(at(root)).text)).toContain(root);
   });
@@ -143,7 +143,7 @@ describe("goald install-service", () => {
     });
   });
 
-  it("writes the unit and the home, says what to type, and runs nothing", async () => {
+  it("writes the unit and the home, prints what to type, and runs nothing", async () => {
     await using goald = await makeGoald();
     const { stdout } = endedWith(0, await goald.run(["install-service"]));
     const path = /^Wrote (.*)$/m.exec(stdout)?.[1] ?? "";
@@ -157,7 +157,7 @@ describe("goald install-service", () => {
     expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("is up to date.");
   });
 
-  it("is what a service manager can run: its command starts the daemon", async () => {
+  it("writes a unit that works: its command starts the daemon", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
     const { stdout } = endedWith(0, await goald.run(["install-service", "--print"]));
@@ -166,13 +166,13 @@ describe("goald install-service", () => {
     const unit = goald.start(words.slice(2), { binary: words[1] as string, env: { GOALD_HOME: undefined }, cwd: "/" });
     await unit.see("The daemon is ready");
     expect(daemon.isHeld()).toBe(true);
-    // Enabling it while a daemon runs would make two that want the lock.
+    // Enabling the unit beside a running daemon would make two compete for the lock.
     expect(endedWith(0, await goald.run(["install-service"])).stdout).toContain("  goald down\n  systemctl");
     unit.kill("SIGTERM");
     endedWith(0, await unit.ended);
   });
 
-  it("replaces one that differs only when told to (exit 7)", async () => {
+  it("replaces a modified unit only with --force (exit 7 without it)", async () => {
     await using goald = await makeGoald();
     const { path } = JSON.parse((await goald.run(["install-service", "--json"])).stdout) as { path: string };
     const written = await readFile(path, "utf8");
@@ -184,7 +184,7 @@ describe("goald install-service", () => {
     expect(await readFile(path, "utf8")).toBe(written);
   });
 
-  it("removes the unit and the link that systemctl made; twice is not found (exit 3)", async () => {
+  it("removes the unit and the link of systemctl, and finds nothing the second time (exit 3)", async () => {
     await using goald = await makeGoald();
     const { path } = JSON.parse((await goald.run(["install-service", "--json"])).stdout) as { path: string };
     const link = join(dirname(path), "default.target.wants", path.slice(dirname(path).length + 1));

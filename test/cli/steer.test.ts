@@ -6,7 +6,7 @@ import { type Ended, endedWith, errorOf, lookInto } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
 import { openVerbProcess } from "../helpers/verbs.ts";
 
-/** One process for what the tests of this file ask. */
+/** The tests of this file share one model server. */
 const verbs = openVerbProcess();
 afterAll(() => verbs.close());
 
@@ -19,7 +19,7 @@ interface Told {
 }
 const toldBy = (ended: Ended): Told => JSON.parse(endedWith(0, ended).stdout) as Told;
 
-/** An agent `t` in the background, in the middle of a step: the reply to a request is held back. */
+/** Starts an agent `t` in the background and holds back a reply, so that it is inside a step. */
 async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
   const home = await makeDaemonHome(ledger(tasks), { env: { OPENAI_API_KEY: KEY }, beside: { verbs } });
   home.holdFrom(step);
@@ -29,7 +29,7 @@ async function inStep(tasks: number, step: number, ...flags: readonly string[]):
 }
 
 describe("goald say", () => {
-  it.concurrent("reaches the very next prompt, without the secrets in it, from the command line and from a pipe", async () => {
+  it.concurrent("adds words to the very next prompt, without secrets, from an argument and from a pipe", async () => {
     await using home = await inStep(3, 2);
     const { goald, server } = home;
     const said = toldBy(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
@@ -58,14 +58,14 @@ describe("goald say", () => {
 });
 
 describe("goald goals", () => {
-  it.concurrent("shows them and changes them: the next prompt has the new ones", async () => {
+  it.concurrent("lists and changes the goals, and the next prompt has the new ones", async () => {
     await using home = await inStep(3, 2, "--goal", "h");
     const { goald, server } = home;
     expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe("1. g\n2. h\n");
     expect(endedWith(0, await goald.ask(["goals", "t", "--rm", "1", "--add", "i"])).stdout).toMatch(
       /^1\. h\n2\. i\nIt will read this /,
     );
-    // What is not read yet is not lost: the next change builds on it.
+    // The second change builds on the first, which the agent has not read yet.
     expect(endedWith(0, await goald.ask(["goals", "t"])).stdout).toBe(
       "1. h\n2. i\nThe agent has not read these goals yet.\n",
     );
@@ -83,7 +83,7 @@ describe("goald goals", () => {
 });
 
 describe("an agent in the middle of its work", () => {
-  it.concurrent("is paused after its step, and goes on when it is resumed", async () => {
+  it.concurrent("pauses after its step, and continues after a resume", async () => {
     await using home = await inStep(3, 2);
     const { goald } = home;
     expect(toldBy(await goald.ask(["pause", "t", "--json"])).note).toBe("It finishes its step first.");
@@ -101,7 +101,7 @@ describe("an agent in the middle of its work", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("is stopped after its step, or cut off in it when the time is over", async () => {
+  it.concurrent("stops after its step, or inside it when the timeout is over", async () => {
     await using home = await inStep(3, 2);
     const { goald } = home;
     const patient = goald.run(["stop", "t", "--json"]);
@@ -118,12 +118,12 @@ describe("an agent in the middle of its work", () => {
 
   it.concurrent.each([
     [
-      "what may act once only is never run again",
+      "an at-most-once command never runs again",
       "at-most-once",
       "to Ann\n",
       { status: "unknown", code: "interrupted" },
     ],
-    ["what calls itself idempotent is run again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
+    ["an idempotent command runs again", "idempotent", "to Ann\nto Ann\n", { status: "ok" }],
   ])("is killed in the middle of a command: %s", async (_title, effect, sent, observation) => {
     await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }], { beside: { verbs } });
     const { goald } = home;
@@ -140,7 +140,7 @@ describe("an agent in the middle of its work", () => {
   });
 });
 
-/** Counts what it does, and does not come to its end by itself the first time. */
+/** Counts its runs, and does not end by itself the first time. */
 const letter = (effect: string): string => `export default {
   name: "send_letter", label: "Send a letter", summary: "Sends a letter.", effect: "${effect}", timeoutMs: 60000,
   args: { type: "object", required: ["to"], properties: { to: { type: "string", description: "whom" } } },
@@ -160,7 +160,7 @@ const first = (ended: Ended): Ended => ({
 });
 
 describe("goald approve and goald deny", () => {
-  it.concurrent("answer the command that waits, and say which; none waiting is a conflict (exit 7)", async () => {
+  it.concurrent("answer the pending command and name it, and report a conflict without one (exit 7)", async () => {
     await using home = await makeDaemonHome(ledger(3), { beside: { verbs } });
     const { goald, server } = home;
     endedWith(11, await goald.run(["run", "--wait", "--name", "T", "--goal", "g", "--approve", "always"]));
@@ -179,7 +179,7 @@ describe("goald approve and goald deny", () => {
     });
   });
 
-  it.concurrent("are for outside acts only by default: files are written unasked, and a letter waits", async () => {
+  it.concurrent("apply by default to outside acts only: files need no approval, and a letter does", async () => {
     await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {
       beside: { verbs },
     });
@@ -194,7 +194,7 @@ describe("goald approve and goald deny", () => {
 });
 
 describe("goald rm", () => {
-  it.concurrent("asks, keeps the folder unless it is told otherwise, and removes nothing that runs unless forced", async () => {
+  it.concurrent("asks first, keeps the folder by default, and removes an agent at work only with force", async () => {
     await using home = await inStep(2, 2);
     const { goald } = home;
     const refused = errorOf(endedWith(7, await goald.ask(["rm", "t", "--json"])));
@@ -220,7 +220,7 @@ describe("goald rm", () => {
   });
 });
 
-describe("a verb that steers", () => {
+describe("a verb that controls an agent", () => {
   let home: DaemonHome;
   beforeAll(async () => {
     home = await makeDaemonHome([], { beside: { verbs } });
@@ -246,7 +246,7 @@ describe("a verb that steers", () => {
     [["deny", "t", "no", "--reason", "no"], 2, /reason was given twice/, /one of the two/],
     [["rm", "t"], 2, /no terminal to ask on/, /goald rm -f t$/],
     [["rm", "t", "--files"], 2, /no terminal to ask on/, /goald rm -f --files t$/],
-  ])("is told what cannot be meant, and starts no daemon for it: %j", async (args, code, message, hint) => {
+  ])("rejects an invalid call and starts no daemon for it: %j", async (args, code, message, hint) => {
     const { goald } = home;
     const ended = endedWith(code, await goald.ask([...args, "--json"]));
     expect(ended.stdout).toBe("");

@@ -17,7 +17,7 @@ const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.m
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 const IDS = ["t", "t-ann", "t-bo"] as const;
 
-/** T starts two, tells one more, and ends the other. */
+/** T starts two agents, sends one a message, and ends the other. */
 const CALLS = {
   T: [
     startAgent("Ann"),
@@ -28,15 +28,15 @@ const CALLS = {
   Ann: [write("a.txt", "hello")],
 };
 
-/** The last event of each commit of the run, by the number of the agent. */
+/** The last event of each commit of the run, with the number of its agent. */
 const COMMITS = [
   ...[1, 2, 6, 8, 11, 15, 17, 20, 24, 26, 29, 33, 36, 40, 42].map((seq) => `1:${seq}`),
   ...[1, 2, 6, 8, 12, 14, 18, 22, 24].map((seq) => `2:${seq}`),
   ...[1, 2, 6, 8].map((seq) => `3:${seq}`),
 ];
-/** Those that another agent hears of: right after them nobody has acted on it yet. Elsewhere "after" is "before" the next. */
+/** Commits that another agent reacts to; elsewhere "after" equals "before" the next commit. */
 const SENT = ["1:8", "1:17", "1:26", "1:36", "2:14", "2:24", "3:8"];
-/** More than once: whether the next run is over before it takes calls is chance, and what was sent is heard either way. */
+/** This point is repeated, since by chance the next run may end before it takes calls. */
 const BY_CHANCE = Array.from({ length: 4 }, () => "1:36:after");
 const POINTS = [...COMMITS.map((event) => `${event}:before`), ...SENT.map((event) => `${event}:after`), ...BY_CHANCE];
 
@@ -81,7 +81,7 @@ async function killAndResume(point: string): Promise<Outcome> {
   await using home = await openHome();
   const { goald } = home;
   const killed = await goald.run(RUN, { imports: [HOOK], env: { KILL_AT_EVENT: point } });
-  // Else a daemon would take over what was at work; that has a test of its own below.
+  // Otherwise a daemon would take over the agents; another test below covers that.
   await rm(join(goald.home, ".goald", "wanted"), { force: true });
   const { agents } = await lookAtAll(goald);
   const resumed = await goald.run(agents.length === 0 ? RUN : ["resume", "t", "--json"]);
@@ -96,7 +96,7 @@ function expectOnce({ logs, agents, unread, problems, file }: Omit<Outcome, "kil
   expect(agents).toEqual(["t of null", "t-ann of t", "t-bo of t"]);
   expect(unread).toBe(0);
   const t = logs.t ?? [];
-  // Each is started, told and ended once, and heard once; the calls that did it came to their end once.
+  // Each agent got one start, one message and one end, and each call finished once.
   expect(types(t, "agent-started", "agent-told", "agent-ended")).toEqual([
     "agent-started",
     "agent-started",
@@ -116,14 +116,14 @@ function expectOnce({ logs, agents, unread, problems, file }: Omit<Outcome, "kil
   ]);
   expect(types(logs["t-bo"], "turn-started", "task-received", "turn-finished")).toEqual(["turn-finished"]);
   expect(file).toBe("hello");
-  // All that was set aside is given back but for what was spent.
+  // Reserved limits are returned except for what was spent.
   const [own, ...others] = IDS.map((id) => replay(logs[id] ?? []));
   const spent = others.map((state) => spentOf(state));
   const total = spentOf(own as NonNullable<typeof own>);
   expect(total.steps).toBe((own?.step ?? 0) + spent.reduce((sum, { steps }) => sum + steps, 0));
 }
 
-describe("kill -9 of the real process at every event of a run with two agents of its own", () => {
+describe("kill -9 of the real process at every event of a run with two sub-agents", () => {
   let outcomes: readonly Promise<Outcome>[];
   beforeAll(() => {
     outcomes = inPool(3, POINTS, killAndResume);
@@ -139,7 +139,7 @@ describe("kill -9 of the real process at every event of a run with two agents of
   }, 60_000);
 
   it.each(POINTS.map((point, index) => [point, index] as const))(
-    "%s: each is started once, each message delivered once, each answer received once",
+    "%s: each agent starts once, each message and each answer arrives once",
     async (_point, index) => {
       const outcome = (await outcomes[index]) as Outcome;
       expect(outcome.killed).toMatchObject({ code: null, signal: "SIGKILL" });
@@ -150,8 +150,8 @@ describe("kill -9 of the real process at every event of a run with two agents of
   );
 });
 
-describe("a daemon that is killed again and again while agents of an agent work", () => {
-  it("goes on with all of them each time, and each is started, told and heard once", async () => {
+describe("a daemon that is killed repeatedly while sub-agents work", () => {
+  it("continues with all of them each time, and repeats no start, message or answer", async () => {
     await using home = await openHome();
     const { goald } = home;
     await using daemon = daemonOf(goald);

@@ -12,7 +12,7 @@ const KEY = "sk-planted-6Tz1bV8mKe4";
 const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
 const NEW_AGENT = ["run", "--name", "T", "--goal", "g"];
 
-/** A home with a model that appends lines, and what is asked held back until `release`. */
+/** Makes a home whose model appends lines, and holds back its replies until `release`. */
 async function atTerminal(tasks: number, isHeld = false) {
   const think = numberedModel(ledger(tasks));
   const held = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ async function atTerminal(tasks: number, isHeld = false) {
   };
 }
 
-/** As a person reads it: without colours, with plain line ends. */
+/** Returns the text as a person reads it: without colours, with plain line ends. */
 const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown).replaceAll("\r", "");
 const typesOf = async (goald: Goald): Promise<readonly string[]> => (await lookInto(goald)).log.map(({ type }) => type);
 
@@ -54,7 +54,7 @@ describe("the set-up on a terminal", () => {
     await terminal.see("Thoughts:");
     await terminal.see("append_to_file");
     await terminal.see("Run it? ");
-    // It is shown and asked about, and nothing has happened yet.
+    // The command is shown and pending, and has not run yet.
     expect(await goald.read("workspace/foo/ledger.txt")).toBeUndefined();
     terminal.type("y\r");
     await terminal.see("Result");
@@ -70,7 +70,7 @@ describe("the set-up on a terminal", () => {
     );
   });
 
-  it.concurrent("shows the thoughts of a reply that is still arriving, once, and runs nothing before its end", async () => {
+  it.concurrent("shows the thoughts of a streamed reply once, and runs nothing before its end", async () => {
     const rest = Promise.withResolvers<void>();
     const text = replyWith(append("1\n"), "I write the first line now.");
     const server = await startOpenAIServer({
@@ -92,7 +92,7 @@ describe("the set-up on a terminal", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe("1\n");
   });
 
-  it.concurrent("takes Enter for every default, an agent with goals of its own", async () => {
+  it.concurrent("accepts Enter for every default, which creates an agent with default goals", async () => {
     await using home = await atTerminal(0);
     const terminal = home.goald.openTerminal([]);
     await terminal.answer("AI name [Goald]: ", "");
@@ -104,7 +104,7 @@ describe("the set-up on a terminal", () => {
     expect(home.server.chats[0]?.messages[0]?.content).toMatch(/GOALS:\n1\. .+\n2\. .+\n3\. /);
   });
 
-  it.concurrent("creates nothing when the person leaves in the middle of it (exit 130)", async () => {
+  it.concurrent("creates nothing when the person leaves before the end (exit 130)", async () => {
     await using home = await atTerminal(1);
     const terminal = home.goald.openTerminal(["run"]);
     await terminal.answer("AI name [Goald]: ", "Foo");
@@ -115,7 +115,7 @@ describe("the set-up on a terminal", () => {
     expect(home.server.requests).toEqual([]);
   });
 
-  it.concurrent("offers to go on with the last agent that is not finished; n sets up a new one", async () => {
+  it.concurrent("offers to continue the last unfinished agent; n sets up a new one", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
     const first = goald.openTerminal(NEW_AGENT);
@@ -138,8 +138,8 @@ describe("the set-up on a terminal", () => {
   });
 });
 
-describe("a person who is asked about each command", () => {
-  it.concurrent("says y, or y -N for several, and is asked again after those", async () => {
+describe("the approval question on a terminal", () => {
+  it.concurrent("accepts y, or y -N for several commands, and appears again after those", async () => {
     await using home = await atTerminal(5);
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
@@ -162,7 +162,7 @@ describe("a person who is asked about each command", () => {
     ]);
   });
 
-  it.concurrent("is asked again when the answer is none, and nothing runs meanwhile", async () => {
+  it.concurrent("appears again after an invalid answer, and nothing runs meanwhile", async () => {
     await using home = await atTerminal(1);
     const terminal = home.goald.openTerminal(NEW_AGENT);
     await terminal.answer("Run it? ", "");
@@ -174,7 +174,7 @@ describe("a person who is asked about each command", () => {
     endedWith(11, await terminal.ended);
   });
 
-  it.concurrent("says what to do instead: the command does not run, and the words reach the model's next request", async () => {
+  it.concurrent("accepts feedback: the command does not run, and the words are in the next request to the model", async () => {
     await using home = await atTerminal(2);
     const { goald, server } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
@@ -189,7 +189,7 @@ describe("a person who is asked about each command", () => {
     expect(words?.content).toMatch(/<words-\w+>\n?Write please into another file\n?<\/words-\w+>/);
   });
 
-  it.concurrent("says n: the agent stops (exit 11), and a resume shows and asks about the same command, at no cost", async () => {
+  it.concurrent("stops the agent at n (exit 11), and a resume asks about the same command at no cost", async () => {
     await using home = await atTerminal(2);
     const { goald, server } = home;
     const first = goald.openTerminal(NEW_AGENT);
@@ -210,7 +210,7 @@ describe("a person who is asked about each command", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 
-  it.concurrent("may be replaced by --continuous at a resume", async () => {
+  it.concurrent("can be replaced by --continuous at a resume", async () => {
     await using home = await atTerminal(2);
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
@@ -222,11 +222,11 @@ describe("a person who is asked about each command", () => {
   });
 });
 
-describe("Ctrl-C", () => {
+describe("interrupting a run on a terminal", () => {
   it.concurrent.each<[title: string, args: readonly string[]]>([
     ["when commands are asked about", NEW_AGENT],
     ["in continuous mode", [...NEW_AGENT, "--continuous"]],
-  ])("once during a slow model call finishes the step and stops (exit 130), %s", async (_title, args) => {
+  ])("Ctrl-C once during a slow model call finishes the step and stops (exit 130), %s", async (_title, args) => {
     await using home = await atTerminal(3, true);
     const { goald, server } = home;
     const terminal = goald.openTerminal(args);
@@ -240,13 +240,13 @@ describe("Ctrl-C", () => {
     const types = await typesOf(goald);
     expect(types).toContain("model-replied");
     expect(types.at(-1)).toBe("agent-paused");
-    // What was paid for is not paid for again.
+    // The paid request is not repeated.
     endedWith(0, await goald.run(["resume", "--continuous"]));
     expect(server.chats).toHaveLength(4);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("twice stops at once (exit 130); a resume asks the model again and goes on", async () => {
+  it.concurrent("Ctrl-C twice stops at once (exit 130); a resume sends the request again and continues", async () => {
     await using home = await atTerminal(2, true);
     const { goald } = home;
     const terminal = goald.openTerminal([...NEW_AGENT, "--continuous"]);
@@ -255,7 +255,7 @@ describe("Ctrl-C", () => {
     await terminal.see("Finishing this step");
     terminal.type("\x03");
     const ended = endedWith(130, await terminal.ended);
-    // The reply that was under way is lost, and nothing else; the screen says how to go on.
+    // Only the unfinished reply is lost, and the screen shows how to continue.
     expect(readable(terminal)).toMatch(/1 step, 0 tokens in and 0 out\.\nWorkspace: .*\nGo on with: goald resume t\n$/);
     expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "killed" });
     expect(ended.stdout).not.toContain("Result");
@@ -264,7 +264,7 @@ describe("Ctrl-C", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
 
-  it.concurrent("at the question stops there, and nothing of the command has run (exit 130)", async () => {
+  it.concurrent("Ctrl-C at the question stops the agent, and the command does not run (exit 130)", async () => {
     await using home = await atTerminal(1);
     const terminal = home.goald.openTerminal(NEW_AGENT);
     await terminal.see("Run it? ");
@@ -273,7 +273,7 @@ describe("Ctrl-C", () => {
     expect(await typesOf(home.goald)).not.toContain("command-started");
   });
 
-  it.concurrent("as SIGTERM from outside ends a question that waits (exit 130), and the command can be asked about again", async () => {
+  it.concurrent("SIGTERM ends a waiting question (exit 130), and a resume asks it again", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
@@ -288,7 +288,7 @@ describe("Ctrl-C", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
   });
 
-  it.concurrent("as SIGTERM from outside finishes the step of a run without a terminal, too", async () => {
+  it.concurrent("SIGTERM finishes the step of a run without a terminal too", async () => {
     await using home = await atTerminal(2, true);
     const { goald } = home;
     const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
@@ -305,8 +305,8 @@ describe("Ctrl-C", () => {
   });
 });
 
-describe("a terminal that goes away", () => {
-  it.concurrent("has the step finished, and is told as often as it likes", async () => {
+describe("a terminal that is closed", () => {
+  it.concurrent("lets the step finish, however many signals it sends", async () => {
     await using home = await atTerminal(2, true);
     const { goald } = home;
     const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
@@ -327,7 +327,7 @@ describe("a terminal that goes away", () => {
 describe("without a key, on a terminal", () => {
   const noServer = { OPENAI_BASE_URL: undefined };
 
-  it.concurrent("the ways are offered and none is taken unasked; the demo plays the demo", async () => {
+  it.concurrent("the choices are listed and none is the default; choosing the demo plays it", async () => {
     await using goald = await makeGoald();
     const terminal = goald.openTerminal(NEW_AGENT);
     await terminal.see("There is no model to talk to yet. You can:");
@@ -342,7 +342,7 @@ describe("without a key, on a terminal", () => {
     expect(await goald.read("workspace/foo/recommended_strings.txt")).toContain("Solinco Tour Bite");
   });
 
-  it.concurrent("a key that is pasted is used for OpenAI's server, and neither shown nor kept unless a yes says so", async () => {
+  it.concurrent("a pasted key is used for OpenAI's server, never shown, and stored only after a yes", async () => {
     await using home = await atTerminal(0);
     const { goald, server } = home;
     const options = { imports: [RELAY], env: { ...noServer, RELAY_OPENAI_TO: server.baseUrl } };
@@ -362,18 +362,18 @@ describe("without a key, on a terminal", () => {
     await ask("y");
     expect(await goald.read(".env")).toBe(`OPENAI_API_KEY=${KEY}\n`);
     expect((await stat(join(goald.home, ".env"))).mode & 0o777).toBe(0o600);
-    // From now on nothing is asked any more.
+    // No further question follows.
     endedWith(0, await goald.run([...NEW_AGENT, "--continuous"], options));
     const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
     expect([...keys]).toEqual([`Bearer ${KEY}`]);
     expect(await goald.read(".goald/log/goald.log")).not.toContain(KEY);
   });
 
-  it.concurrent("a server that is found on a usual port is offered, not used unasked, and used when chosen", async () => {
+  it.concurrent("a server on a usual port is offered, and used only when chosen", async () => {
     await using home = await atTerminal(1);
     const { goald, server } = home;
     const relay = await listenOnUsualPort(server);
-    // On a machine where every usual port is taken, whatever listens there is its owner's business.
+    // If other programs hold every usual port, this test cannot start its server.
     if (!relay) return;
     try {
       const first = goald.openTerminal(NEW_AGENT, { env: noServer });
@@ -397,7 +397,7 @@ describe("without a key, on a terminal", () => {
   });
 });
 
-/** Hands requests on to the test's server, from the first usual port that is free; undefined when none is. */
+/** Forwards requests to the test's server from the first free usual port; undefined without one. */
 async function listenOnUsualPort(target: OpenAIServer) {
   for (const port of [11434, 1234, 8080, 8000]) {
     const relay = createServer(async (incoming, outgoing) => {
@@ -436,7 +436,7 @@ describe("colour", () => {
   let home: Awaited<ReturnType<typeof atTerminal>>;
   beforeAll(async () => {
     home = await atTerminal(1);
-    // Never in a pipe.
+    // A pipe never gets colours.
     expect(endedWith(0, await home.goald.run([...NEW_AGENT, "--continuous"])).stdout).not.toContain("\x1b");
     shared.resolve(home.goald);
   });
@@ -447,14 +447,14 @@ describe("colour", () => {
     ["--no-color", ["--no-color"], {}],
     ["TERM=dumb", [], { TERM: "dumb" }],
     ["PLAIN_OUTPUT", [], { PLAIN_OUTPUT: "true" }],
-  ])("is left out for %s", async (_title, args, env) => {
+  ])("is omitted for %s", async (_title, args, env) => {
     const terminal = (await shared.promise).openTerminal(["attach", "t", ...args], { env });
     const ended = endedWith(0, await terminal.ended);
     expect(ended.stdout).toContain("Thoughts:");
     expect(ended.stdout).not.toContain("\x1b");
   });
 
-  it.concurrent("is there otherwise, at a run and at a look at it", async () => {
+  it.concurrent("is used otherwise, by a run and by a verb that looks", async () => {
     await using own = await atTerminal(1);
     for (const args of [
       [...NEW_AGENT, "--continuous"],

@@ -9,7 +9,7 @@ const KEY = "sk-planted-3Jd7wQ0nRx5";
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"];
 const MEGABYTE = 1024 * 1024;
 
-/** A home whose model fails in some way, and then thinks better of it. */
+/** Makes a home whose model fails in a given way, and then recovers. */
 async function troubled(first: (index: number) => Answer | undefined, env: Record<string, string> = {}) {
   const think = numberedModel(ledger(2));
   let isOver = false;
@@ -39,20 +39,13 @@ async function expectSound(goald: Goald): Promise<void> {
 
 const PROSE = "Certainly! I would begin by looking around, and then see what there is to do. ".repeat(3);
 
-describe("a model that is no use", () => {
+describe("a model that fails", () => {
   it.concurrent.each<
     [title: string, answer: Answer, env: Record<string, string>, code: number, outcome: string, reason: RegExp]
   >([
-    ["answers prose for ever", PROSE, {}, 10, "bad-replies", /^3 replies in a row could not be read as one command/],
-    ["answers nothing but blanks", "   ", {}, 10, "bad-replies", /3 replies in a row/],
-    [
-      "asks for commands that there are not",
-      replyWith({ name: "launch_rocket", args: {} }),
-      {},
-      10,
-      "bad-replies",
-      /3 replies/,
-    ],
+    ["always answers prose", PROSE, {}, 10, "bad-replies", /^3 replies in a row could not be read as one command/],
+    ["answers only blanks", "   ", {}, 10, "bad-replies", /3 replies in a row/],
+    ["requests unknown commands", replyWith({ name: "launch_rocket", args: {} }), {}, 10, "bad-replies", /3 replies/],
     ["sends replies of 2 MB", "x".repeat(2 * MEGABYTE + 1), {}, 10, "bad-replies", /3 replies in a row/],
     ["sends a reply of 9 MB", "x".repeat(9 * MEGABYTE), {}, 10, "model-refused", /A reply should be far shorter/],
     [
@@ -64,7 +57,7 @@ describe("a model that is no use", () => {
       /refused the key: check OPENAI_API_KEY/,
     ],
     [
-      "has no money left",
+      "reports that the account is empty",
       { status: 429, body: { error: { message: "You exceeded your current quota", code: "insufficient_quota" } } },
       {},
       5,
@@ -96,7 +89,7 @@ describe("a model that is no use", () => {
       /did not answer/,
     ],
     [
-      "says nothing at all",
+      "never answers",
       { fault: "stall" },
       { GOALD_MAX_MODEL_FAILURES: "1", GOALD_MODEL_TIMEOUT_MS: "2000" },
       10,
@@ -104,7 +97,7 @@ describe("a model that is no use", () => {
       /did not answer/,
     ],
   ])(
-    "and %s pauses the agent with the reason, and a resume goes on when it is better",
+    "and %s pauses the agent with the reason, and a resume continues when it recovers",
     async (_title, answer, env, code, outcome, reason) => {
       await using home = await troubled(() => answer, env);
       const { goald, server } = home;
@@ -124,14 +117,14 @@ describe("a model that is no use", () => {
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
       expect(server.chats.length - asked).toBe(3);
       await expectSound(goald);
-      // Whatever was said on the way, the key was not.
+      // No message contained the key.
       const log = await goald.read(".goald/log/goald.log");
       const events = JSON.stringify((await lookInto(goald)).log);
       expect(failed.stdout + failed.stderr + resumed.stdout + events + log).not.toContain(KEY);
     },
   );
 
-  it.concurrent("is told a person in the same words, with what to do next", async () => {
+  it.concurrent("prints the same reason for a person, with what to do next", async () => {
     await using home = await troubled(() => PROSE);
     const failed = endedWith(10, await home.goald.run(RUN));
     expect(failed.stdout).toContain("Reply not usable:");
@@ -142,7 +135,7 @@ describe("a model that is no use", () => {
     expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
   });
 
-  it.concurrent("and cannot be reached at all is told with its address (exit 10)", async () => {
+  it.concurrent("and does not answer at all is reported with its address (exit 10)", async () => {
     await using server = await startOpenAIServer();
     const { baseUrl } = server;
     await server.close();
@@ -153,14 +146,14 @@ describe("a model that is no use", () => {
     expect(failed.stdout).toMatch(/Is it running, and is OPENAI_BASE_URL right\?/);
   });
 
-  it.concurrent("recovers by itself from replies that cannot be read, as long as they are not three in a row", async () => {
+  it.concurrent("does not pause the agent with unreadable replies unless three are in a row", async () => {
     await using home = await troubled((index) => (index % 2 === 0 && index < 6 ? PROSE : undefined));
     expect(resultOf(endedWith(0, await home.goald.run([...RUN, "--json"])))).toMatchObject({ outcome: "completed" });
   });
 });
 
 describe("a limit of steps", () => {
-  it.concurrent("pauses the agent (exit 6), names itself, and a resume goes on from there", async () => {
+  it.concurrent("pauses the agent (exit 6), names itself, and a resume continues from there", async () => {
     await using home = await troubled(() => undefined);
     const { goald, server } = home;
     const limited = endedWith(6, await goald.run([...RUN, "--continuous-limit", "1", "--json"]));
@@ -181,7 +174,7 @@ describe("a limit of steps", () => {
     expect(server.chats).toHaveLength(3);
   });
 
-  it.concurrent("holds for an unattended run that names none", async () => {
+  it.concurrent("applies to an unattended run that sets none", async () => {
     await using home = await troubled(() => replyWith({ name: "do_nothing", args: {} }), {
       GOALD_UNATTENDED_STEPS: "4",
     });
@@ -189,7 +182,7 @@ describe("a limit of steps", () => {
     expect(resultOf(limited)).toMatchObject({ outcome: "step-limit", step: 4 });
   });
 
-  it.concurrent("leaves a finished agent as it is: resume says so and asks nothing", async () => {
+  it.concurrent("leaves a finished agent as it is: resume reports so and sends no request", async () => {
     await using home = await troubled(() => undefined);
     const { goald, server } = home;
     endedWith(0, await goald.run(RUN));
@@ -206,7 +199,7 @@ describe("a limit of steps", () => {
 });
 
 describe("a second goald in the same home", () => {
-  it.concurrent("is turned away with the first one's process (exit 7), and the first one ends well", async () => {
+  it.concurrent("is rejected with the process of the first (exit 7), and the first one finishes", async () => {
     const { promise: hold, resolve: release } = Promise.withResolvers<void>();
     const think = numberedModel(ledger(2));
     await using server = await startOpenAIServer({
@@ -231,9 +224,9 @@ describe("a second goald in the same home", () => {
         message: expect.stringMatching(/process \d+ \(goald /),
       });
     }
-    // The demo needs nothing of this home.
+    // The demo does not use this home.
     expect(endedWith(0, demo).stdout).toContain("the demo has a home of its own");
-    // To look needs no lock.
+    // Verbs that only look need no lock.
     const looks = await Promise.all(
       [["ps"], ["show", "t"], ["events", "t"], ["files", "t"], ["verify"]].map((args) => goald.run(args)),
     );
@@ -247,14 +240,14 @@ describe("a second goald in the same home", () => {
   });
 });
 
-describe("a disk that is full", () => {
-  /** The kernel refuses what goes beyond, in the middle of a write, as a full disk does. */
+describe("a full disk", () => {
+  /** Makes the kernel reject writes beyond this size, as a full disk does. */
   const limited = (kilobytes: number): string => `ulimit -f ${kilobytes * 2}; exec "$@"`;
   const calls = Array.from({ length: 12 }, (_, at) => append(`line ${at + 1} ${"x".repeat(8_000)}\n`));
   const whole = calls.map(({ args }) => args.text).join("");
 
   it.concurrent.each([[200], [300], [500], [1_000]])(
-    "after %i KB stops the run with words and loses nothing; with room again it comes to its end",
+    "after %i KB stops the run with a message and loses nothing; with free space a resume finishes it",
     async (kilobytes) => {
       await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
       await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
@@ -274,7 +267,7 @@ describe("a disk that is full", () => {
     },
   );
 
-  it.concurrent("of which there is nothing at all is told before anything is asked", async () => {
+  it.concurrent("without any free space is reported before the first request", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(calls), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     const stopped = endedWith(1, await goald.run(RUN, { shell: limited(0) }));
@@ -284,7 +277,7 @@ describe("a disk that is full", () => {
   });
 });
 
-describe("a store that is damaged", () => {
+describe("a damaged store", () => {
   it.concurrent.each<[title: string, damage: (database: string) => Promise<void>]>([
     ["overwritten from its beginning", (database) => writeFile(database, "this is no database at all ".repeat(500))],
     ["cut in half", async (database) => truncate(database, (await stat(database)).size / 2)],
@@ -295,7 +288,7 @@ describe("a store that is damaged", () => {
         await writeFile(database, bytes.fill(0x5a, 8_192));
       },
     ],
-  ])("is told as such by every verb, and is left as it is: %s", async (_title, damage) => {
+  ])("is reported by every verb and left unchanged: %s", async (_title, damage) => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(3)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.run(RUN));
@@ -311,16 +304,16 @@ describe("a store that is damaged", () => {
       });
     }
     endedWith(1, await goald.run(["verify"]));
-    // But for SQLite's counter of openings, in the file's header.
+    // SQLite changes only its counter of openings in the file's header.
     expect(Buffer.compare((await readFile(database)).subarray(100), before.subarray(100))).toBe(0);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 });
 
-describe("a reader that has seen enough", () => {
+describe("a reader that closes the pipe early", () => {
   const FIRST_LINE = '{ "$@"; echo "exit $?" >&2; } | { head -n 1';
 
-  it.concurrent("ends every verb that looks, quietly", async () => {
+  it.concurrent("ends every verb that looks, without an error", async () => {
     await using server = await startOpenAIServer({ reply: numberedModel(ledger(30)), embeddings: null });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
     endedWith(0, await goald.run(RUN));
@@ -331,7 +324,7 @@ describe("a reader that has seen enough", () => {
     }
   });
 
-  it.concurrent.each([[["--json"]], [[]]])("ends a run %j after its step, and a resume goes on", async (json) => {
+  it.concurrent.each([[["--json"]], [[]]])("ends a run %j after its step, and a resume continues", async (json) => {
     const think = numberedModel(ledger(3));
     const left = Promise.withResolvers<void>();
     await using server = await startOpenAIServer({
@@ -342,7 +335,7 @@ describe("a reader that has seen enough", () => {
       embeddings: null,
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
-    // The reader says when it has closed the pipe; only then does the model answer.
+    // The model answers only after the reader has closed the pipe.
     const running = goald.start([...RUN, ...json], { shell: `${FIRST_LINE}; exec <&-; echo left >&2; }` });
     await running.see("left\n", "stderr");
     left.resolve();
@@ -353,7 +346,7 @@ describe("a reader that has seen enough", () => {
     expect((await lookInto(goald)).log.at(-1)).toMatchObject({ type: "agent-paused", code: "person" });
     endedWith(0, await goald.run(["resume", "t"]));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-    // The first step was not paid for again.
+    // The request of the first step was not repeated.
     expect(server.chats).toHaveLength(4);
     await expectSound(goald);
   });

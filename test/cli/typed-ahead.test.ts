@@ -4,7 +4,7 @@ import { endedWith, lookInto, makeGoald, type Terminal } from "../helpers/goald.
 import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
-/** A home whose model holds back each reply until `answer` is called once for it. */
+/** Makes a home whose model holds back each reply until one call of `answer`. */
 async function atTerminal(tasks: number) {
   const think = numberedModel(ledger(tasks));
   const gates: PromiseWithResolvers<void>[] = [];
@@ -39,7 +39,7 @@ const readable = ({ shown }: Terminal): string => stripVTControlCharacters(shown
 describe.each([
   ["without a daemon", false],
   ["with a daemon", true],
-])("what is typed while the agent works, %s", (_where, hasDaemon) => {
+])("text typed while the agent works, %s", (_where, hasDaemon) => {
   async function open(tasks: number) {
     const home = await atTerminal(tasks);
     if (hasDaemon) endedWith(0, await home.goald.run(["up"]));
@@ -49,7 +49,7 @@ describe.each([
     return { ...home, home, terminal };
   }
 
-  it("approves nothing, is shown, and reaches the model as words", async () => {
+  it("approves nothing, is shown, and reaches the model as a message", async () => {
     const { home, goald, server, terminal, answer } = await open(3);
     await using _home = home;
     terminal.type("y\r");
@@ -60,7 +60,7 @@ describe.each([
     answer();
     await terminal.see("Kept for the next step: y");
     await terminal.see("Run it? ");
-    // The second command has been shown and nothing has approved it.
+    // The second command is shown, and nothing has approved it.
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
     terminal.type("y\r");
     await terminal.see("Step 3");
@@ -78,7 +78,7 @@ describe.each([
     expect(log.filter((event) => event.type === "command-approved")).toHaveLength(2);
   });
 
-  it("and ends only after the command is shown, approves nothing either", async () => {
+  it("and finished only after the command is shown approves nothing either", async () => {
     const { home, goald, terminal, answer } = await open(2);
     await using _home = home;
     terminal.type("y\r");
@@ -99,7 +99,7 @@ describe.each([
     endedWith(130, await terminal.ended);
   });
 
-  it("is shown with the call that sends it, when the run ends without another question", async () => {
+  it("is shown with the call that sends it if the run ends without another question", async () => {
     const { home, terminal, answer } = await open(2);
     await using _home = home;
     terminal.type("y -9\r");

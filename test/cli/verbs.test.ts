@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => goald[Symbol.asyncDispose]());
 
-/** In `goald --help`, but for `help` itself. */
+/** The verbs in `goald --help`, except `help` itself. */
 const SHOWN = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);
 const ALL = VERB_NAMES.filter((name) => name.includes(" ") || SHOWN.includes(name));
 
@@ -45,7 +45,7 @@ function commandOf(name: string): Command {
 }
 
 describe("the help of a verb", () => {
-  it.each(ALL)("%s: begins with examples", (name) => {
+  it.each(ALL)("%s: starts with examples", (name) => {
     const call = name.replace(/^memory /, "memory \\S+ ");
     expect(helpOf(commandOf(name))).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
   });
@@ -56,7 +56,7 @@ describe("the help of a verb", () => {
     expect(parts.filter(({ description }) => description === "")).toEqual([]);
   });
 
-  it("names the defaults that depend on the call, and none that only a program reads", () => {
+  it("names defaults that depend on the call, and omits those that only a program reads", () => {
     const approveOf = (name: string): string | undefined =>
       commandOf(name).options.find(({ long }) => long === "--approve")?.description;
     expect(approveOf("run")).toMatch(/default: always here, risky in the background\)$/);
@@ -64,7 +64,7 @@ describe("the help of a verb", () => {
     expect(allVerbs(parser).map(helpOf).join("")).not.toContain("default: []");
   });
 
-  it("is in the list of all verbs in a few words, in a group, on one screen of 80 columns", () => {
+  it("appears in the list of all verbs, in a group, on one screen of 80 columns", () => {
     const lines = helpOf(parser).trimEnd().split("\n");
     const list = lines.slice(lines.indexOf("Set agents going:"));
     expect(list.filter((line) => line.length > 80)).toEqual([]);
@@ -89,7 +89,7 @@ describe("the declaration of a verb", () => {
     expect(misnamed).toEqual([]);
   });
 
-  it("begins texts with lower case and ends them without a full stop", () => {
+  it("starts texts with lower case and ends them without a full stop", () => {
     const texts = verbs.flatMap((verb) => [
       verb.summary,
       verb.description ?? "",
@@ -100,7 +100,7 @@ describe("the declaration of a verb", () => {
     expect(texts.filter((text) => /^[A-Z][a-z]|\.$/.test(text))).toEqual([]);
   });
 
-  it("names exit codes that some verb ends with", () => {
+  it("names only exit codes that some verb ends with", () => {
     const named = new Set([COMMON_CODES, ...verbs.map(({ exitCodes = {} }) => exitCodes)].flatMap(Object.keys));
     expect([...named].sort()).toEqual(Object.keys(EXIT).sort());
   });
@@ -133,7 +133,7 @@ const OF_AN_AGENT: readonly (readonly string[])[] = [
   ["ingest", "nobody", "README.md"],
 ];
 
-/** What each verb ends with where nothing is there yet: no agent, no daemon, no key. */
+/** The exit code of each verb in an empty home: no agent, no daemon, no key. */
 const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] = [
   [["ps"], 0],
   [["logs"], 0],
@@ -151,7 +151,7 @@ const OF_A_HOME: readonly (readonly [args: readonly string[], code: number])[] =
   [["reload"], 4],
 ];
 
-/** What the verb declares of the exit codes that it may end with. */
+/** Returns the exit codes that the verb declares. */
 function codesOf(args: readonly string[]): readonly number[] {
   const [first] = verbsIn(rewriteArgs(args)).slice(-1);
   const codes = { ...COMMON_CODES, ...verbs.find(({ name }) => name === first)?.exitCodes };
@@ -159,19 +159,19 @@ function codesOf(args: readonly string[]): readonly number[] {
 }
 
 describe("the exit code", () => {
-  it.concurrent.each(SHOWN)("is 2 for %s with a flag that is not there, and the help is named", async (name) => {
+  it.concurrent.each(SHOWN)("is 2 for %s with an unknown flag, and the error names the help", async (name) => {
     const { hint } = errorOf(endedWith(2, await goald.ask([name, "--zzzzzz", "--json"])));
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
   });
 
-  it.concurrent.each(["config", "memory", "new"])("is 2 for %s without a verb of its own", async (name) => {
+  it.concurrent.each(["config", "memory", "new"])("is 2 for %s without a nested verb", async (name) => {
     expect(errorOf(endedWith(2, await goald.ask([name, "--json"])))).toMatchObject({
       message: `missing verb after '${name}'`,
       hint: `See how it is called: goald ${name} --help`,
     });
   });
 
-  it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s, and no daemon is started for it", async (...args) => {
+  it.concurrent.each(OF_AN_AGENT)("is 3 for %s %s with an unknown agent, and no daemon starts", async (...args) => {
     expect(codesOf(args)).toContain(3);
     const ended = endedWith(3, await goald.ask([...args, "--home", goald.home, "--json"]));
     expect(errorOf(ended)).toMatchObject({
@@ -180,12 +180,12 @@ describe("the exit code", () => {
     });
   });
 
-  it.concurrent.each(OF_A_HOME)("of %j in a home where nothing is yet is %i", async (args, code) => {
+  it.concurrent.each(OF_A_HOME)("of %j in an empty home is %i", async (args, code) => {
     expect(codesOf(args)).toContain(code);
     endedWith(code, await goald.ask(args));
   });
 
-  it("is 1 for a recording whose run was cut off as it began, and what goes on with it is named", async () => {
+  it("is 1 for a recording of a run that was cut off at its start, and the error names the next call", async () => {
     const session = { type: "session", agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" }, name: "T" };
     const file = join(goald.cwd, "cut.ndjson");
     await writeFile(
@@ -199,12 +199,12 @@ describe("the exit code", () => {
     });
   });
 
-  it("was told by calls that started nothing", async () => {
+  it("came from calls that started no process", async () => {
     expect(await goald.read(".goald/daemon.json")).toBeUndefined();
   });
 });
 
-describe("a word of another program", () => {
+describe("a verb or word of another program", () => {
   it.concurrent.each([
     [["inspect", "foo"], "Did you mean goald show?"],
     [["help", "tell"], "Did you mean goald say?"],
@@ -213,7 +213,7 @@ describe("a word of another program", () => {
     [["memory", "serach", "foo"], "Did you mean search?"],
     [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
     [["config", "zzz"], "See how it is called: goald config --help"],
-  ])("%j is told what it is here", async (args, advice) => {
+  ])("%j is answered with the word of goald", async (args, advice) => {
     expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
   });
 });
@@ -244,7 +244,7 @@ describe("a call of goald in a message", () => {
     ["goald down --kill, then goald up", "npx goald down --kill, then npx goald up"],
     ["See: goald help run", "See: npx goald help run"],
     ["This is npx goald run of another goald here", "This is npx goald run of another goald here"],
-  ])("%s is called by the name that it was started by", (text, expected) => {
+  ])("%s uses the name that goald was started with", (text, expected) => {
     expect(callsFor(undefined, text, ownName({ npm_command: "exec" }))).toBe(expected);
     expect(callsFor(undefined, text, ownName({ npm_command: "start" }))).toBe(expected);
     expect(callsFor(undefined, text, ownName({ npm_command: "run" }))).toBe(text);

@@ -12,7 +12,7 @@ const NO_NETWORK = [fileURLToPath(new URL("../helpers/no-network.child.ts", impo
 const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 const BYTES = Buffer.from([0, 1, 2, 255, 254, 10]);
 
-describe("an agent that searches and downloads, recorded", () => {
+describe("a recorded agent that searches and downloads", () => {
   let [goald, model]: [Goald | undefined, OpenAIServer | undefined] = [undefined, undefined];
   let [limited, brave]: [SearchServer | undefined, SearchServer | undefined] = [undefined, undefined];
   let site: ServiceServer;
@@ -41,7 +41,7 @@ describe("an agent that searches and downloads, recorded", () => {
       BRAVE_API_KEY: SEARCH_KEY,
       BRAVE_BASE_URL: brave.origin,
       GOALD_WEB_ALLOW: site.origin,
-      // Nobody who is there without a key.
+      // No provider works without a key.
       GOALD_SEARCH_PROVIDERS: "tavily,brave",
     });
     endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
@@ -54,7 +54,7 @@ describe("an agent that searches and downloads, recorded", () => {
   });
   const recording = (): Promise<string> => readFile(join(goald?.cwd ?? "", "t.ndjson"), "utf8");
 
-  it("finds, by the next provider when one is at its limit, and saves; a server of its own networks is not asked", async () => {
+  it("falls back to the next provider at a limit, saves the file, and sends nothing to servers of private networks", async () => {
     const { log } = await lookInto(goald as Goald);
     const finished = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
     expect(finished).toMatchObject([
@@ -73,7 +73,7 @@ describe("an agent that searches and downloads, recorded", () => {
     expect(prompts).toContain("Google Search");
   });
 
-  it("is played without a network, without the keys, and without the servers", async () => {
+  it("replays without a network, keys or servers", async () => {
     const none = { TAVILY_API_KEY: undefined, BRAVE_API_KEY: undefined, GOALD_WEB_ALLOW: undefined };
     const ended = endedWith(
       0,
@@ -86,7 +86,7 @@ describe("an agent that searches and downloads, recorded", () => {
     expect(linesOf(ended).at(-1)).toMatchObject({ same: true, files: 1, problems: [] });
   });
 
-  it("leaves a recording that shows what was asked of whom, and no key", async () => {
+  it("leaves a recording that shows each request and its server, but no key", async () => {
     const text = await recording();
     expect(text).not.toContain(SEARCH_KEY);
     const exchanges = text
@@ -104,8 +104,8 @@ describe("an agent that searches and downloads, recorded", () => {
   });
 });
 
-describe("a home where nobody is to be asked", () => {
-  it("does not offer the search to models, and says to people what would", async () => {
+describe("a home without search providers", () => {
+  it("does not offer search to models, and tells people how to set it up", async () => {
     await using model = await startOpenAIServer({ reply: numberedModel([]) });
     await using goald = await makeGoald({ OPENAI_BASE_URL: model.baseUrl, GOALD_SEARCH_PROVIDERS: "none" });
     endedWith(0, await goald.run(RUN));

@@ -41,12 +41,12 @@ describe("goald why", () => {
     expect(why).toMatchObject({ agent: "foo-bar", path: "notes/a.md" });
   });
 
-  it("takes a path from where the person stands", async () => {
+  it("resolves a path against the current folder", async () => {
     const inside = await goald.run(["why", "a.md", "--json"], { cwd: join(goald.home, "workspace/foo-bar/notes") });
     expect(jsonOf<Why>(inside)).toMatchObject({ agent: "foo-bar", path: "notes/a.md" });
   });
 
-  it("leads from the file to goals, step, thoughts, and what was read before it", async () => {
+  it("shows for a file the goals, step, thoughts, and what was read before it", async () => {
     const why = jsonOf<Why>(await goald.ask(["why", "foo-bar", "notes/a.md", "--json"]));
     expect(problemsOfView("why", why)).toBe("");
     expect(why.versions.map(({ step, by }) => [step, by])).toEqual([
@@ -72,19 +72,19 @@ describe("goald why", () => {
     [["nobody/a.md"], 3, 'found none called "nobody"'],
     [["foo-bar"], 2, 'Expected an agent and a file of it, got "foo-bar".'],
     [["foo-bar", "../../etc/passwd"], 3, "Expected a file that foo-bar wrote"],
-  ])("says what is wrong with %j", async (args, code, message) => {
+  ])("rejects %j with the reason", async (args, code, message) => {
     expect(errorOf(endedWith(code, await goald.ask(["why", ...args, "--json"]))).message).toContain(message);
   });
 });
 
 describe("goald diff", () => {
-  it("shows what the last step that changed files changed", async () => {
+  it("shows the changes of the last step that changed files", async () => {
     expect(endedWith(0, await goald.run(["diff", "foo-bar"])).stdout).toBe(
       "--- a/notes/a.md\tstep 3\n+++ b/notes/a.md\tstep 4\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
     );
   });
 
-  it("shows any stretch, a file or a folder of it, or only how much it was", async () => {
+  it("shows any range of steps, one file or folder, or only the counts", async () => {
     const third = jsonOf(await goald.ask(["diff", "foo-bar", "--to", "3", "--json"]));
     expect(problemsOfView("diff", third)).toBe("");
     expect(third).toMatchObject({ from: 2, to: 3, files: [{ path: "b.txt", change: "added", added: 1 }] });

@@ -57,7 +57,7 @@ describe("append_to_file, probed after a crash", () => {
   const rows: readonly (readonly [string, string | null, string | null, string])[] = [
     ["nothing has happened", "first\n", "first\n", "not-done"],
     ["the file was missing and still is", null, null, "not-done"],
-    ["the file was missing and is there", null, "second\n", "done"],
+    ["the file was missing and is complete", null, "second\n", "done"],
     ["the file was missing and is torn", null, "sec", "not-done"],
     ["the text is there", "first\n", "first\nsecond\n", "done"],
     ["the text is there and something after it", "first\n", "first\nsecond\nthird\n", "done"],
@@ -67,9 +67,9 @@ describe("append_to_file, probed after a crash", () => {
     ["the file was rewritten", "first\n", "FIRST\nsecond\n", "unknown"],
     ["the file is shorter", "first\n", "fir", "unknown"],
     ["the file is gone", "first\n", null, "unknown"],
-    ["the same text stood there before", "second\n", "second\n", "not-done"],
-    ["the same text stood there before and does twice now", "second\n", "second\nsecond\n", "done"],
-    ["a tail longer than what is hashed", "x".repeat(9000), `${"x".repeat(9000)}second\n`, "done"],
+    ["the file already ended with the same text", "second\n", "second\n", "not-done"],
+    ["the file already ended with the same text and now has it twice", "second\n", "second\nsecond\n", "done"],
+    ["the file is longer than its hashed end", "x".repeat(9000), `${"x".repeat(9000)}second\n`, "done"],
   ];
   it.each(rows)("%s", async (_title, before, after, expected) => {
     await using desk = await makeDesk();

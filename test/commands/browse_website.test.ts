@@ -166,7 +166,7 @@ describe("browse_website", () => {
     ["/picture", "GOALD_WEB", /this is image\/png/],
     ["file:///etc/passwd", "GOALD_HTTP_REFUSED", /whole web address/],
     ["http://127.0.0.1:1/", "GOALD_HTTP_REFUSED", /./],
-  ])("says of %s what is wrong with it", async (path, code, message) => {
+  ])("reports the problem of %s", async (path, code, message) => {
     const { asked, result } = browse(path, "What?", () => undefined);
     await expect(result).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     expect(asked).toEqual([]);

@@ -183,14 +183,14 @@ const withPage = (args: object, page: string): object =>
 const named = ([name, called]: Row): readonly string[] => [name, ...called];
 
 describe("AutoGPT's commands", () => {
-  it("exist: twenty-one by the names of its list", () => {
+  it("include the twenty-one names of its list", () => {
     expect(ALL.map(([name]) => name).sort()).toEqual(SEED_NAMES);
     const names = shipped.map(({ name }) => name);
     for (const name of SEED_NAMES) expect(names).toContain(name);
   });
 
   it.each([...OUTSIDE, ...INSIDE])(
-    "%s does its work, asked for by the last of its names",
+    "%s works when it is called by the last of its names",
     async (name, called, args, says) => {
       const { status, text } = await use(called.at(-1) ?? name, args(), "well");
       expect([status, text]).toEqual(["ok", expect.stringMatching(says)]);
@@ -212,7 +212,7 @@ describe("AutoGPT's commands", () => {
     },
   );
 
-  it.each(WITHOUT)("%s names what it cannot do, and why", async (name, _called, args, says) => {
+  it.each(WITHOUT)("%s reports what is not set up, and why", async (name, _called, args, says) => {
     const { status, text } = await use(name, args(), "well");
     expect([status, text]).toEqual(["failed", expect.stringMatching(says)]);
   });
@@ -234,7 +234,7 @@ describe("faulty and hostile servers", () => {
   }, 60_000);
 
   it.each(meetings.map(([name, mood], index) => [name, mood, index] as const))(
-    "%s meets a server that is %s: the model reads it, and nothing is left behind",
+    "%s reports a server that is %s to the model, and leaves nothing behind",
     async (name, mood, index) => {
       const { status, text, loop } = (await outcomes[index]) as Awaited<ReturnType<typeof use>>;
       // Hostile pages are still pages, long ones are truncated, and an uncertain post is not a failure.

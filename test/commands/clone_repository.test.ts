@@ -95,7 +95,7 @@ describe("clone_repository", () => {
     "https://[::1",
     "javascript:alert(1)",
     "x".repeat(2_001),
-  ])("hands git nothing that is no plain address, and looks up no name for it: %s", async (address) => {
+  ])("rejects an address that is not plain, before git or a name lookup: %s", async (address) => {
     const asked: string[] = [];
     const resolve = async (host: string) => {
       asked.push(host);

@@ -47,8 +47,8 @@ describe("delete_file", () => {
   it.each<[title: string, before: string | null, since: string]>([
     ["another content", "x", "a person's"],
     ["another content of the same size", "x", "y"],
-    ["a file where none was", null, "a person's"],
-  ])("leaves what somebody put there after it had begun: %s", async (_title, before, since) => {
+    ["a new file", null, "a person's"],
+  ])("keeps a file that somebody wrote after it started: %s", async (_title, before, since) => {
     await using desk = await makeDesk();
     if (before !== null) await desk.workspace.write("a.txt", before);
     const prepared = JSON.parse(JSON.stringify(await deleteFile.prepare?.({ file: "a.txt" }, desk.context)));

@@ -73,7 +73,7 @@ describe("download_file", () => {
     expect(desk.changes.some(({ content }) => content && Buffer.from(content).toString() === "old")).toBe(true);
   });
 
-  it("reports a page in place of a file, and does not trust odd types", async () => {
+  it("reports a page in place of a file, and does not trust unusual types", async () => {
     answer = (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>Log in");
     expect((await download("a.zip")).text).toContain("perhaps in place of the file");
     expect((await download("a.html")).text).not.toContain("in place of");
@@ -130,7 +130,7 @@ describe("download_file", () => {
     "http://[::1]/",
     "file:///etc/passwd",
     "data:text/plain,x",
-  ])("does not take %s", async (url) => {
+  ])("rejects %s", async (url) => {
     expect(await failureOf(download("a.txt", url))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
     expect(await files()).toEqual([]);
   });

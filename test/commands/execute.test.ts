@@ -39,7 +39,7 @@ function frame(of: RegisteredCommand, signal = new AbortController().signal): Ca
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
-describe("a command that goes wrong is an observation", () => {
+describe("a command that fails returns an observation", () => {
   it.each<[title: string, run: Command["run"], expected: object]>([
     [
       "an error with a code",
@@ -52,7 +52,7 @@ describe("a command that goes wrong is an observation", () => {
       { status: "failed", code: "command-error", text: "act failed: boom" },
     ],
     [
-      "something thrown that is no error",
+      "something thrown that is not an error",
       async () => Promise.reject("a string"),
       { status: "failed", text: "act failed: a string" },
     ],
@@ -60,28 +60,28 @@ describe("a command that goes wrong is an observation", () => {
     expect((await runCall(frame(command({ run })), null)).result).toMatchObject(expected);
   });
 
-  it("but a full disk stops the agent", async () => {
+  it("except that a full disk stops the agent", async () => {
     const full = command({ run: async () => Promise.reject(new GoaldError("GOALD_STORE_FULL", "No space.")) });
     await expect(runCall(frame(full), null)).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
   });
 });
 
-describe("time", () => {
+describe("the time limit", () => {
   it.each<[title: string, annotations: Command["annotations"], run: Command["run"], status: string]>([
     [
-      "a reader that heeds its signal",
+      "a reader that obeys its signal",
       { ...FACTS, readOnly: true },
       (_args, { signal }) => untilAborted(signal),
       "failed",
     ],
-    ["a reader that does not", { ...FACTS, readOnly: true }, () => new Promise(() => undefined), "failed"],
-    ["a writer: nobody can tell what it did", FACTS, () => new Promise(() => undefined), "unknown"],
-  ])("is limited for %s", async (_title, annotations, run, status) => {
+    ["a reader that ignores its signal", { ...FACTS, readOnly: true }, () => new Promise(() => undefined), "failed"],
+    ["a writer, whose outcome is then unknown", FACTS, () => new Promise(() => undefined), "unknown"],
+  ])("applies to %s", async (_title, annotations, run, status) => {
     const slow = command({ annotations, timeoutMs: 30, run });
     expect((await runCall(frame(slow), null)).result).toMatchObject({ status, code: "timeout" });
   });
 
-  it("ends when the host aborts", async () => {
+  it("is cut short when the host aborts", async () => {
     const controller = new AbortController();
     const running = runCall(frame(command({ run: () => new Promise(() => undefined) }), controller.signal), null);
     controller.abort(new Error("going down"));
@@ -90,7 +90,7 @@ describe("time", () => {
 });
 
 describe("the output of a call", () => {
-  it("has its files with their content, and its staged writes", async () => {
+  it("contains its files with their content, and its staged writes", async () => {
     const writer = command({
       run: async (_args, { workspace, stage }) => {
         await workspace.write("a.txt", "one");
@@ -103,7 +103,7 @@ describe("the output of a call", () => {
     expect(staged).toHaveLength(1);
   });
 
-  it("goes to a file when it is too long, with both ends shown", async () => {
+  it("goes to a file when it is too long, and shows its beginning and end", async () => {
     const text = `begin${"x".repeat(MAX_OBSERVATION_CHARS)}end`;
     const call = frame(command({ run: async () => succeed(text) }));
     const { result, files } = await runCall(call, null);
@@ -136,7 +136,7 @@ describe("preparing and probing", () => {
     [async () => "not-done", "not-done"],
     [async () => Promise.reject(new Error("cannot look")), "unknown"],
     [undefined, "unknown"],
-  ])("a probe says %#: %s", async (probe, expected) => {
+  ])("case %#: a probe returns %s", async (probe, expected) => {
     expect((await probeCall(frame(command(probe ? { probe } : {})), null)).result).toBe(expected);
   });
 });

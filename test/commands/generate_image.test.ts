@@ -72,12 +72,12 @@ describe("generate_image", () => {
     ["art/ball.png", jpeg(20, 10), "art/ball.jpg"],
     ["art/ball", webp("VP8L", 20, 10), "art/ball.webp"],
     ["art/ball.v2.jpeg", png(20, 10), "art/ball.v2.png"],
-  ])("gives %s the ending of what it really is", async (file, picture, path) => {
+  ])("saves %s under the file ending of its real type", async (file, picture, path) => {
     await using server = await answering(pictureAnswer(picture));
     expect(await paint(server, { file })).toMatchObject({ status: "ok", artifacts: [path] });
   });
 
-  it("replaces no file, and then pays nothing", async () => {
+  it("replaces no file, and then sends no paid request", async () => {
     await using server = await startMediaServer();
     await desk.workspace.write("ball.jpg", "mine");
     expect(await paint(server, { file: "ball.png" })).toMatchObject({ status: "failed", code: "file-exists" });
@@ -85,7 +85,7 @@ describe("generate_image", () => {
     expect(await readFile(join(desk.folder, "ball.jpg"), "utf8")).toBe("mine");
   });
 
-  it.each(REFUSED_PATHS)("refuses the path %j outside the workspace, and then pays nothing", async (file) => {
+  it.each(REFUSED_PATHS)("refuses the path %j outside the workspace, and then sends no paid request", async (file) => {
     await using server = await startMediaServer();
     await expect(paint(server, { file })).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(server.requests).toHaveLength(0);
@@ -129,12 +129,12 @@ describe("generate_image", () => {
     ["no data", { status: 200, body: { created: 1 } }, /neither bytes/],
     ["data of another type", { status: 200, body: { data: "x" } }, /neither bytes/],
     ["bytes of another type", { status: 200, body: { data: [{ b64_json: 5 }] } }, /neither bytes/],
-    ["bytes that are none", { status: 200, body: { data: [{ b64_json: "%%%%" }] } }, /no base64/],
+    ["invalid bytes", { status: 200, body: { data: [{ b64_json: "%%%%" }] } }, /no base64/],
     ["a page as a picture", pictureAnswer(Buffer.from("<html>\u001b[2Jno picture</html>")), /no PNG.*no picture/],
-    ["a picture beyond measure", pictureAnswer(webp("VP8X", 70_000, 70_000)), /usual size/],
+    ["a picture that is too large", pictureAnswer(webp("VP8X", 70_000, 70_000)), /usual size/],
     ["silence", { fault: "stall" }, /500 ms/],
     ["half an answer", { fault: "cut" }, /./],
-  ])("says what is wrong after %s, asks once and leaves no file", async (_title, answer, message) => {
+  ])("reports the problem after %s, sends one request and leaves no file", async (_title, answer, message) => {
     await using server = await answering(answer);
     const error = await paint(server, { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was made",
@@ -164,7 +164,7 @@ describe("generate_image", () => {
     await expect(painting).rejects.toThrow("the host goes down");
   });
 
-  it("after a crash is done if its file exists, else unknown: it is never paid for twice", async () => {
+  it("is done after a crash if its file exists, else unknown, so it is never paid for twice", async () => {
     await using server = await startMediaServer();
     const context = contextFor(server);
     const prepared = await generate_image.prepare?.({ prompt: "p" }, context);

@@ -80,7 +80,7 @@ describe("read_audio_from_file", () => {
     ["a flood", { status: 200, body: { text: "x".repeat(5 * 1024 * 1024) } }, /bytes/],
     ["silence", { fault: "stall" }, /500 ms/],
     ["a broken connection", { fault: "close" }, /./],
-  ])("says what is wrong after %s", async (_title, answer, message) => {
+  ])("reports the problem after %s", async (_title, answer, message) => {
     await using server = await answering(answer);
     const error = await hear(server, "memo.mp3", { timeoutMs: timeoutMsFor(answer) }).then(
       () => "it was heard",

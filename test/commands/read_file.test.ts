@@ -72,7 +72,7 @@ describe("read_file", () => {
   it.each<[string, Uint8Array]>([
     ["a picture", bytes([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])],
     ["UTF-16", bytes([0xff, 0xfe, 0x61, 0, 0x62, 0])],
-  ])("says of %s that it is binary", async (_title, content) => {
+  ])("reports that %s is binary", async (_title, content) => {
     await using desk = await makeDesk();
     await desk.workspace.write("a.png", content);
     const result = await call(readFile, { file: "a.png" }, desk.context);

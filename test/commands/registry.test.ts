@@ -110,7 +110,7 @@ describe("the registry", () => {
     ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
     ["Bad-Name.js", source("Bad-Name"), "small letters", "Fix the file"],
     ["other.js", source("another"), 'expected name: "other", the file name; got "another"', "Fix the file"],
-  ])("says what is wrong with %s", async (file, text, message, hint) => {
+  ])("reports the problem of %s", async (file, text, message, hint) => {
     await put(file, text);
     await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
       code: "GOALD_COMMAND_INVALID",
@@ -164,7 +164,7 @@ describe("a command's definition", () => {
   const d = "d";
 
   it.each<[string, object]>([
-    ["as it should be", {}],
+    ["complete", {}],
     ["a closed schema", { args: { ...sound.args, additionalProperties: false } }],
     ["an integer in bounds", withArgument({ type: "integer", description: d, minimum: 1, maximum: 9 })],
     [

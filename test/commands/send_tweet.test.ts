@@ -63,7 +63,11 @@ describe("send_tweet", () => {
 
   const inOneHour = Math.floor(Date.UTC(2027, 0, 1, 12) / 1000);
   it.each<[title: string, answer: Answer, message: RegExp]>([
-    ["no right to write", problemAnswer(403, "Forbidden", "Your client app is not configured"), /403.*not configured/],
+    [
+      "a missing permission to write",
+      problemAnswer(403, "Forbidden", "Your client app is not configured"),
+      /403.*not configured/,
+    ],
     ["a bad request", problemAnswer(400, "Invalid Request", "One or more parameters"), /400.*One or more/],
     [
       "too many requests",
@@ -71,7 +75,7 @@ describe("send_tweet", () => {
       /429.*Nothing was posted.*until 2027-01-01T12:00:00.000Z/,
     ],
     [
-      "too many posts of a day",
+      "too many posts in one day",
       problemAnswer(429, "Too Many Requests", "Too Many Requests", {
         "x-rate-limit-reset": 1,
         "x-user-limit-24hour-remaining": 0,
@@ -85,8 +89,8 @@ describe("send_tweet", () => {
       { status: 403, body: { errors: [{ code: 187, message: "Status is a duplicate." }] } },
       /posted before/,
     ],
-    ["an address that is not there", { status: 404, body: "not here" }, /404.*not here/],
-  ])("says that nothing was posted after %s", async (_title, answer, message) => {
+    ["an unknown address", { status: 404, body: "not here" }, /404.*not here/],
+  ])("reports that nothing was posted after %s", async (_title, answer, message) => {
     await using server = await answering(answer);
     await expect(tweet(server, "a")).rejects.toMatchObject({
       code: "GOALD_POST",
@@ -97,24 +101,27 @@ describe("send_tweet", () => {
 
   it.each<[title: string, answer: Answer, reason: RegExp]>([
     ["a fault of X", problemAnswer(503, "Service Unavailable", "Over capacity"), /503.*Over capacity/],
-    ["an answer that gave up", { status: 408, body: "" }, /408/],
+    ["a timeout of the server", { status: 408, body: "" }, /408/],
     ["silence", { fault: "stall" }, /500 ms/],
     ["half an answer", { fault: "stall-body" }, /./],
     ["a connection that broke", { fault: "close" }, /./],
     ["a web page", { status: 200, body: "<html><b>Log in</b></html>" }, /200.*Log in/],
-    ["an id that is none", { status: 201, body: { data: { id: "../../x", text: "a" } } }, /201/],
+    ["an invalid id", { status: 201, body: { data: { id: "../../x", text: "a" } } }, /201/],
     ["an id of the wrong type", { status: 201, body: { data: { id: 17, text: "a" } } }, /201/],
     ["JSON of another kind", { status: 200, body: "null" }, /200/],
     ["a flood", { status: 200, body: "x".repeat(300_000) }, /bytes/],
     ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, /redirect/],
-  ])("knows no end after %s, sends nothing again and says to look", async (_title, answer, reason) => {
-    await using server = await answering(answer);
-    const observation = await tweet(server, "a", { timeoutMs: timeoutMsFor(answer) });
-    expect(observation).toMatchObject({ status: "unknown", code: "outcome-unknown" });
-    expect(observation.text).toMatch(reason);
-    expect(observation.text).toContain("before you repeat it");
-    expect(server.requests).toHaveLength(1);
-  });
+  ])(
+    "reports an unknown outcome after %s, does not post again, and suggests to look",
+    async (_title, answer, reason) => {
+      await using server = await answering(answer);
+      const observation = await tweet(server, "a", { timeoutMs: timeoutMsFor(answer) });
+      expect(observation).toMatchObject({ status: "unknown", code: "outcome-unknown" });
+      expect(observation.text).toMatch(reason);
+      expect(observation.text).toContain("before you repeat it");
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 
   it("reports that nothing was posted when the server is down", async () => {
     const server = await answering();

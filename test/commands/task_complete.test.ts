@@ -6,7 +6,7 @@ describe("task_complete", () => {
   it.each([
     ["All strings are in recommended_strings.txt. ", "All strings are in recommended_strings.txt."],
     [" \n", "The model gave no reason."],
-  ])("gives the model's reason %j back", async (reason, text) => {
+  ])("returns the model's reason %j", async (reason, text) => {
     await using desk = await makeDesk();
     expect(await call(taskComplete, { reason }, desk.context)).toMatchObject({ status: "ok", text, source: "model" });
   });

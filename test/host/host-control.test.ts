@@ -6,7 +6,7 @@ import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 const lastPrompt = (world: World): string => textIn(world.model.requests.at(-1) as ModelRequest);
-/** Writes a file, then completes. */
+/** Makes a model that writes a file, then completes. */
 const brief = (request: ModelRequest): ScriptedReply =>
   textIn(request).includes("write_to_file (") || /a\.txt/.test(textIn(request).split("COMMANDS").at(-1) ?? "")
     ? done()
@@ -14,8 +14,8 @@ const brief = (request: ModelRequest): ScriptedReply =>
 const typesOf = async (world: World, agent = "foo"): Promise<readonly string[]> =>
   (await world.events(agent)).map(({ type }) => type);
 
-describe("what a host lets others do", () => {
-  it("creates an agent of the background and sets it going, once for the same key", async () => {
+describe("the calls that a host accepts", () => {
+  it("create and start an agent in the background, only once for the same key", async () => {
     const world = await makeWorld({ script: () => done() });
     const host = world.begin();
     const agent = {
@@ -32,7 +32,7 @@ describe("what a host lets others do", () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
-  it("finds an agent by its id, or by the name that a person gave it; the newest of that name", async () => {
+  it("find an agent by its id or by its name, and take the newest of that name", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { background: false });
     await world.store.create(
@@ -49,7 +49,7 @@ describe("what a host lets others do", () => {
     });
   });
 
-  it("hands a person's words to the very next prompt", async () => {
+  it("add a person's words to the very next prompt", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { approve: "always" });
     const host = world.begin();
@@ -62,7 +62,7 @@ describe("what a host lets others do", () => {
     expect(lastPrompt(world)).toContain("Mind the gap.");
   });
 
-  it("says so when an agent of a terminal, which nobody runs, will not hear it now", async () => {
+  it("report that an agent of a terminal without a runner will not read words now", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { background: false });
     const host = world.begin();
@@ -71,7 +71,7 @@ describe("what a host lets others do", () => {
     expect([note, world.model.requests.length]).toEqual(["It does not run: goald resume foo", 0]);
   });
 
-  it("opens the next turn of a finished agent with words or new goals", async () => {
+  it("open the next turn of a finished agent with words or new goals", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo");
     const host = world.begin();
@@ -91,7 +91,7 @@ describe("what a host lets others do", () => {
     expect(lastPrompt(world)).toContain("Another goal");
   });
 
-  it("goes on itself with an agent that had finished on a terminal", async () => {
+  it("continue an agent in the host that had finished on a terminal", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { background: false });
     const host = world.begin();
@@ -104,7 +104,7 @@ describe("what a host lets others do", () => {
     expect((await host.control.agent("foo")).turn).toBe(2);
   });
 
-  it("does not bring a paused agent back to life by words", async () => {
+  it("keep a paused agent paused when words arrive", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { stepLimit: 1 });
     const host = world.begin();
@@ -116,7 +116,7 @@ describe("what a host lets others do", () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
-  it("resumes with other limits, and refuses to resume what has finished", async () => {
+  it("resume with other limits, and refuse to resume a finished agent", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { stepLimit: 1 });
     const host = world.begin();
@@ -129,7 +129,7 @@ describe("what a host lets others do", () => {
     await expect(host.control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
   });
 
-  it("takes an answer only while that command waits for one", async () => {
+  it("accept an approval only while that command is pending", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { approve: "always" });
     const host = world.begin();
@@ -147,7 +147,7 @@ describe("what a host lets others do", () => {
     });
   });
 
-  it("pauses an agent of which nothing is under way at once, and says when it stands already", async () => {
+  it("pause an idle agent at once, and report when it has already stopped", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { approve: "always" });
     const host = world.begin();
@@ -160,7 +160,7 @@ describe("what a host lets others do", () => {
     expect((await host.control.stop("foo", 1_000)).note).toBe("It stands already.");
   });
 
-  it("removes what has ended, and what has not only by force", async () => {
+  it("remove finished agents, and unfinished ones only with force", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Foo", { approve: "always" });
     const host = world.begin();
@@ -175,7 +175,7 @@ describe("what a host lets others do", () => {
     expect([await world.store.agents(), host.removedFolders]).toEqual([[], ["foo"]]);
   });
 
-  it("leaves the folder of a removed agent where it is, unless told otherwise", async () => {
+  it("keep the folder of a removed agent by default", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo");
     const host = world.begin();
@@ -185,7 +185,7 @@ describe("what a host lets others do", () => {
     expect(host.removedFolders).toEqual([]);
   });
 
-  it("counts agents by where they stand", async () => {
+  it("count agents by state", async () => {
     const world = await makeWorld({ script: brief });
     await world.create("Done");
     await world.create("Asks", { approve: "always" });
@@ -202,7 +202,7 @@ describe("what a host lets others do", () => {
     });
   });
 
-  it("shows a step that has had no event for too long as stalled", async () => {
+  it("show a step without events for too long as stalled", async () => {
     let answer = (_reply: string): void => {};
     const world = await makeWorld({
       script: () =>
@@ -222,7 +222,7 @@ describe("what a host lets others do", () => {
     expect((await host.control.agent("foo")).stalledMs).toBeNull();
   });
 
-  it("reads an agent's events in pages, with the number of the newest", async () => {
+  it("return an agent's events in pages, with the number of the newest", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo");
     const host = world.begin();

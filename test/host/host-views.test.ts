@@ -18,7 +18,7 @@ const row: AgentRow = {
 };
 
 describe("an agent whose log cannot be read", () => {
-  it("is damaged, and no stalled one as well, while its host tries it again", async () => {
+  it("is damaged and not also stalled while its host retries", async () => {
     const store: Pick<Store, "agents" | "load"> = {
       agents: async () => [row],
       load: async () => Promise.reject(new Error("It cannot be read.")),

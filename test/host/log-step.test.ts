@@ -51,7 +51,7 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 
-  it("has exactly one for each of many, whatever became of them, and nothing of one in the next", () => {
+  it("has exactly one line for each of many steps, without fields of an earlier step", () => {
     const lines = linesOf(
       created(),
       ...wholeStep(1),
@@ -76,7 +76,7 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 
-  it("of a step that another process began says what this one knows", () => {
+  it("contains what this process knows about a step that another process started", () => {
     expect(linesOf(finished(7))).toMatchObject([{ step: 7, status: "ok", commandMs: 3 }]);
   });
 

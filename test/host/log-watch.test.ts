@@ -4,7 +4,7 @@ import { createLogWatch } from "#host/log-watch.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A log whose head the test moves; `undefined`: the agent is gone. */
+/** Makes a log whose head the test moves; `undefined` means that the agent is gone. */
 function watched(head: number | undefined) {
   const log = { head };
   const watch = createLogWatch({
@@ -24,8 +24,8 @@ function watched(head: number | undefined) {
   return { move, wait };
 }
 
-describe("who waits for a log to become longer than some number", () => {
-  it("is not told of what makes it longer, and not as long as that", async () => {
+describe("waiting until a log is longer than a number", () => {
+  it("continues while the log is shorter or exactly as long", async () => {
     const { move, wait } = watched(5);
     const far = wait(8);
     for (const head of [6, 7, 8]) {
@@ -38,7 +38,7 @@ describe("who waits for a log to become longer than some number", () => {
     expect(far.isOver).toBe(true);
   });
 
-  it("is told when the agent is gone, or another one has its name", async () => {
+  it("ends when the agent is gone, or another one has its name", async () => {
     for (const head of [undefined, 1]) {
       const { move, wait } = watched(5);
       const far = wait(8);

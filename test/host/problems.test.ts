@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import { createProblems } from "#host/problems.ts";
 
-describe("what is wrong in a host", () => {
+describe("the problems that a host reports", () => {
   const logged: [object, string][] = [];
   const problems = createProblems({
     log: { warn: (about, text) => void logged.push([about, text]) },
     redact: (text) => text.replaceAll("secret", "[redacted]"),
   });
 
-  it("is the last of each agent and of the host, and without a secret", () => {
+  it("are the last one of each agent and of the host, without secrets", () => {
     problems.tell("foo", "The disk is full.");
     problems.tell("foo", "The secret is out.");
     problems.tell("", "No report.");
@@ -17,7 +17,7 @@ describe("what is wrong in a host", () => {
     expect(problems.all).toEqual(["No report."]);
   });
 
-  it("is shown in words, with the place in the program only in the log", () => {
+  it("are shown as messages, with the place in the program only in the log", () => {
     const { stack = "" } = new Error("It broke.\nIn two lines.");
     problems.tell("", `A request could not be answered: ${stack}`);
     expect(problems.all).toEqual(["A request could not be answered: Error: It broke.\nIn two lines."]);

@@ -1,4 +1,4 @@
-/** What is asked of one agent by many at once, and what comes just before or after something else. */
+/** Calls to one agent at the same time, or just before or after another event. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Control } from "#api/control.ts";
@@ -24,7 +24,7 @@ const typesOf = async (world: World, agent = "foo"): Promise<readonly string[]> 
   (await world.events(agent)).map(({ type }) => type);
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));
 
-/** An agent whose first questions are never answered; with the next it is done at once. */
+/** Makes an agent whose first requests are never answered, and whose next one completes it. */
 async function askingForever(times = 1): Promise<{ world: World; host: TestHost }> {
   const replies: ScriptedReply[] = new Array(times).fill(HANG);
   const world = await makeWorld({ script: () => replies.shift() ?? done() });
@@ -35,8 +35,8 @@ async function askingForever(times = 1): Promise<{ world: World; host: TestHost 
   return { world, host };
 }
 
-describe("one life of an agent", () => {
-  it("stays open until the agent has come to its halt", async () => {
+describe("one runner of an agent", () => {
+  it("closes only after the agent has stopped", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo");
     const host = world.begin();
@@ -45,7 +45,7 @@ describe("one life of an agent", () => {
     expect(host.closed).toEqual([{ agent: "foo", lastEvent: "turn-finished" }]);
   });
 
-  it("is not mistaken for that of another agent, which got its name when it was removed", async () => {
+  it("is not confused with the runner of a new agent with the same name", async () => {
     const { world, host } = await askingForever(2);
     const old = host.supervisor.runners.get("foo");
     await world.store.remove("foo");
@@ -61,7 +61,7 @@ describe("one life of an agent", () => {
 });
 
 describe("an agent that is killed", () => {
-  it("does not come back by a `resume` that was asked for before", async () => {
+  it("ignores a `resume` from before the kill", async () => {
     const { world, host } = await askingForever();
     await host.control.resume("foo", {});
     expect((await host.control.kill("foo")).agent.state).toBe("killed");
@@ -71,7 +71,7 @@ describe("an agent that is killed", () => {
     expect(await world.store.inbox("foo")).toEqual([]);
   });
 
-  it("is killed also when it is about to go on, and has not said so yet", async () => {
+  it("stays killed if it was about to continue", async () => {
     const { world, host } = await askingForever();
     await host.control.kill("foo");
     const reading = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describe("an agent that is killed", () => {
     expect([(await stateOf(world)).paused?.code, isFinished(await stateOf(world))]).toEqual(["killed", false]);
   });
 
-  it("goes on when it is resumed afterwards", async () => {
+  it("continues when it is resumed afterwards", async () => {
     const { world, host } = await askingForever();
     await host.control.kill("foo");
     await host.control.resume("foo", {});
@@ -101,7 +101,7 @@ describe("an agent that is killed", () => {
   });
 });
 
-it("an agent of a terminal that was resumed in a host which died before it heard goes on in the next", async () => {
+it("continues an agent of a terminal whose resume reached a host that died before it acted", async () => {
   const world = await makeWorld({ script: () => done() });
   await world.create("Foo", { background: false });
   await world.create("Bar", { background: false });
@@ -125,7 +125,7 @@ const ACTIONS: Readonly<Record<string, (control: Control, host: TestHost) => unk
   wake: (_control, { supervisor }) => supervisor.wake("foo"),
 };
 
-/** Asks for each of them, and now and then fails or hangs; two commands take some turns of the loop. */
+/** Makes a model that requests two slow commands in turn, and sometimes fails or hangs. */
 async function busyWorld(numbers: readonly number[]): Promise<World> {
   let asked = 0;
   const slow = (name: string, effect: "at-most-once" | "idempotent") =>
@@ -157,7 +157,7 @@ async function busyWorld(numbers: readonly number[]): Promise<World> {
   return world;
 }
 
-it("whatever is asked of an agent in whatever order, its log is in order, nothing is lost, and it goes on", async () => {
+it("keeps the log sound, loses nothing and continues, for calls in any order", async () => {
   const anything = fc.array(fc.tuple(fc.constantFrom(...Object.keys(ACTIONS)), fc.nat(20)), {
     minLength: 3,
     maxLength: 12,
@@ -195,7 +195,7 @@ it("whatever is asked of an agent in whatever order, its log is in order, nothin
   );
 });
 
-/** Time passes until it is over. */
+/** Advances the clock until the promise settles. */
 async function settle(world: World, work: Promise<unknown>): Promise<void> {
   let isOver = false;
   void work.finally(() => {

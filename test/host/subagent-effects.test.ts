@@ -8,7 +8,7 @@ import type { ChatRequest } from "../helpers/openai-answers.ts";
 import { HANG } from "../helpers/scripted-model.ts";
 import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
 
-/** Foo starts Ann, who is asked about each command. */
+/** Makes a world in which Foo starts Ann, who needs approval for each command. */
 async function makeSubagents(
   calls: Readonly<Record<string, readonly CommandCall[]>>,
   hangs = "",
@@ -32,15 +32,15 @@ const allStandings = async (host: TestHost): Promise<Readonly<Record<string, str
   Object.fromEntries((await host.control.agents()).map(({ id, state }) => [id, state]));
 const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
 
-describe("a host of agents that start others", () => {
-  it("runs what one starts at once, and wakes the one that waits with the answer", async () => {
+describe("a host with sub-agents", () => {
+  it("runs a new sub-agent at once, and wakes the waiting parent with its answer", async () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
     expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
     expect((await host.control.agent("foo-ann")).parent).toBe("foo");
     expect(host.problems).toEqual([]);
   });
 
-  it("lets a person answer what one of them asks, and both go on", async () => {
+  it("lets a person answer a sub-agent's question, and both agents continue", async () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
     expect((await host.control.agent("foo-ann")).reason).toBe("It asks: Red or blue?");
@@ -49,7 +49,7 @@ describe("a host of agents that start others", () => {
     expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
   });
 
-  it.each(["stop", "pause", "kill"] as const)("reaches them by a %s of the one that started them", async (how) => {
+  it.each(["stop", "pause", "kill"] as const)("passes a %s of the parent on to its sub-agents", async (how) => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     const { note } = await (how === "stop"
       ? host.control.stop("foo", 1_000)
@@ -65,7 +65,7 @@ describe("a host of agents that start others", () => {
     expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
   });
 
-  it("removes no agent that has others, and says in which order they can be; nothing is stopped for it", async () => {
+  it("removes no agent that has sub-agents, stops nothing, and names the order of removal", async () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await expect(host.control.remove("foo", { force: true, files: false })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -74,7 +74,7 @@ describe("a host of agents that start others", () => {
     expect(await standing(host, "foo")).toBe("waiting: agent");
   });
 
-  it("tells the one that waits when a person removes the other, and gives back what was set aside", async () => {
+  it("informs the waiting parent when a person removes a sub-agent, and returns the reserved limits", async () => {
     const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     expect(spentOf(await stateOf(world.store, { id: "foo" })).steps).toBe(1 + 9);
     await host.control.remove("foo-ann", { force: true, files: false });
@@ -90,7 +90,7 @@ describe("a host of agents that start others", () => {
     expect(await host.control.agents()).toEqual([]);
   });
 
-  it("goes on with all of them in the next process", async () => {
+  it("continues all of them in the next process", async () => {
     const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await host.supervisor.drain(0);
     await world.store.deliver(
@@ -105,7 +105,7 @@ describe("a host of agents that start others", () => {
     expect(await allStandings(next)).toEqual({ foo: "completed", "foo-ann": "completed" });
   });
 
-  it("leaves them with the one that started them when that is forked: the fork has nothing set aside, and goes on without", async () => {
+  it("keeps sub-agents with their parent at a fork, which continues without them and without reservations", async () => {
     const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     const agent = await host.control.fork("foo", { step: 1, key: "k" });
     const state = await stateOf(world.store, { id: agent.id });
@@ -116,7 +116,7 @@ describe("a host of agents that start others", () => {
     expect(await standing(host, "foo")).toBe("waiting: agent");
   });
 
-  it("finds a person's agent before one that an agent has given the same name", async () => {
+  it("prefers a person's agent to a sub-agent of the same name", async () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Foo")] });
     expect((await host.control.agent("FOO")).id).toBe("foo");
   });

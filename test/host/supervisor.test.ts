@@ -11,7 +11,7 @@ import { HANG, type ScriptedReply } from "../helpers/scripted-model.ts";
 
 const nameIn = ({ messages }: ModelRequest): string => /You are (\w+)/.exec(messages[0]?.content ?? "")?.[1] ?? "";
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
-/** Writes so many lines, then completes; goes by what the prompt shows. */
+/** Makes a model that writes this many lines, then completes; it counts by the prompt. */
 const counting =
   (lines: number) =>
   (request: ModelRequest): ScriptedReply => {
@@ -35,7 +35,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 const LINES = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
-/** A command that ends when the test says so. */
+/** Makes a command that ends when the test releases it. */
 function slowCommand() {
   const begun: string[] = [];
   let release = (): void => {};
@@ -58,7 +58,7 @@ function slowCommand() {
   return { command, begun, release: () => release() };
 }
 
-/** A host whose agent was told by the model server to come again after that time. */
+/** Makes a host whose model server requested a retry after that time. */
 async function afterFailure(name: string, afterMs: number): Promise<{ world: World; host: TestHost }> {
   const answers: ScriptedReply[] = [{ kind: "failed", code: "server-error", message: "500", retry: { afterMs } }];
   const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
@@ -80,7 +80,7 @@ describe("a host of many agents", () => {
     expect(host.supervisor.runners.size).toBe(0);
   });
 
-  it("takes turns: no agent runs ahead of the others while the model answers all", async () => {
+  it("takes turns: no agent gets ahead of the others while the model answers all", async () => {
     const order: string[] = [];
     const script = counting(4);
     const world = await makeWorld({
@@ -102,7 +102,7 @@ describe("a host of many agents", () => {
     expect(Math.max(...lead)).toBeLessThanOrEqual(2);
   });
 
-  it("does not go on by itself with an agent of a terminal, and does with one of the background", async () => {
+  it("continues background agents by itself, but not agents of a terminal", async () => {
     const world = await makeWorld({ script: counting(1) });
     await world.create("Attended", { background: false });
     await world.create("Alone");
@@ -113,7 +113,7 @@ describe("a host of many agents", () => {
     expect(standsAt(world, "alone")).toBe(LINES(1));
   });
 
-  it("holds nothing of an agent that waits for an approval, and goes on when it is given", async () => {
+  it("keeps no runner for an agent with a pending command, and continues after the approval", async () => {
     const world = await makeWorld({ script: counting(1) });
     await world.create("Asks", { approve: "always" });
     const host = world.begin();
@@ -125,7 +125,7 @@ describe("a host of many agents", () => {
     expect(standsAt(world, "asks")).toBe(LINES(1));
   });
 
-  it("wakes an agent when its time has come, and not before", async () => {
+  it("wakes an agent at its time, and not before", async () => {
     const { world, host } = await afterFailure("Waits", 60_000);
     await host.quiet();
     expect(world.model.requests).toHaveLength(1);
@@ -139,7 +139,7 @@ describe("a host of many agents", () => {
     expect(standsAt(world, "waits")).toBe(LINES(1));
   });
 
-  it("finds an agent whose time came while no process was there", async () => {
+  it("finds an agent whose time came while no process ran", async () => {
     const { world, host } = await afterFailure("Waits", 60_000);
     await host.quiet();
     await host.supervisor.drain(0);
@@ -151,7 +151,7 @@ describe("a host of many agents", () => {
     expect(standsAt(world, "waits")).toBe(LINES(1));
   });
 
-  it("sleeps through a short wait, and is woken from it by what comes in", async () => {
+  it("sleeps through a short wait, and wakes when a message arrives", async () => {
     const { world, host } = await afterFailure("Naps", 9_000);
     await until(() => world.clock.sleepers === 1);
     await host.control.pause("naps", "A person says so.");
@@ -190,7 +190,7 @@ describe("an agent that fails in a host", () => {
     await host.supervisor.drain(0);
   });
 
-  it("is tried again, later each time, and parked with the reason after the third time", async () => {
+  it("is retried with growing delays, and paused with the reason after the third failure", async () => {
     const world = await makeWorld({ script: counting(2) });
     await world.create("Bad");
     const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_INTERNAL") });
@@ -206,7 +206,7 @@ describe("an agent that fails in a host", () => {
     expect(host.stopped.at(-1)?.state.paused?.reason).toContain("The disk is not there.");
   });
 
-  it("waits as long as the disk is full, and goes on when there is room again", async () => {
+  it("waits while the disk is full, and continues when there is space again", async () => {
     const world = await makeWorld({ script: counting(2) });
     await world.create("Bad");
     const host = world.begin({ store: brokenFor("bad", 6, "GOALD_STORE_FULL") });
@@ -219,7 +219,7 @@ describe("an agent that fails in a host", () => {
     expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, LINES(2)]);
   });
 
-  it("says where it stands, and why, until it goes on", async () => {
+  it("reports its state and the reason until it continues", async () => {
     const world = await makeWorld({ script: counting(2) });
     await world.create("Bad");
     const host = world.begin({ store: brokenFor("bad", 1, "GOALD_STORE_FULL") });
@@ -234,7 +234,7 @@ describe("an agent that fails in a host", () => {
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
   });
 
-  it("is not parked for failures with work between them", async () => {
+  it("is not paused for failures with work between them", async () => {
     const world = await makeWorld({ script: counting(40) });
     await world.create("Long");
     let commits = 0;
@@ -275,7 +275,7 @@ describe("an agent that is cut off", () => {
     return { world, host, slow };
   }
 
-  it("stands at once, with its call left as it was begun", async () => {
+  it("stops at once, and its call stays unfinished", async () => {
     const { world, host } = await inTheMiddle();
     const { agent } = await host.control.kill("busy");
     expect(agent.state).toBe("killed");
@@ -283,7 +283,7 @@ describe("an agent that is cut off", () => {
     expect(host.stopped.map(({ state }) => state.paused?.code)).toEqual(["killed"]);
   });
 
-  it("does not begin again what may have happened, when it is resumed", async () => {
+  it("does not repeat a command that may have run when it is resumed", async () => {
     const { world, host, slow } = await inTheMiddle();
     await host.control.kill("busy");
     await host.control.resume("busy", {});
@@ -293,7 +293,7 @@ describe("an agent that is cut off", () => {
     expect(unknown?.type === "command-finished" && unknown.observation.status).toBe("unknown");
   });
 
-  it("by a stop, only when its grace time is over", async () => {
+  it("by a stop keeps running until its grace time is over", async () => {
     const { world, host } = await inTheMiddle();
     const stopping = host.control.stop("busy", 5_000);
     await until(() => world.clock.sleepers > 0);
@@ -304,7 +304,7 @@ describe("an agent that is cut off", () => {
     expect([agent.state, note]).toEqual(["stopped", "Its step did not end within 5 s and was cut off."]);
   });
 
-  it("not at all by a stop, when the step ends in time", async () => {
+  it("by a stop is not interrupted if the step ends in time", async () => {
     const { world, host, slow } = await inTheMiddle();
     const stopping = host.control.stop("busy", 5_000);
     await settle();
@@ -315,8 +315,8 @@ describe("an agent that is cut off", () => {
   });
 });
 
-describe("a host that goes down", () => {
-  it("finishes the step under way, and begins no other", async () => {
+describe("a host that shuts down", () => {
+  it("finishes the step in progress, and starts no other", async () => {
     const slow = slowCommand();
     const world = await makeWorld({ script: () => reply("slow"), commands: [slow.command] });
     await world.create("Busy");
@@ -331,7 +331,7 @@ describe("a host that goes down", () => {
     expect((await world.store.agent("busy"))?.wakeAt).not.toBeNull();
   });
 
-  it("cuts off what is not done in time, and the next process goes on with it", async () => {
+  it("cuts off a step that exceeds the grace time, and the next process continues it", async () => {
     const replies: ScriptedReply[] = [HANG];
     const world = await makeWorld({ script: (request) => replies.shift() ?? counting(2)(request) });
     await world.create("Asking");
@@ -348,7 +348,7 @@ describe("a host that goes down", () => {
     expect(standsAt(world, "asking")).toBe(LINES(2));
   });
 
-  it("sets nothing going any more", async () => {
+  it("starts nothing any more", async () => {
     const world = await makeWorld({ script: counting(1) });
     await world.create("Late");
     const host = world.begin();
@@ -359,8 +359,8 @@ describe("a host that goes down", () => {
   });
 });
 
-describe("somebody who follows an agent", () => {
-  it("is told when its log is longer than what was seen, and at once when it is already", async () => {
+describe("a follower of an agent", () => {
+  it("resolves when the log is longer than the given number, also if it already is", async () => {
     const world = await makeWorld({ script: counting(1) });
     await world.create("Foo");
     const host = world.begin();
@@ -376,7 +376,7 @@ describe("somebody who follows an agent", () => {
     expect(told).toEqual(["longer"]);
   });
 
-  it("is let go when it gives up, and when the agent is removed", async () => {
+  it("is released when it gives up, and when the agent is removed", async () => {
     const world = await makeWorld({ script: counting(1) });
     await world.create("Foo", { background: false });
     const host = world.begin();

@@ -15,7 +15,7 @@ async function finishedLoop() {
 }
 
 describe("the report in an agent's folder", () => {
-  it("is written once, and not again while nothing has happened", async () => {
+  it("is written once, and again only after a change", async () => {
     const { loop, changes, write } = await finishedLoop();
     expect(await write()).toBe(true);
     expect(loop.text(REPORT_FILE)).toContain("`a.md`");
@@ -26,19 +26,19 @@ describe("the report in an agent's folder", () => {
     expect(loop.text(REPORT_FILE)).toMatch(/^# Foo: report\n/);
   });
 
-  it("is no file of the agent: its history does not have it", async () => {
+  it("is not a file of the agent, so its history does not contain it", async () => {
     const { loop, write } = await finishedLoop();
     await write();
     expect((await loop.store.files(loop.row.id)).map(({ path }) => path)).toEqual(["a.md"]);
   });
 
-  it("holds no secret", async () => {
+  it("contains no secret", async () => {
     const { loop, write } = await finishedLoop();
     await write((text) => text.replaceAll("abc", "[redacted]").replaceAll("See", "[redacted]"));
     expect(loop.text(REPORT_FILE)).toContain("> [redacted] a.md.");
   });
 
-  it("cannot be written by a workspace that commands have", async () => {
+  it("is rejected when it is written through the workspace of commands", async () => {
     const { loop, open } = await finishedLoop();
     const parts = { store: loop.store, hosted: false, workspace: open(false) };
     await expect(writeReport(loop.row, parts)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });

@@ -27,7 +27,7 @@ const facts = {
 const stateAfter = (...events: readonly NewEvent[]) => replay(log(created(), ...events));
 const later = (ms: number) => new Date(Date.parse(AT) + ms);
 
-describe("where an agent stands", () => {
+describe("the state of an agent", () => {
   it.each<[string, boolean, readonly NewEvent[]]>([
     ["running", true, []],
     ["interrupted", false, []],
@@ -62,13 +62,13 @@ describe("where an agent stands", () => {
     ["running", false],
     ["paused: budget", false],
     ["interrupted", false],
-  ])("%s is the end of it: %s", (standing, over) => {
+  ])("%s is an end state: %s", (standing, over) => {
     expect(isOver(standing)).toBe(over);
   });
 });
 
 describe("the view of an agent", () => {
-  it("has what the row and the log say, and where its work lies", () => {
+  it("has the facts of the row and the log, and the folder", () => {
     expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
       id: "foo",
       name: "Foo",
@@ -88,7 +88,7 @@ describe("the view of an agent", () => {
     });
   });
 
-  it("says since when a running one has stalled, and nothing of one that may take its time", () => {
+  it("contains since when a running agent has stalled, but not for a wait that may be long", () => {
     const view = (now: Date, ...events: readonly NewEvent[]) =>
       viewAgent(row, stateAfter(...events), { ...facts, now });
     expect(view(later(1_000)).stalledMs).toBeNull();
@@ -100,7 +100,7 @@ describe("the view of an agent", () => {
     expect(view(later(10), ...retry).reason).toContain("The next attempt is at");
   });
 
-  it("says that one is tried again, and why, wherever its log ends", () => {
+  it("contains a retry and its reason, wherever the log ends", () => {
     const done: NewEvent = { type: "turn-finished", outcome: "completed", reason: "r" };
     const paused: NewEvent = { type: "agent-paused", code: "budget", reason: "r" };
     for (const events of [[], [asked()], [done], [paused]]) {
@@ -113,7 +113,7 @@ describe("the view of an agent", () => {
     }
   });
 
-  it("does not call one of nobody stalled: it is interrupted", () => {
+  it("calls an agent without a host interrupted, not stalled", () => {
     const view = viewAgent(row, stateAfter(asked()), { ...facts, hosted: false, now: later(99_999) });
     expect(view).toMatchObject({ state: "interrupted", stalledMs: null });
   });
@@ -126,7 +126,7 @@ describe("the view of an agent", () => {
       );
   });
 
-  it("of a log that cannot be read has the row alone", () => {
+  it("contains only the row if the log cannot be read", () => {
     expect(viewDamaged(row, "no event 3", facts)).toMatchObject({
       id: "foo",
       state: "damaged",
@@ -135,7 +135,7 @@ describe("the view of an agent", () => {
     });
   });
 
-  it("waits longer than a model call may take before it speaks of a stall", () => {
+  it("allows more time than a model call may take before it reports a stall", () => {
     expect(stallLimitMs(600_000)).toBeGreaterThan(600_000);
     expect(stallLimitMs(1_000)).toBeGreaterThan(120_000);
   });

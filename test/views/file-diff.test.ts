@@ -15,7 +15,7 @@ const { versions, store } = historyOf([
 const all = { paths: [] };
 
 describe("the difference between two steps", () => {
-  it("is a unified diff of each file, with the lines counted, by path", async () => {
+  it("is a unified diff of each file by path, with counted lines", async () => {
     const diffs = await diffFiles(versions, { from: 2, to: 3, ...all }, store);
     expect(diffs.map(({ path, change, added, removed }) => [path, change, added, removed])).toEqual([
       ["a.md", "changed", 1, 1],
@@ -25,7 +25,7 @@ describe("the difference between two steps", () => {
     expect(diffs[1]?.patch).toContain("--- /dev/null\tstep 2\n+++ b/notes/c.md\tstep 3\n");
   });
 
-  it("has a file that went, and not one that came and went in between", async () => {
+  it("contains a deleted file, but not one that was created and deleted in between", async () => {
     expect(await diffFiles(versions, { from: 3, to: 4, ...all }, store)).toMatchObject([
       { path: "b.md", change: "removed", added: 0, removed: 1, fromBytes: 2, toBytes: 0 },
     ]);
@@ -34,7 +34,7 @@ describe("the difference between two steps", () => {
     expect(whole[0]?.patch).toContain("\tnow\n");
   });
 
-  it("of a binary file says that it is one, and how large it was and is", async () => {
+  it("reports a binary file with its sizes before and after", async () => {
     const [binary] = await diffFiles(versions, { from: 4, to: 5, ...all }, store);
     expect(binary).toMatchObject({
       path: "data.bin",
@@ -46,14 +46,14 @@ describe("the difference between two steps", () => {
     });
   });
 
-  it("names the steps in which a person's edit was found, for it is part of it", async () => {
+  it("names the steps in which it found a person's edit, which it includes", async () => {
     const [edited] = await diffFiles(versions, { from: 5, to: 6, ...all }, store);
     expect(edited).toMatchObject({ path: "a.md", editedByPerson: [6], added: 2 });
     const [own] = await diffFiles(versions, { from: 2, to: 3, ...all }, store);
     expect(own?.editedByPerson).toEqual([]);
   });
 
-  it("is of the named files and folders alone", async () => {
+  it("covers only the named files and folders", async () => {
     expect(await diffFiles(versions, { from: 0, to: 9, paths: ["notes"] }, store)).toMatchObject([
       { path: "notes/c.md" },
     ]);
@@ -63,7 +63,7 @@ describe("the difference between two steps", () => {
     expect(await diffFiles(versions, { from: 6, to: 99, ...all }, store)).toEqual([]);
   });
 
-  it("begins by default at the last step that changed what is looked at, a person's acts aside", () => {
+  it("starts by default at the agent's last step that changed the selected files", () => {
     const restored = historyOf([
       [1, "a.md", "write", "1"],
       [2, "b.md", "write", "2"],

@@ -25,7 +25,7 @@ async function* from(events: readonly NewEvent[]) {
   yield* log(...events);
 }
 
-describe("why a file is there", () => {
+describe("the story of a file", () => {
   const { versions } = historyOf([
     [3, "out.md", "write", "a"],
     [5, "out.md", "found", "b"],
@@ -43,7 +43,7 @@ describe("why a file is there", () => {
     ...read(6, "after.md"),
   ];
 
-  it("has for each version its step, thought and command, and what was read since the one before", async () => {
+  it("has for each version its step, thought and command, and the sources read since the previous version", async () => {
     const [first, edit, second] = await traceVersions("foo", versions, from(events));
     expect(first).toMatchObject({
       version: 1,
@@ -67,7 +67,7 @@ describe("why a file is there", () => {
     ]);
   });
 
-  it("cuts what was written: it lies in the file", async () => {
+  it("truncates the written text, since the file contains it", async () => {
     const [first] = await traceVersions("foo", versions, from(events));
     expect(String(first?.command?.args.text).length).toBeLessThan(300);
   });
@@ -81,7 +81,7 @@ describe("why a file is there", () => {
     expect(story?.sourcesLeftOut).toBe(20);
   });
 
-  it("takes no failed reading and no writing for a source", async () => {
+  it("takes neither failed reads nor writes for sources", async () => {
     const failed = stepOf(1, "read_file", { file: "gone.md" }, { status: "failed", source: "goald" });
     const [story] = await traceVersions(
       "foo",

@@ -7,7 +7,7 @@ import { type IngestSource, type KnownPiece, piecesOf, planSource } from "#views
 const source = (text: string, name = "/docs/a.md"): IngestSource => ({ name, text, format: "markdown", trust: "file" });
 const NONE = { pieces: [], settled: new Set<string>() };
 
-/** Rows as a store would have them after these changes. */
+/** Returns the rows that a store would have after these changes. */
 function applied(pieces: readonly KnownPiece[], changes: readonly MemoryChange[]): readonly KnownPiece[] {
   const gone = new Set(changes.flatMap((change) => (change.op === "add" ? (change.supersedes ?? []) : change.id)));
   const added = changes.flatMap((change, place) =>
@@ -18,8 +18,8 @@ function applied(pieces: readonly KnownPiece[], changes: readonly MemoryChange[]
 
 const texts = fc.array(fc.lorem({ mode: "sentences", maxCount: 12 }), { maxLength: 8 }).map((all) => all.join("\n\n"));
 
-describe("what the reading of a text changes in memory", () => {
-  it("leaves exactly the pieces of the newest text, whatever was there before, and nothing to do a second time", () => {
+describe("the changes to memory when a text is taken in", () => {
+  it("leave exactly the pieces of the newest text, and are empty a second time", () => {
     fc.assert(
       fc.property(texts, texts, texts, (...versions) => {
         let pieces: readonly KnownPiece[] = [];
@@ -36,7 +36,7 @@ describe("what the reading of a text changes in memory", () => {
     );
   });
 
-  it("has a piece take the place of the one that it is most like, not of any", () => {
+  it("replace each old piece by the new piece that resembles it most", () => {
     const [ovens, yeast] = ["The ovens are lit at four in the morning", "The yeast comes on Mondays by bicycle"];
     const { changes } = planSource(source(`${ovens}, not at five.`, "/a.txt"), {
       ...NONE,
@@ -51,7 +51,7 @@ describe("what the reading of a text changes in memory", () => {
     ]);
   });
 
-  it("keeps away what a person settled, and puts it in nobody's place", () => {
+  it("keep pieces that a person forgot or corrected away, and use them for no replacement", () => {
     const [first] = planSource(source("Ovens are hot."), NONE).changes;
     const settled = new Set([(first as { key: string }).key]);
     const pieces = [{ id: "1", key: "old", text: "a.md\nOvens are hot indeed." }];
@@ -59,7 +59,7 @@ describe("what the reading of a text changes in memory", () => {
     expect(plan.changes).toEqual([{ op: "forget", id: "1", by: "source" }]);
   });
 
-  it("gives each piece the name of its file and its headings, in 1,000 characters at most", () => {
+  it("name each piece by its file and headings, in 1,000 characters at most", () => {
     const text = `# Bakery\n\n## Ovens\n\n${"They are hot and must be watched. ".repeat(60)}`;
     const pieces = piecesOf(source(text));
     expect(pieces.length).toBeGreaterThan(2);
@@ -70,7 +70,7 @@ describe("what the reading of a text changes in memory", () => {
   it.each(
     (JSON.parse(readFileSync("test/data/chunk_cases.json", "utf8")) as { golden: { name: string; text: string }[] })
       .golden,
-  )("loses nothing of $name", ({ text }) => {
+  )("lose nothing of $name", ({ text }) => {
     const said = piecesOf(source(text, "/a.txt")).map((piece) => piece.slice("a.txt\n".length));
     expect(said.join("").replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
   });

@@ -12,25 +12,25 @@ describe("a line of the log", () => {
       "info   foo  step 3  command=read_file status=ok",
     ],
     [
-      "with words",
+      "with a message",
       { agent: "foo", msg: "It paused: no key", code: "key-refused" },
       "info   foo  It paused: no key  code=key-refused",
     ],
-    ["of nobody", { msg: "started", socket: "/a b" }, 'info   started  socket="/a b"'],
+    ["without an agent", { msg: "started", socket: "/a b" }, 'info   started  socket="/a b"'],
     ["with an error", { level: 50, msg: "no", err: { message: "why", stack: "at x" } }, 'error  no  err="why"'],
-    // What looks like a line of its own would be taken for one.
+    // An escaped line end cannot imitate a log line of its own.
     [
-      "with a line end in its words",
+      "with a line end in its message",
       { msg: "no\n2026-11-20T10:00:00.000Z  info  all is well" },
       "info   no\n  2026-11-20T10:00:00.000Z  info  all is well",
     ],
     ["of an unknown level", { level: 35, msg: "x", none: null }, "35     x"],
-  ])("%s is read by a person as time, level, agent, step, words, fields", (_title, fields, text) => {
+  ])("%s is shown as time, level, agent, step, message, fields", (_title, fields, text) => {
     expect(describeLogLine(readLogLine(line(fields)))).toBe(`2026-11-20T10:00:00.000Z  ${text}`);
   });
 
   it.each(['{"level":30,"time":"2026-', "Segmentation fault", "[1,2]", "null"])(
-    "that is none is shown as it is: %j",
+    "that is not JSON of goald is shown unchanged: %j",
     (text) => {
       expect(describeLogLine(readLogLine(text))).toBe(text);
     },
@@ -50,11 +50,11 @@ describe("a line of the log", () => {
     [{ since: Date.parse("2026-11-20T10:00:00Z") }, {}, true],
     [{ since: Date.parse("2026-11-20T10:00:01Z") }, {}, false],
     [{ since: 0 }, { time: "yesterday" }, false],
-  ])("with the filter %j: %j is wanted: %s", (filter, fields, wanted) => {
+  ])("with the filter %j: %j matches: %s", (filter, fields, wanted) => {
     expect(matchesFilter(readLogLine(line(fields)), filter)).toBe(wanted);
   });
 
-  it("that is none is wanted when nothing particular is", () => {
+  it("that is not JSON matches only without a filter", () => {
     const torn = readLogLine("torn");
     expect(matchesFilter(torn, { withoutAgent: true })).toBe(true);
     expect(matchesFilter(torn, { agent: "foo" })).toBe(false);

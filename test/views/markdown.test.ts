@@ -19,12 +19,12 @@ const HOSTILE = [
   "one\n# two\n\n- three\r\n</details>",
 ];
 
-/** What would begin something other than text, standing without a backslash. */
+/** Matches an unescaped mark that would start something other than text. */
 const ACTIVE = /(?<!\\)(?:\\\\)*[`*_[\]<>|~$&@]|(?<!\\):\/\/|(?<!\\)www\./;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
 describe("text in a Markdown document", () => {
-  it.each(HOSTILE)("is text and nothing else in prose: %j", (text) => {
+  it.each(HOSTILE)("is only text in prose: %j", (text) => {
     const line = inline(text, 500);
     expect(line).not.toMatch(ACTIVE);
     expect(line).not.toMatch(CONTROL);
@@ -32,7 +32,7 @@ describe("text in a Markdown document", () => {
     expect(line).not.toMatch(/^(?:[#+=-]|\d+[.)])/);
   });
 
-  it.each(HOSTILE)("is one span as code, closed by no run of its own: %j", (text) => {
+  it.each(HOSTILE)("is one code span that its own backticks cannot close: %j", (text) => {
     const span = code(text, 500);
     const [, fence = "", body = ""] = /^(`+)([\s\S]*)\1$/.exec(span) ?? [];
     expect(fence).not.toBe("");
@@ -41,7 +41,7 @@ describe("text in a Markdown document", () => {
     expect(span).not.toMatch(CONTROL);
   });
 
-  it.each(HOSTILE)("stands line by line behind its mark in a quotation: %j", (text) => {
+  it.each(HOSTILE)("has the quotation mark before every line: %j", (text) => {
     for (const line of quote(text, 500).split("\n")) {
       expect(line).toMatch(/^>/);
       expect(line.slice(1)).not.toMatch(ACTIVE);
@@ -49,11 +49,11 @@ describe("text in a Markdown document", () => {
     }
   });
 
-  it("can fail: the same text without escaping is found", () => {
+  it("would fail without escaping (control)", () => {
     expect(HOSTILE.filter((text) => ACTIVE.test(text)).length).toBeGreaterThan(8);
   });
 
-  it("is left alone where it is harmless, and cut where it is long", () => {
+  it("is unchanged where it is harmless, and truncated where it is long", () => {
     expect(inline("Write 3 files, e.g. notes.md (today): done!", 100)).toBe(
       "Write 3 files, e.g. notes.md (today): done!",
     );

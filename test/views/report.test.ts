@@ -58,26 +58,26 @@ describe("the report of an agent that finished", () => {
   ];
   const report = reportOf(events, versions);
 
-  it("says who it is, where it stands, and why", () => {
+  it("names the agent, its state and the reason", () => {
     expect(report).toMatch(/^# Foo: report\n\nFoo \(`foo`\) is an AI that recommends tennis equipment\.\n/);
     expect(report).toContain("- State: **completed**. It reported that its goals are reached.");
   });
 
-  it("gives each goal with the files that it names, and does not claim more", () => {
+  it("lists each goal with the files that it names, and claims no more", () => {
     expect(report).toContain("1. Write strings.txt\n   - Evidence: it names `strings.txt` (step 1)\n");
     expect(report).toContain("2. Be kind\n   - Evidence: it names no existing file\n");
     expect(report).toContain("goald does not judge whether a goal is reached");
     expect(report).toContain("> It is all in strings.txt.\n\nThese words name existing files: `strings.txt`.");
   });
 
-  it("lists the files that are there with size, step, command, and whether a person changed them", () => {
+  it("lists existing files with size, step, command, and whether a person changed them", () => {
     expect(report).toContain("2 files in `/home/workspace/foo`. 1 other file was deleted.");
     expect(report).toMatch(/- `strings\.txt`: 3 bytes, by `write_to_file` in step 1, 2026-/);
     expect(report).toMatch(/- `notes\.md`: 6 bytes, changed by a person, found in step 3, 2026-/);
     expect(report).not.toContain("old.md");
   });
 
-  it("lists what was read, and what it cost", () => {
+  it("lists the sources that were read, and the cost", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
     expect(report).toContain("- 3 steps, 3 replies of the model\n- 30 tokens in (6 of them cached), 15 out\n");
     expect(report).toContain("- Cost unknown: the model has no known price");
@@ -85,7 +85,7 @@ describe("the report of an agent that finished", () => {
     expect(report).toContain("None in the log.");
   });
 
-  it("is the same when it is made again", () => {
+  it("is identical when it is made again", () => {
     expect(reportOf(events, versions)).toBe(report);
   });
 });
@@ -94,12 +94,12 @@ describe("the report of an agent that made nothing", () => {
   it.each<[string, readonly NewEvent[], string]>([
     ["took no step", [created()], "It has not taken a step yet."],
     [
-      "was never understood",
+      "sent only unreadable replies",
       [created(), asked(1), replied(1, "prose"), rejected(1)],
       "In 1 step none of the model's replies could be parsed as a command, so nothing was run.",
     ],
     [
-      "was refused",
+      "had all its calls rejected",
       [
         created(),
         ...call(1, "write_to_file", { file: "../x", text: "a" }),
@@ -110,15 +110,15 @@ describe("the report of an agent that made nothing", () => {
       "It requested `write_to_file` 2 times; none of these calls wrote a file. 2 commands failed or were denied. The last reason: Not now",
     ],
     [
-      "only looked",
+      "only read files",
       [created(), ...wholeStep(1, "read_file")],
       "It requested `read_file` once; none of these calls wrote a file.",
     ],
-  ])("says so, and why: it %s", (_title, events, words) => {
+  ])("gives the reason: it %s", (_title, events, words) => {
     expect(reportOf(events)).toContain(`The folder \`/home/workspace/foo\` contains no file of this agent. ${words}`);
   });
 
-  it("says when it deleted all of it again", () => {
+  it("reports that the agent deleted all its files again", () => {
     const { versions } = historyOf([
       [1, "a", "write", "x"],
       [2, "a", "delete", ""],
@@ -129,8 +129,8 @@ describe("the report of an agent that made nothing", () => {
   });
 });
 
-describe("what went wrong", () => {
-  it("is counted by kind, the newest first, with what it was about", () => {
+describe("the failures in a report", () => {
+  it("are counted by kind, newest first, with their subject", () => {
     const report = reportOf([
       created(),
       ...call(1, "read_file", { file: "gone.md" }),
@@ -152,12 +152,12 @@ describe("what went wrong", () => {
   });
 });
 
-describe("what to do next", () => {
+describe("the next steps in a report", () => {
   const CODES: readonly PauseCode[] = [
     ...(["person", "stopped", "killed", "step-limit", "token-limit", "budget", "time-limit", "loop"] as const),
     ...(["bad-replies", "key-refused", "model-refused", "model-unreachable", "prompt-too-long", "crash-loop"] as const),
   ];
-  it.each(CODES)("is said for an agent that paused: %s", (code) => {
+  it.each(CODES)("exist for an agent that paused: %s", (code) => {
     const report = reportOf([created(), { type: "agent-paused", code, reason: "Because of <this>." }]);
     expect(report).toContain("- Reason: Because of \\<this\\>.");
     expect(report).toMatch(
@@ -182,7 +182,7 @@ describe("what to do next", () => {
       "goald say foo",
     ],
     ["completed", true, completed, "goald goals foo --set"],
-  ])("is said for one that is %s", (standing, _hosted, events, command) => {
+  ])("exist for an agent that is %s", (standing, _hosted, events, command) => {
     const { todo } = nextStepOf("foo", replay(log(created(), ...events)), standing);
     expect(todo.map((each) => each.command).join("\n")).toContain(command);
   });
@@ -206,7 +206,7 @@ describe("a report of hostile text", () => {
     versions,
   );
 
-  it("has goald's headings and no other", () => {
+  it("has only goald's headings", () => {
     expect(report.match(/^#+ .*$/gm)?.map((heading) => heading.replace(/Owned.*:/, ":"))).toEqual([
       expect.stringContaining(": report"),
       ...["## Goals", "### Its closing words", "## Files", "## Sources", "## Failures", "## Cost"],
@@ -214,15 +214,15 @@ describe("a report of hostile text", () => {
     ]);
   });
 
-  it("holds no HTML, link, image or control character outside of code", () => {
+  it("contains no HTML, link, image or control character outside of code", () => {
     const prose = report.replace(/(?<![\\`])(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, "");
     expect(prose).not.toMatch(/(?<!\\)[<[\]]|(?<!\\)!\[|(?<!\\):\/\//);
     expect(report).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   });
 });
 
-describe("a long life", () => {
-  it("is told in at most 64 KB, whatever it was, and costs no more for each step", async () => {
+describe("the report of a long run", () => {
+  it("has at most 64 KB, and its time per step does not grow", async () => {
     const steps = 8_000;
     const wide = "ä\\[".repeat(300);
     const events = log(
@@ -253,7 +253,7 @@ describe("a long life", () => {
   });
 });
 
-describe("the files that a text names", () => {
+describe("the file names in a text", () => {
   it.each<[string, readonly string[]]>([
     ["Write them to output.txt.", ["output.txt"]],
     ["See notes/output.txt and Report.md!", ["output.txt", "report.md"]],

@@ -30,11 +30,11 @@ describe("a version of a file", () => {
     [6, "new\nmore\n"],
     [7, ""],
     [8, "last\n"],
-  ])("after step %i is made from the history: %j", async (step, text) => {
+  ])("after step %i is rebuilt from the history: %j", async (step, text) => {
     expect(textOf(await restoreVersion(upToStep(versions, step), store))).toBe(text);
   });
 
-  it("is refused when a piece of it is missing, or the pieces do not make it", async () => {
+  it("is rejected if a piece is missing, or if the pieces do not match", async () => {
     const gone = { blob: async () => undefined };
     await expect(restoreVersion(upToStep(versions, 2), gone)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
     const [first, second] = upToStep(versions, 2) as [FileVersion, FileVersion];
@@ -44,7 +44,7 @@ describe("a version of a file", () => {
     });
   });
 
-  it("reads each piece once, and none from before the last whole version", async () => {
+  it("reads each piece once, and none from before the last complete version", async () => {
     const read: string[] = [];
     const counting = {
       blob: async (sha: string) => {
@@ -57,7 +57,7 @@ describe("a version of a file", () => {
     expect(read).toEqual([hash("more\n"), hash("new\n")]);
   });
 
-  it("of ten thousand appends costs no more for each of them", async () => {
+  it("costs no more per append after ten thousand appends", async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => [at + 1, "a.txt", "append", `line ${at}\n`] as const);
     const { versions: all, store: blobs } = historyOf(many);
     const growth = await growthOverEightfold(all.length, async (count) => {
@@ -68,7 +68,7 @@ describe("a version of a file", () => {
   });
 });
 
-describe("what a person put back", () => {
+describe("a restoration by a person", () => {
   const { versions } = historyOf([
     [1, "a.txt", "write", "one\n"],
     [2, "a.txt", "write", "two\n"],
@@ -78,19 +78,19 @@ describe("what a person put back", () => {
   ]);
   const countAt = (step: number): number => upToStep(versions, step).length;
 
-  it("is no part of the step that stands, so that going back to it takes the restoration back; the edit it found is", () => {
+  it("is not part of the step before it, so it can be undone; the edit that it found is part of that step", () => {
     expect(countAt(1)).toBe(1);
     expect(countAt(2)).toBe(3);
     expect(countAt(3)).toBe(5);
   });
 
-  it("is told from what the agent did", () => {
+  it("is distinguished from acts of the agent", () => {
     expect(versions.map(isByPerson)).toEqual([false, false, true, true, false]);
   });
 });
 
-describe("the files that are looked at", () => {
-  it("are those that were named, or lie below; goald's own are never", () => {
+describe("the selected files", () => {
+  it("are the named ones and those inside named folders, never goald's own", () => {
     const { versions } = historyOf([
       [1, "notes/a.md", "write", "a"],
       [1, "notes.md", "write", "b"],
