@@ -1,8 +1,8 @@
 /**
- * app.ts -- configures fastify: no logger, our own validation and JSON writer, limits on every request.
+ * app.ts -- configures fastify: no logger, custom validation and JSON writer, limits on every request.
  *
- * Fastify's compilers for validation and replies cost most of its time and memory; check.ts and json.ts replace them. Only
- * JSON bodies are parsed: a web page may send text/plain to any address without permission.
+ * Fastify's compilers for validation and replies cost most of its time and memory; check.ts and json.ts replace them.
+ * Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from "fastify";
 import { type CreateCheck, loadChecks } from "./check.ts";
@@ -10,19 +10,19 @@ import { refusalOf } from "./errors.ts";
 import { type Refusal, usageRefusal } from "./guard.ts";
 
 export interface AppLimits {
-  /** A client above this number gets a refusal. */
+  /** Maximum connections; further clients get a refusal. */
   readonly connections: number;
   readonly bodyBytes: number;
-  /** Time for the headers of a request to arrive, and for the whole request. */
+  /** Maximum time for the headers of a request, and for the whole request. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** A connection without a request is closed after this time. */
+  /** Maximum idle time of a connection without a request. */
   readonly idleMs: number;
 }
 
-/** Connections above the limit that get a refusal; further ones are closed without one. */
+/** Maximum connections above the limit that get a refusal; further ones are closed without one. */
 const TURNED_AWAY_AT_ONCE = 32;
-/** A name of 80 characters has up to 960 when percent-encoded; a path has more. */
+/** Allows a percent-encoded name of 80 characters (960 characters) and longer paths. */
 const MAX_PARAM_CHARS = 4_096;
 
 const HEADERS = {
@@ -46,7 +46,7 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     schemaController: { compilersFactory: compilers(createCheck) },
-    // An address that cannot be parsed: neither hooks nor routes run.
+    // Called for an invalid address, for which neither hooks nor routes run.
     frameworkErrors: (error, _request, reply) => {
       const refusal = refusalOf(error);
       void withHeaders((reply as unknown as FastifyReply).code(refusal.status)).send(write(refusal));
@@ -68,7 +68,7 @@ export async function createApp(limits: AppLimits, write: (refusal: Refusal) => 
 
 function compilers(createCheck: CreateCheck) {
   const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };
-  // Fastify types these two as its own compiler packages.
+  // Fastify's types accept only its own compiler packages here.
   return compilersFactory as unknown as NonNullable<
     NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]
   >;

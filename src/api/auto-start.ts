@@ -16,14 +16,14 @@ import { type HomePaths, isNobodyThere, type Meeting, meetHost, SERVE_MS } from 
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
 
 export interface FindOptions {
-  /** Called with notices for a person, each a sentence; default: standard error. */
+  /** Called with notices for a person, each a sentence. Default: standard error. */
   readonly tell?: (sentence: string) => void;
-  /** Version of this goald: a notice names a daemon of another version. */
+  /** Version of this goald, for a notice about a daemon of another version. */
   readonly version?: string;
 }
 
 export interface LookOptions extends FindOptions {
-  /** Time to wait for a host that does not reply or is starting. */
+  /** Maximum wait for a host that does not reply or is starting. */
   readonly patienceMs?: number;
 }
 
@@ -34,13 +34,13 @@ export interface Reached {
   readonly status: DaemonStatus;
 }
 
-/** How often a host may disappear between finding and using it. */
+/** Maximum attempts when hosts end between finding and using them. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 100;
 
 /**
- * The host that accepts requests; undefined when there is none, or when the lock's holder accepts none. Throws GOALD_DAEMON
- * for a host with another protocol version.
+ * Returns the host that accepts requests; undefined when there is none, or when the lock's holder accepts none. Throws
+ * GOALD_DAEMON for a host with another protocol version.
  */
 export async function findHost(home: HomePaths, options: LookOptions = {}): Promise<Client | undefined> {
   const met = await meetHost(home, options.patienceMs);

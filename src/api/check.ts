@@ -31,11 +31,11 @@ export async function loadChecks(): Promise<CreateCheck> {
 
 const PARTS: Readonly<Record<string, string>> = { querystring: "query", params: "address", body: "body" };
 
-/** UTC, as in events. */
+/** Times are in UTC, as in events. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Coerces by the type of the schema. A text that does not fit stays a text, which the schema then refuses. */
+/** Converts texts by the type in the schema. Other texts stay unchanged, and the schema rejects them. */
 function readTexts(data: unknown, { properties }: ObjectSchema): unknown {
   const entries = Object.entries(data ?? {}).map(([name, value]) => {
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
@@ -49,7 +49,7 @@ function readTexts(data: unknown, { properties }: ObjectSchema): unknown {
 
 const MAX_PROBLEMS = 5;
 
-/** Names members and never quotes values, which may be secrets. */
+/** The error names members and never quotes values, which may be secrets. */
 function problemIn(errors: readonly ErrorObject[], part: string): GoaldError {
   const problems = errors.slice(0, MAX_PROBLEMS).map((error) => `${placeOf(error, part)} ${describeProblem(error)}`);
   return new GoaldError("GOALD_USAGE", `${[...new Set(problems)].join("; ")}.`, { hint: "See GET /v1/openapi.json." });

@@ -1,4 +1,4 @@
-/** client-reading.ts -- `Reading` of a host, over its socket. */
+/** client-reading.ts -- implements `Reading` by requests to a host's socket. */
 import type { MemoryPlace } from "#views/load-memory.ts";
 import type { Reading } from "./reading.ts";
 import type { HostCall } from "./socket.ts";
@@ -10,7 +10,7 @@ export type CallHost = (
   answerMs?: number,
 ) => Promise<unknown>;
 
-/** For methods that read a whole log or search: they take time with the length of the log. */
+/** Timeout for methods that read a whole log or search it. */
 const LONG_MS = 120_000;
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
@@ -55,11 +55,11 @@ function memoryClient(
   };
 }
 
-/** The address of an agent, or of something below it. */
+/** Returns the path of an agent, or of a resource below it. */
 export const addressOf = (name: string, ...rest: readonly string[]): string =>
   ["/v1/agents", ...[name, ...rest].map(encodeURIComponent)].join("/");
 
-/** Leaves out absent members; repeats the name for each item of a list. */
+/** Leaves out absent members, and repeats the name for each item of a list. */
 function textOf(query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

@@ -1,8 +1,8 @@
 /**
- * client.ts -- `Control` and `Reading` of a host, over its socket.
+ * client.ts -- implements `Control` and `Reading` by requests to a host's socket.
  *
- * Every method throws what the host threw, or GOALD_DAEMON when no reply came: then it is unknown whether the host did it,
- * and only requests with a key may be repeated.
+ * Every method throws what the host threw, or GOALD_DAEMON when no reply came. Without a reply it is unknown whether
+ * the host acted, so only requests with a key may be repeated.
  */
 import type { MemoryChanged } from "#core/ports/memory-row.ts";
 import type { AgentView } from "#views/agent-view.ts";
@@ -12,23 +12,23 @@ import { type Followed, type FollowOptions, followAgent } from "./follow.ts";
 import type { Reading } from "./reading.ts";
 import { ANSWER_MS, callHost, type HostCall } from "./socket.ts";
 
-/** What a terminal needs of the host that runs its agent, in this process or in another one. */
+/** The methods of a host for the terminal of its agent, in this process or another one. */
 export interface HostClient
   extends Pick<Control, "agents" | "agent" | "create" | "resume" | "pause" | "kill" | "say" | "answer" | "page"> {
-  /** The agent's committed events, and pieces of replies, until the signal is aborted. */
+  /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
 }
 
-/** Everything that a host in another process offers. */
+/** All methods of a host in another process. */
 export interface Client extends HostClient, Omit<Control, "whenLonger" | "live">, Reading {
-  /** Where the host listens. */
+  /** Path of the host's socket. */
   readonly socket: string;
 }
 
 /** The host replies after it has killed child processes and written the step. */
 const KILL_MS = 20_000;
 
-/** Connects for each call. `patienceMs`: for a reply, except from calls that take time. */
+/** Connects for each call. `patienceMs`: maximum wait for a reply, except for slow calls. */
 export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Client {
   const call: CallHost = (method, path, body, answerMs = patienceMs) =>
     callHost(socket, { method, path, answerMs, ...(body === undefined ? {} : { body }) });

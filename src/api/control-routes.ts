@@ -1,9 +1,8 @@
-/** control-routes.ts -- the routes of `Control`: each adds nothing but HTTP. */
+/** control-routes.ts -- the HTTP routes of `Control`. */
 import { AgentView } from "#views/agent-view.ts";
 import { defineRoute, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
 
-/** As long as `docker stop` and systemd leave a service. */
 const DEFAULT_GRACE_MS = 30_000;
 
 const HOST_ROUTES: readonly Route[] = [

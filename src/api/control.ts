@@ -1,7 +1,8 @@
 /**
- * control.ts -- what others may ask a host to do with its agents; `Reading` (reading.ts) is the other half of the local API.
+ * control.ts -- the requests by which clients control a host's agents; `Reading` (reading.ts) is the other half of the
+ * local API.
  *
- * Agents are named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
+ * An agent is named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
  * GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
@@ -22,7 +23,7 @@ import type {
 
 export type { ApprovalAnswer, ControlResult, DaemonStatus, EventPage, ForkedAgent, ForkRequest, NewAgent };
 
-/** Raised when a client of the old version would misunderstand the new one. */
+/** Raise it when a client of the old version would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;
 
 export interface Control {
@@ -33,9 +34,12 @@ export interface Control {
   say(name: string, words: Words): Promise<ControlResult>;
   setGoals(name: string, goals: readonly string[]): Promise<ControlResult>;
   changeSettings(name: string, settings: Partial<AgentSettings>): Promise<ControlResult>;
-  /** The step under way is finished; resolves at once. */
+  /** Pauses after the current step; resolves at once. */
   pause(name: string, reason: string): Promise<ControlResult>;
-  /** After a pause, a stop, a limit or a crash. Changes the settings first. `record`: path of a recording to continue. */
+  /**
+   * Continues an agent after a pause, a stop, a limit or a crash, with changed settings. `record`: path of a recording
+   * to continue.
+   */
   resume(name: string, settings: Partial<AgentSettings>, how?: { readonly record?: string }): Promise<ControlResult>;
   /** Finishes the step and writes the report; cuts the step off after `graceMs`. Resolves when the agent has stopped. */
   stop(name: string, graceMs: number): Promise<ControlResult>;
@@ -44,18 +48,24 @@ export interface Control {
   answer(name: string, answer: ApprovalAnswer): Promise<ControlResult>;
   /** Throws GOALD_CONFLICT for a running agent, unless `force` kills it first. `files` removes its folder too. */
   remove(name: string, how: { readonly force: boolean; readonly files: boolean }): Promise<Removed>;
-  /** A new, paused agent that begins where this one was after a step. Throws GOALD_NOT_FOUND for an unknown step. */
+  /** Creates a paused agent with this one's state after a step. Throws GOALD_NOT_FOUND for an unknown step. */
   fork(name: string, how: ForkRequest): Promise<ForkedAgent>;
-  /** Changes an agent's memory, or the memory that all agents share (`shared`). As `Store.curate`. */
+  /** Changes an agent's memory, or the shared memory of the home (`shared`). Behaves as `Store.curate`. */
   changeMemory(name: string, changes: readonly MemoryChange[], key: string): Promise<readonly MemoryChanged[]>;
-  /** Committed events after `after`, oldest first, at most `limit`. Works until the host is closed. */
+  /** Returns committed events after `after`, oldest first, at most `limit`. Works until the host is closed. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
-  /** Resolves when the agent's log is longer than `after`, when the agent is removed, or when the signal is aborted. Never rejects for these. */
+  /**
+   * Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. It does not reject
+   * then.
+   */
   whenLonger(name: string, after: number, signal: AbortSignal): Promise<void>;
   /** The replies that are arriving now, by agent id. */
   readonly live: LiveText;
-  /** Reads settings, commands and prompts again; agents take them with their next run. Returns the changes, a sentence each. */
+  /**
+   * Reads settings, commands and prompts again; agents use them from their next run on. Returns the changes, a sentence
+   * each.
+   */
   reload(): Promise<readonly string[]>;
-  /** Begins to shut down: finishes steps, and cuts them off after `graceMs`. Resolves at once. */
+  /** Starts the shutdown: finishes steps, and cuts them off after `graceMs`. Resolves at once. */
   shutdown(graceMs: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * daemon-expected.ts -- an empty file that says: when nobody runs the agents of this home, start the daemon.
+ * daemon-expected.ts -- an empty file that marks a home whose daemon must be started when no host runs its agents.
  *
- * Whoever runs agents of the background writes it; `goald down` removes it.
+ * A host with background agents writes it; `goald down` removes it.
  */
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,10 +18,10 @@ export const isDaemonExpected = (home: Pick<Home, "privateFolder">): boolean =>
 export const expectDaemon = (home: Pick<Home, "privateFolder">): void =>
   writeFileSync(fileOf(home), "", { mode: 0o600 });
 
-/** From now on nobody starts the daemon unasked. */
+/** Prevents an automatic start of the daemon. */
 export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {
   if (isDaemonExpected(home)) rmSync(fileOf(home), { force: true });
 }
 
-/** Nobody asked the daemon to go down, and nobody runs the agents. Costs one look at a file when no daemon ever ran. */
+/** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */
 export const hasDaemonDied = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);

@@ -18,7 +18,7 @@ const STATUS_OF: Partial<Readonly<Record<ErrorCode, number>>> = {
 };
 const MAX_MESSAGE_CHARS = 4_000;
 
-/** A status of 500 is a fault of the host and must be logged by the caller. */
+/** A refusal with status 500 is a fault of the host, which the caller must log. */
 export function refusalOf(thrown: unknown): Refusal {
   if (isGoaldError(thrown)) {
     const { code, message, hint } = thrown;
@@ -67,6 +67,6 @@ export const noRoute = (method: string, known: readonly string[]): Refusal =>
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",
       );
 
-/** For a socket that cannot be prepared or opened. */
+/** Creates the error for a socket that cannot be prepared or opened. */
 export const cannotListen = (message: string, hint: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_DAEMON", message, cause === undefined ? { hint } : { hint, cause });

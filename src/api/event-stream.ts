@@ -1,9 +1,9 @@
 /**
- * event-stream.ts -- one client that follows an agent's committed events as server-sent events.
+ * event-stream.ts -- sends an agent's committed events to one client as server-sent events.
  *
- * The stream pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is no queue, a
- * client costs one page of memory however far behind it is, and no agent waits for a client. Only committed events have an
- * id, which is their number: a client that reconnects with its last id gets every event once.
+ * The stream pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is no queue:
+ * each client costs one page of memory, and no agent waits for a client. Each committed event has its number as its id.
+ * A client that reconnects with its last id gets every event once.
  */
 import type { FastifyReply } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
@@ -13,15 +13,15 @@ import type { ToJson } from "./json.ts";
 import { type LiveSender, openLiveSender } from "./live-sender.ts";
 
 export interface StreamLimits {
-  /** Clients at once. Fewer than connections, so that followers cannot block steering. */
+  /** Maximum clients at once. Fewer than connections, so that followers cannot block control requests. */
   readonly followers: number;
   /** A client that reads nothing for this time is dropped. */
   readonly slowReaderMs: number;
-  /** So is a client that falls this many events behind while it reads nothing. */
+  /** A client that reads nothing and falls this many events behind is dropped. */
   readonly behindEvents: number;
   /** Time between two comments that keep a silent stream alive. */
   readonly aliveMs: number;
-  /** Time to deliver the last event of a stream; then the connection is cut. */
+  /** Maximum time to deliver the last event of a stream before the connection is cut. */
   readonly flushMs: number;
   /** Events read from the log at a time. */
   readonly pageEvents: number;
@@ -39,7 +39,7 @@ export type Response = FastifyReply["raw"];
 
 export interface StreamStart {
   readonly after: number;
-  /** Also sends pieces of the reply that is arriving. */
+  /** True to also send pieces of the reply that is arriving. */
   readonly live: boolean;
 }
 
@@ -64,7 +64,7 @@ export class EventStream {
   #farewell: string | undefined;
   #hasEnded = false;
 
-  /** `agent`: an id, since a newer agent may take a name. */
+  /** `agent`: an id, because a newer agent may take the name. */
   constructor(agent: string, { after, live }: StreamStart, response: Response, parts: StreamParts) {
     this.#agent = agent;
     this.#after = after;
@@ -86,7 +86,7 @@ export class EventStream {
     void this.#follow().catch((thrown: unknown) => this.#endWith(thrown));
   }
 
-  /** Sends what is committed, then `bye`. */
+  /** Sends the committed events, then `bye`. */
   sayBye(reason: string): void {
     this.#farewell = reason;
     this.#waiting.abort();
@@ -105,7 +105,7 @@ export class EventStream {
     let isSecondRead = false;
     while (!this.#hasEnded) {
       const page = await control.page(this.#agent, this.#after, limits.pageEvents);
-      // The log is shorter than before: another agent with this id.
+      // The log is shorter than before, so it belongs to another agent with this id.
       if (page.head < this.#after) return this.#end("bye", { reason: REMOVED });
       if (page.head > this.#after && page.events[0]?.seq !== this.#after + 1) {
         if (isSecondRead) throw new Error(`event ${this.#after + 1} is missing, and the last one is ${page.head}.`);
@@ -123,7 +123,7 @@ export class EventStream {
     }
   }
 
-  /** False when the stream has ended. */
+  /** Resolves to false when the stream has ended. */
   async #writePage({ events, head }: EventPage): Promise<boolean> {
     for (const event of events) {
       if (this.#hasEnded) return false;
@@ -135,7 +135,7 @@ export class EventStream {
     return true;
   }
 
-  /** Waits until the client has read what was written. Drops a client that is too slow, and resolves to false. */
+  /** Waits until the client has read the written data. Drops a client that is too slow, and resolves to false. */
   async #waitForDrain(head: number): Promise<boolean> {
     const { slowReaderMs, behindEvents } = this.#parts.limits;
     const over = new AbortController();

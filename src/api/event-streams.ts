@@ -1,12 +1,12 @@
-/** event-streams.ts -- all clients that follow events: counts them, and says goodbye to them when the host shuts down. */
+/** event-streams.ts -- counts all clients that follow events, and sends them `bye` when the host shuts down. */
 import { EventStream, type Response, type StreamParts, type StreamStart } from "./event-stream.ts";
 
 export interface EventStreams {
   readonly count: number;
   readonly isFull: boolean;
-  /** `agent`: an id, since a newer agent may take a name. */
+  /** `agent`: an id, because a newer agent may take the name. */
   open(agent: string, start: StreamStart, response: Response): void;
-  /** Sends what is committed, then `bye`. Cuts clients off that do not read it in `flushMs`. */
+  /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
   close(reason: string): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface EventsParts {
 }
 export type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
 
-/** Resolves to the JSON of a page; to undefined after starting a stream. */
+/** Resolves to the JSON of a page, or to undefined after it has started a stream. */
 export async function answerWithEvents(
   { params, query }: EventsRequest,
   request: FastifyRequest,
@@ -24,7 +24,7 @@ export async function answerWithEvents(
   { control, streams, toJson }: EventsParts,
 ): Promise<string | undefined> {
   const after = lastEventId(request) ?? query.after ?? 0;
-  // Resolved once: while the stream is open, a newer agent may take the name.
+  // Resolves the name once, because a newer agent may take it while the stream is open.
   const { id } = await control.agent(params.agent);
   if (!wantsStream(request)) return pageToJson(await control.page(id, after, query.limit ?? DEFAULT_PAGE), toJson);
   const { head } = await control.page(id, after, 1);
@@ -44,7 +44,7 @@ export async function answerWithEvents(
 const wantsStream = ({ headers }: FastifyRequest): boolean =>
   (headers.accept ?? "").split(",").some((type) => type.split(";")[0]?.trim().toLowerCase() === "text/event-stream");
 
-/** Sent by a client that reconnects; takes precedence over `after`. */
+/** Sent by a reconnecting client; has precedence over `after`. */
 function lastEventId({ headers }: FastifyRequest): number | undefined {
   const id = headers["last-event-id"];
   if (id === undefined) return undefined;
@@ -54,7 +54,7 @@ function lastEventId({ headers }: FastifyRequest): number | undefined {
   });
 }
 
-/** Event by event, so that a page of long events does not block the agents. */
+/** Converts event by event, so that a page of long events does not block the agents. */
 async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<string> {
   const turn = createTurns();
   const texts: string[] = [];

@@ -14,19 +14,19 @@ export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
   /** A piece of the reply that is arriving, after `from` characters. The reply may restart, and may never be completed. */
   | { readonly kind: "delta"; readonly seq: number; readonly from: number; readonly text: string }
-  /** The client was too slow (`dropped`), or the host shuts down (`bye`). Followed by a new connection. */
+  /** The client was too slow (`dropped`), or the host shuts down (`bye`). A new connection follows. */
   | { readonly kind: "dropped" | "bye"; readonly reason: string; readonly after: number };
 
 export interface FollowOptions {
   /** Number of the last known event. */
   readonly after: number;
-  /** Also yields pieces of replies. */
+  /** True to also yield pieces of replies. */
   readonly live?: boolean;
   /** Ends without an error when aborted. */
   readonly signal?: AbortSignal;
-  /** Time to wait for a host that replies. */
+  /** Maximum wait for a host that replies. */
   readonly patienceMs?: number;
-  /** A connection that is silent for this time counts as lost. */
+  /** Time of silence after which a connection counts as lost. */
   readonly idleMs?: number;
 }
 
@@ -59,7 +59,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
           if (followed.kind === "event") after = followed.event.seq;
           pauseMs = FIRST_PAUSE_MS;
           yield followed;
-          // The time that the consumer takes does not count.
+          // Restarts the wait, so that the consumer's time does not count.
           lastAnswerAt = performance.now();
         }
       } finally {
@@ -90,7 +90,7 @@ async function* readStream(chunks: AsyncIterable<Uint8Array>, known: number): As
     }
 }
 
-/** Undefined for a known event, and for unknown kinds of a newer host. */
+/** Returns undefined for a known event, and for unknown kinds of a newer host. */
 function toFollowed({ event, data }: ServerSentEvent, after: number): Followed | undefined {
   switch (event) {
     case "message": {
@@ -136,7 +136,7 @@ const unreadable = (data: string): GoaldError =>
     `The daemon sent an event that cannot be read: ${JSON.stringify(data.slice(0, 80))}`,
   );
 
-/** An error of the connection, not of its content. */
+/** True for an error of the connection, not of its content. */
 const isLost = (thrown: unknown): boolean => !isGoaldError(thrown) || thrown.code === "GOALD_DAEMON";
 
 const lostFor = (patienceMs: number, cause: unknown): GoaldError =>

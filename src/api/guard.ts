@@ -1,9 +1,9 @@
 /**
  * guard.ts -- refuses requests before a route runs and before the body is read.
  *
- * The file permission of the socket is the authentication. This is a second check: it refuses every request that a web page
- * could send through a bridge (another Host, an Origin, a body type that browsers send without permission). Compares the raw
- * Host header.
+ * The file permission of the socket is the authentication. The guard is a second check: it refuses requests that a web page
+ * could send through a bridge. These have another Host, an Origin, or a body type that browsers send without permission.
+ * The guard compares the raw Host header.
  */
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "#core/errors.ts";

@@ -1,2 +1,2 @@
-/** host-lock.ts -- who holds the lock of a home, for those who only want to know. */
+/** host-lock.ts -- exports the functions that read the lock of a home. */
 export { isHostHeld, readHostInfo } from "#store/host-lock.ts";

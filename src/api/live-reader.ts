@@ -17,7 +17,7 @@ export interface LivePiece {
 
 const NOTHING = { seq: 0, sent: "", isLost: false };
 
-/** Returns the next piece to send, or undefined. */
+/** The returned function returns the next piece to send, or undefined. */
 export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
   let shown = NOTHING;
   return ({ seq, text }) => {

@@ -7,7 +7,7 @@ import type { Response, StreamParts } from "./event-stream.ts";
 import { createLiveReader } from "./live-reader.ts";
 
 export interface LiveSender {
-  /** Nothing is sent before. */
+  /** Sends pieces only after `setCaughtUp(true)`. */
   setCaughtUp(isCaughtUp: boolean): void;
   close(): void;
 }

@@ -7,8 +7,8 @@ export interface LiveReply {
 }
 
 export interface LiveText {
-  /** Undefined when no reply is arriving. */
+  /** Returns undefined when no reply is arriving. */
   of(agent: string): LiveReply | undefined;
-  /** Calls `onMore` when more has arrived. The returned function stops that. */
+  /** Calls `onMore` when more has arrived. The returned function ends the subscription. */
   listen(agent: string, onMore: () => void): () => void;
 }

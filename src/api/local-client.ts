@@ -1,4 +1,4 @@
-/** local-client.ts -- the host of this process, as a terminal calls it: the same interface as through the socket. */
+/** local-client.ts -- implements the host interface of a terminal for a host in this process. */
 import type { HostClient } from "./client.ts";
 import type { Control } from "./control.ts";
 import type { Followed, FollowOptions } from "./follow.ts";
@@ -6,7 +6,7 @@ import { createLiveReader } from "./live-reader.ts";
 
 /** Events read at a time. */
 const PAGE_EVENTS = 100;
-/** Pieces of a reply are shown at most this often. */
+/** Minimum time between two pieces of a reply. */
 const LIVE_EVERY_MS = 50;
 
 export class LocalClient implements HostClient {
@@ -14,7 +14,7 @@ export class LocalClient implements HostClient {
   readonly #redact: (text: string) => string;
   readonly #failures = new Map<string, Error>();
   readonly #ended = new Set<string>();
-  /** Wakes the followers of an agent. */
+  /** Functions that wake the followers of an agent. */
   readonly #followers = new Map<string, Set<() => void>>();
 
   constructor(control: Control, redact: (text: string) => string) {
@@ -22,13 +22,13 @@ export class LocalClient implements HostClient {
     this.#redact = redact;
   }
 
-  /** Ends all following of the agent with this error. */
+  /** Ends all followers of the agent with this error. */
   fail(agent: string, error: Error): void {
     this.#failures.set(agent, error);
     for (const wake of this.#followers.get(agent) ?? []) wake();
   }
 
-  /** Ends all following of the agent, when its events so far were seen. */
+  /** Ends all followers of the agent after they have seen its events so far. */
   end(agent: string): void {
     this.#ended.add(agent);
     for (const wake of this.#followers.get(agent) ?? []) wake();

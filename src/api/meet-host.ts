@@ -1,8 +1,8 @@
 /**
  * meet-host.ts -- finds the host of a home, and whether it accepts requests.
  *
- * The lock tells whether a host exists, daemon.json where it listens. Only a reply of the lock's holder counts: a killed host
- * leaves its socket file.
+ * The lock shows whether a host exists; daemon.json contains its socket. Only a reply of the lock's holder counts,
+ * because a killed host leaves its socket file.
  */
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,19 +17,19 @@ import { ANSWER_MS } from "./socket.ts";
 export type Meeting =
   | { readonly kind: "nobody" }
   | { readonly kind: "host"; readonly client: Client; readonly status: DaemonStatus }
-  /** Holds the lock and accepts no requests: it is starting, hangs, or does not serve. */
+  /** The lock's holder accepts no requests: it is starting, hangs, or does not serve. */
   | { readonly kind: "mute"; readonly info: HostInfo | undefined; readonly problem: GoaldError };
 
 export type HomePaths = Pick<Home, "lock" | "socket">;
 
 /** Longest time from taking the lock to listening. */
 export const SERVE_MS = 10_000;
-/** Longest time from closing the socket to the end; after that the socket file was removed by somebody. */
+/** Longest time from closing the socket to the end. Another process removed a socket that is missing longer. */
 const LEAVE_MS = 3_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** `patienceMs`: for a reply, and for a host that is starting. Throws only errors in a host's reply. */
+/** `patienceMs`: maximum wait for a reply, and for a host that is starting. Throws only errors in a host's reply. */
 export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): Promise<Meeting> {
   const start = performance.now();
   const end = start + patienceMs;
@@ -60,7 +60,7 @@ function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
   return theirs !== undefined && ours !== undefined && theirs.dev === ours.dev && theirs.ino === ours.ino;
 }
 
-/** Where the host listens; the default path when it does not say. */
+/** Returns the host's socket, or the default path when the host names none. */
 function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
   return typeof info?.socket === "string" ? info.socket : socket;
 }
@@ -69,11 +69,11 @@ function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
 const servesNever = (info: HostInfo | undefined): boolean =>
   info !== undefined && info.role !== "daemon" && info.socket === undefined && isAlive(info.pid);
 
-/** Enough time has passed since its start for it to listen. */
+/** True when the host has had enough time since its start to listen. */
 const hasServed = (info: HostInfo | undefined): boolean =>
   info !== undefined && systemClock.now().getTime() - Date.parse(info.startedAt) > SERVE_MS && isAlive(info.pid);
 
-/** There was no reply because no process listens at the socket. */
+/** True when no process listens at the socket. */
 export const isNobodyThere = ({ cause }: GoaldError): boolean =>
   Error.isError(cause) && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED");
 
@@ -87,7 +87,7 @@ async function statusOf(socket: string, patienceMs: number): Promise<DaemonStatu
   }
 }
 
-/** A socket outside the home may belong to another user, who waits for our requests. */
+/** Throws for another user's socket outside the home, which could collect requests. */
 function requireOwn(socket: string): void {
   const found = statSync(socket, { throwIfNoEntry: false });
   const uid = process.getuid?.();

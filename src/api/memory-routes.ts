@@ -1,4 +1,4 @@
-/** memory-routes.ts -- the routes of `Reading` for memory: each adds nothing but HTTP. */
+/** memory-routes.ts -- the HTTP routes of `Reading` for memory. */
 import { closed, flag, oneOf, type Schema, text } from "#util/schema.ts";
 import { MemoryList, MemoryPage, MemorySearch } from "#views/load-memory.ts";
 import { MEMORY_KINDS, MemoryStory, MemoryView } from "#views/memory-view.ts";

@@ -79,7 +79,7 @@ function parametersOf(route: RouteDescription): readonly Schema[] {
 
 const NAMES = new Map(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [schema, name]));
 
-/** A reference for a named schema; else the schema, with references inside. */
+/** Returns a reference for a named schema; otherwise the schema, with references inside. */
 function named(schema: Schema): Schema {
   const name = NAMES.get(schema);
   return name === undefined ? inside(schema) : { $ref: `#/components/schemas/${name}` };

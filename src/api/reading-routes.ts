@@ -1,4 +1,4 @@
-/** reading-routes.ts -- the routes of `Reading`: each adds nothing but HTTP. */
+/** reading-routes.ts -- the HTTP routes of `Reading`. */
 import { closed, listOf, open } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
 import { DiffView } from "#views/agent-diff.ts";

@@ -1,11 +1,11 @@
 /**
  * reading.ts -- everything that a person or a program can read about agents; `Control` (control.ts) changes them.
  *
- * Needs no lock: the same implementation reads a home without a host, inside a host, and over the socket. Arguments and
- * results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.
+ * It needs no lock: the same implementation reads a home without a host, inside a host, and over the socket. Arguments
+ * and results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.
  *
- * Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for a log
- * that cannot be read. Texts may contain secrets: whoever shows them redacts them.
+ * Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for
+ * a log that cannot be read. Texts may contain secrets, which the caller must redact before display.
  */
 import type { VerifyReport } from "#core/ports/store.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
@@ -24,7 +24,7 @@ import type { WaitingView } from "#views/waiting.ts";
 import type { WholeStep } from "#views/whole-step.ts";
 import type { EventPage } from "./control.ts";
 
-/** Items after `after`, at most `limit`. */
+/** Requests items after `after`, at most `limit`. */
 export interface PageRequest {
   readonly after: number;
   readonly limit: number;
@@ -33,39 +33,39 @@ export interface PageRequest {
 export interface Reading {
   /** An agent whose log cannot be read is listed as `damaged`. */
   agents(): Promise<readonly AgentView[]>;
-  /** As in `agents`. */
+  /** Returns the same view as `agents`. */
   agent(name: string): Promise<AgentView>;
-  /** As `goald show` prints it. */
+  /** Returns the data that `goald show` prints. */
   details(name: string): Promise<AgentDetails>;
-  /** The folded state, for programs that follow the log from there. */
+  /** Returns the folded state, for programs that follow the log from there. */
   state(name: string): Promise<LoadedAgent>;
-  /** With goals that the agent has not read yet. */
+  /** Includes goals that the agent has not read yet. */
   goals(name: string): Promise<GoalsView>;
-  /** Approvals and answers that agents of this home wait for, the oldest first. */
+  /** Returns the approvals and answers that agents wait for, the oldest first. */
   waiting(): Promise<readonly WaitingView[]>;
-  /** Committed events, oldest first. */
+  /** Returns committed events, oldest first. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
   steps(name: string, page: PageRequest): Promise<StepPage>;
-  /** With its prompt and reply. */
+  /** Includes the step's prompt and reply. */
   step(name: string, step: number): Promise<WholeStep>;
   files(name: string): Promise<FileList>;
   /** `step`: null for the file in the folder now. Throws GOALD_FILE_TOO_LARGE. */
   file(name: string, path: string, step: number | null): Promise<FileContent>;
-  /** Why the file exists: each version with goals, thoughts and sources. */
+  /** Explains why the file exists: each version with goals, thoughts and sources. */
   fileStory(name: string, path: string): Promise<FileStory>;
   /** Throws GOALD_USAGE for steps in the wrong order. */
   diff(name: string, request: DiffRequest): Promise<DiffView>;
-  /** What `goald restore` would change. */
+  /** Returns the changes that `goald restore` would make. */
   restorePlan(name: string, step: number, paths: readonly string[]): Promise<RestorePlan>;
   report(name: string): Promise<ReportFacts>;
   memories(place: MemoryPlace, filter: MemoryFilter): Promise<MemoryList>;
-  /** All rows in the order of their last change. Fewer than `limit` means the end. */
+  /** Returns all rows in the order of their last change. Fewer than `limit` rows means the end. */
   memoryPage(place: MemoryPlace, page: PageRequest): Promise<MemoryPage>;
-  /** `id`: whole, or its part after the slash. */
+  /** `id`: the whole id, or its part after the slash. */
   memory(place: MemoryPlace, id: string): Promise<MemoryView>;
-  /** What the agent would recall for this query. `limit`: null for the number of the settings. */
+  /** Returns the memories that the agent would recall for this query. `limit`: null for the number in the settings. */
   searchMemory(place: MemoryPlace, query: string, limit: number | null): Promise<MemorySearch>;
   memoryStory(place: MemoryPlace, id: string): Promise<MemoryStory>;
-  /** Checks the hash chains and references of one agent; null for the whole store. */
+  /** Checks the hash chains and references of one agent. null checks the whole store. */
   verify(name: string | null): Promise<VerifyReport>;
 }

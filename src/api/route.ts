@@ -4,14 +4,14 @@ import type { Control } from "./control.ts";
 import type { Reading } from "./reading.ts";
 import type { PARAMS } from "./schemas.ts";
 
-/** Items of a page, unless the request asks for another number. */
+/** Default number of items in a page. */
 export const DEFAULT_PAGE = 200;
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 export interface RouteDescription {
   readonly method: (typeof METHODS)[number];
-  /** With `:agent` and other names of `PARAMS`. */
+  /** May contain `:agent` and other names of `PARAMS`. */
   readonly path: string;
   /** Operation id, for generated clients. */
   readonly operation: string;
@@ -22,7 +22,7 @@ export interface RouteDescription {
   readonly reply: Schema;
 }
 
-/** What a host serves. */
+/** The interfaces that a host serves. */
 export interface HostApi {
   readonly control: Control;
   readonly reading: Reading;
@@ -63,6 +63,6 @@ export function defineRoute<const Path extends string, Reply, Query = unknown, B
   return { status: 200, ...description, act: act as Route["act"] };
 }
 
-/** The names of `PARAMS` in a path. */
+/** Returns the names of `PARAMS` in a path. */
 export const paramsOf = (path: string): readonly (keyof typeof PARAMS)[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as keyof typeof PARAMS);

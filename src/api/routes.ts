@@ -25,7 +25,7 @@ import * as schemas from "./schemas.ts";
 
 export const ROUTES: readonly Route[] = [...READING_ROUTES, ...CONTROL_ROUTES];
 
-/** A page as JSON; with `Accept: text/event-stream` a stream of all events to come (event-streams.ts). */
+/** Returns a page as JSON, or with `Accept: text/event-stream` a stream of all further events (event-streams.ts). */
 export const EVENTS_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/agents/:agent/events",
@@ -48,7 +48,7 @@ export const DOCUMENT_ROUTE: RouteDescription = {
 
 export const ALL_ROUTES: readonly RouteDescription[] = [...ROUTES, EVENTS_ROUTE, DOCUMENT_ROUTE];
 
-/** Schemas with a name of their own in the OpenAPI document. */
+/** Schemas with a separate name in the OpenAPI document. */
 export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...{ AgentView, AgentDetails, DiffView, FileContent, FileList, FileStory, FileVersion: FileVersionView },
   ...{ MemoryView, MemoryList, MemorySearch, MemoryStory, ReportFacts, RestorePlan, StepPage, WaitingView, WholeStep },
@@ -68,7 +68,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
   Words: schemas.Words,
 };
 
-/** The methods of an address; empty for an unknown address. */
+/** Returns the methods of an address; none for an unknown address. */
 export function methodsOf(path: string): readonly string[] {
   const parts = path.split("/");
   const matches = (route: RouteDescription): boolean => {

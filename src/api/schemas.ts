@@ -1,8 +1,8 @@
 /**
- * schemas.ts -- what `Control` takes and returns, as JSON Schema with its TypeScript type.
+ * schemas.ts -- the arguments and results of `Control`, as JSON Schema with TypeScript types.
  *
- * One source: routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so
- * that a misspelled member is refused; replies are open, so clients must accept members that they do not know.
+ * Routes, request validation, OpenAPI and the types of control.ts come from here. Request objects are closed, so that a
+ * misspelled member is refused. Replies are open, so clients must accept unknown members.
  */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
@@ -64,7 +64,7 @@ const graceMs: Schema<number> = {
 };
 const reason: Schema<string> = { ...words, minLength: 1 };
 
-/** What a path may name, by the name of its part. */
+/** Schemas of the variable parts of a path, by name. */
 export const PARAMS = {
   agent: {
     type: "string",
@@ -108,7 +108,7 @@ export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", .
 export const GivenSettings = closed({ ...settings }, ...OPTIONAL);
 export const SettingsChange: typeof ChangedSettings = { ...ChangedSettings, minProperties: 1 };
 
-/** `settings.background` is true unless given: then the agent continues when the host that creates it ends. */
+/** `settings.background` defaults to true: the agent continues when the host that creates it ends. */
 export const NewAgent = closed({ name, role: words, goals, settings: GivenSettings, key, record }, "key", "record");
 export type NewAgent = Static<typeof NewAgent>;
 

@@ -1,7 +1,8 @@
 /**
- * server.ts -- the local API: HTTP around `Control` and `Reading`, on a unix socket that only its owner can open.
+ * server.ts -- the local API: serves `Control` and `Reading` over HTTP, on a unix socket that only its owner can open.
  *
- * A request passes the guard, the body parser and the schemas; then one method is called; the reply is redacted JSON.
+ * Each request passes the guard, the body parser and the schemas. Then the server calls one method and redacts the JSON
+ * of the reply.
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isGoaldError, toError } from "#core/errors.ts";
@@ -20,12 +21,12 @@ import { PARAMS } from "./schemas.ts";
 import { clearSocketPlace, makePrivate } from "./socket-file.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
-  /** Milliseconds that open requests may take when the server closes. */
+  /** Maximum time for open requests when the server closes, in ms. */
   readonly closeMs: number;
 }
 
 export interface LocalServerOptions extends HostApi {
-  /** Absolute. The caller holds the lock of the home, so a socket at this path belongs to a dead host. */
+  /** Absolute path. The caller holds the lock of the home, so a socket at this path belongs to a dead host. */
   readonly socket: string;
   /** Redacts secrets and keeps JSON valid. */
   redact(text: string): string;
@@ -39,7 +40,7 @@ export interface LocalServer {
   /** Number of open event streams. */
   readonly followers: number;
   /**
-   * Refuses new requests, sends event streams what is committed and then `bye`, and waits for open requests up to the
+   * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
    * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
    */
   close(reason: string): Promise<void>;
@@ -116,7 +117,7 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** Refusals before a route runs, by a route, and of unknown addresses. */
+/** Handles refusals before a route runs, refusals by a route, and unknown addresses. */
 function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, limits: ServerLimits): void {
   const isTooMany = turnAwayOver(limits.connections, app);
   const send = (reply: FastifyReply, refusal: Refusal): FastifyReply =>
@@ -128,7 +129,7 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
     return refusal && send(reply.header("connection", "close"), refusal);
   });
   app.addHook("onSend", async (_request, reply) => {
-    // A kept connection would keep the process alive.
+    // A persistent connection would keep the process alive.
     if (state.closing) reply.header("connection", "close");
   });
   app.setNotFoundHandler((request, reply) =>

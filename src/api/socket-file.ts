@@ -1,8 +1,8 @@
 /**
  * socket-file.ts -- prepares the path of the unix socket, and makes the socket private.
  *
- * The caller holds the lock of the home, so a socket at this path belongs to a dead host and is removed; any other file
- * stays. The folder's mode protects the socket between listening and chmod.
+ * The caller holds the lock of the home, so a socket at this path belongs to a dead host. It is removed; other files stay.
+ * The folder's mode protects the socket between listening and chmod.
  */
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
@@ -30,7 +30,7 @@ export function clearSocketPlace(path: string): void {
   unlinkSync(path);
 }
 
-/** Call after listening. */
+/** Call this after listening. */
 export function makePrivate(path: string): void {
   chmodSync(path, 0o600);
 }

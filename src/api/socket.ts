@@ -12,7 +12,7 @@ export interface HostCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
-  /** Time from the connection to the end of the reply; for a stream, to its headers. */
+  /** Maximum time from the connection to the end of the reply; for a stream, to its headers. */
   readonly answerMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -20,7 +20,7 @@ export interface HostCall {
 export const ANSWER_MS = 10_000;
 /** A live host accepts a connection at once; a slower one is stopped or overloaded. */
 const CONNECT_MS = 2_000;
-/** Far above a page of a thousand events with long texts. */
+/** Far more than a page of a thousand events with long texts. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -39,12 +39,12 @@ export async function callHost(socket: string, call: HostCall): Promise<unknown>
 }
 
 export interface OpenStream {
-  /** Rejects when the connection is lost or idle for `idleMs`; ends when the host ends it. */
+  /** Rejects when the connection is lost or idle for `idleMs`. Ends when the host ends it. */
   readonly chunks: AsyncIterable<Uint8Array>;
   close(): void;
 }
 
-/** Server-sent events. The host must send comments more often than each `idleMs`. */
+/** Receives server-sent events. The host must send comments more often than each `idleMs`. */
 export async function openStream(
   socket: string,
   call: HostCall & { readonly lastEventId: number; readonly idleMs: number },
@@ -67,9 +67,9 @@ export async function openStream(
 
 interface SentRequest {
   readonly response: IncomingMessage;
-  /** Ends the time limit of the reply. */
+  /** Stops the time limit of the reply. */
   answered(): void;
-  /** Turns an error of reading the reply into one for people. */
+  /** Converts an error of reading the reply into an error for people. */
   explain(thrown: unknown): GoaldError;
   close(): void;
 }
@@ -90,7 +90,7 @@ function sendRequest(
       ? {}
       : { "content-type": "application/json", "content-length": `${Buffer.byteLength(text)}` }),
   };
-  // A normal import loads web sockets too, which costs each verb 15 ms.
+  // A normal import also loads web sockets, which costs each verb 15 ms.
   const { request } = process.getBuiltinModule("node:http");
   return new Promise((resolve, reject) => {
     let tooLate: GoaldError | undefined;
@@ -122,7 +122,7 @@ function sendRequest(
     };
     outgoing.on("socket", (connection) => connection.once("connect", connected));
     outgoing.on("response", (response) => resolve({ response, answered, explain, close }));
-    // Rejecting again does nothing, such as after a connection that was closed on purpose.
+    // A second rejection has no effect, for example after the connection was closed on purpose.
     outgoing.on("error", (error) => {
       connected();
       answered();
@@ -159,7 +159,7 @@ function parseAnswer(text: string, socket: string): unknown {
   }
 }
 
-/** The error that the host threw; any other reply does not come from a known version of goald. */
+/** Returns the host's error. Any other reply does not come from a known version of goald. */
 function refusal(text: string, { statusCode }: IncomingMessage, socket: string): GoaldError {
   const body = parseJson(text);
   const error = isRecord(body) ? body.error : undefined;
@@ -168,7 +168,7 @@ function refusal(text: string, { statusCode }: IncomingMessage, socket: string):
   return new GoaldError(knownCode(error.code), error.message, { hint });
 }
 
-/** A newer daemon may send codes that are unknown here. */
+/** Returns GOALD_INTERNAL for codes of newer daemons that are unknown here. */
 function knownCode(code: unknown): ErrorCode {
   if (typeof code !== "string") return "GOALD_INTERNAL";
   const { exitCode } = new GoaldError(code as ErrorCode, "");
@@ -177,7 +177,7 @@ function knownCode(code: unknown): ErrorCode {
 
 // ---------------------------------------------------------------- no reply
 
-/** Passes errors of this file; explains errors of the system. */
+/** Returns errors of this file unchanged, and explains errors of the system. */
 function unreachable(error: Error & { readonly code?: string }, socket: string): GoaldError {
   if (error.name === "GoaldError") return error as GoaldError;
   switch (error.code) {

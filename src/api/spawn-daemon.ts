@@ -1,8 +1,8 @@
 /**
- * spawn-daemon.ts -- starts the daemon's process, and waits for the one thing that it says about its start.
+ * spawn-daemon.ts -- starts the daemon's process, and waits for its message about the start.
  *
- * It outlives this process and its terminal: a group of its own, no input, output to daemon.out. Until it is
- * ready it holds a channel to this process; of what it inherits, the environment is all that stays.
+ * The daemon outlives this process and its terminal: it has its own process group, no input, and output to daemon.out.
+ * A channel to this process exists only until the daemon is ready. The daemon keeps the inherited environment.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
@@ -14,33 +14,33 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { createRedactor } from "#util/redact.ts";
 
-/** What a daemon sends once, when it has started. */
+/** The message that a daemon sends once, when it has started. */
 export type Handshake =
   | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
-  /** Another one was first. */
+  /** Another daemon was first. */
   | { readonly kind: "already" };
 
 export interface SpawnOptions {
-  /** How long a start may take, in ms. */
+  /** Maximum time of a start in ms. */
   readonly readyMs?: number;
-  /** Another program than the shipped one, for tests. */
+  /** Replaces the shipped program in tests. */
   readonly program?: string;
-  /** Process id of a host that is about to end, and whose lock the daemon waits for. */
+  /** Process id of a host that is about to end. The daemon waits for its lock. */
   readonly predecessor?: number;
 }
 
 /** Environment variable that names the predecessor to the daemon. */
 export const PREDECESSOR = "GOALD_PREDECESSOR";
 
-/** Measured: ready in less than half a second on a machine that is not busy. */
+/** A start takes less than 500 ms (measured on an idle machine). */
 const READY_MS = 10_000;
-/** Of the 32 MB that young objects could take, as many as many agents at once use well (util/young-space.ts). */
+/** Limits V8's semi-space to 8 MB, which is enough for many agents (util/young-space.ts). */
 const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;
 
-/** `goald.js`, the program itself: two steps up from `src/client` of a checkout, or beside `dist` in the package. */
+/** Path of `goald.js`, in the `src` folder of a checkout or of the package. */
 export const GOALD_PROGRAM: string =
   ["../goald.js", "../../../src/goald.js"]
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -48,7 +48,7 @@ export const GOALD_PROGRAM: string =
 
 export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
 
-/** Throws GOALD_DAEMON, with what the daemon said about it. */
+/** Throws GOALD_DAEMON with the daemon's own explanation. */
 export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
   const { readyMs = READY_MS, program = GOALD_PROGRAM, predecessor } = options;
   const more = predecessor === undefined ? {} : { [PREDECESSOR]: `${predecessor}` };
@@ -97,7 +97,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
         reject(toError(thrown));
       }
     });
-    // `close` comes after the last message, `exit` may come before it.
+    // Waits for `close`, because `exit` may precede the last message.
     child.once("close", (code, signal) => {
       const end = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
       fail(`${end} before it was ready`, readTail() || "It said nothing. See: goald doctor");
@@ -105,7 +105,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
   });
 }
 
-/** Throws what kept the daemon from starting. */
+/** Throws the error that prevented the start. */
 function readHandshake(message: unknown): Handshake {
   const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
   const { ready, failed } = said as {
@@ -125,7 +125,7 @@ function readHandshake(message: unknown): Handshake {
   );
 }
 
-/** Throws for a link: it could lead the output into any file of this user. */
+/** Throws for a link, which could redirect the output into any file of this user. */
 function openOutput(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   const open = (): number => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
@@ -139,7 +139,7 @@ function openOutput(path: string): number {
   return file;
 }
 
-/** The last lines that were added to the file. */
+/** Returns the last lines that were added to the file. */
 function tailOf(path: string, from: number): string {
   try {
     const file = openSync(path, constants.O_RDONLY);

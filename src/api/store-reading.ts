@@ -1,4 +1,4 @@
-/** store-reading.ts -- the one implementation of `Reading`: over a store, the agents' folders and the home's catalogue. */
+/** store-reading.ts -- implements `Reading` on a store, the agents' folders and the home's catalogue. */
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -29,10 +29,10 @@ export interface ReadingParts extends StepParts {
   readonly clock: Pick<Clock, "now">;
   /** Absolute path of the home's `workspace/`. */
   readonly workspaceFolder: string;
-  /** One view for each row, with what only the host of the agents knows. Shows an unreadable log as `damaged`. */
+  /** Returns one view per row, with the facts that only the host has. Shows an unreadable log as `damaged`. */
   viewAgents(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
   openWorkspace(folder: string): Pick<Workspace, "stat" | "read">;
-  /** From this namespace and the shared one, best first. `count`: null for the number of the settings. */
+  /** Recalls from this namespace and the shared one, best first. `count`: null for the number in the settings. */
   recall(namespace: string, query: string, count: number | null): Promise<readonly Recall[]>;
 }
 
@@ -100,7 +100,7 @@ async function viewAgent(row: AgentRow, { viewAgents }: ReadingParts): Promise<A
   throw new GoaldError("GOALD_NOT_FOUND", `${row.id} was removed.`, { hint: "List the agents: goald ps" });
 }
 
-/** The oldest first. An agent whose log cannot be read hides no other. */
+/** Lists the oldest first. Agents with an unreadable log are skipped. */
 async function listWaiting(reader: ReadingParts["reader"]): Promise<readonly WaitingView[]> {
   const turn = createTurns();
   const found: WaitingView[] = [];

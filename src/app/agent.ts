@@ -1,4 +1,4 @@
-/** agent.ts -- puts one agent's parts together for the main loop: model, memory, commands, folder, and its recording. */
+/** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Recorder } from "#cassette/recorder.ts";
@@ -28,39 +28,39 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { openShared, type Shared } from "./services.ts";
 
-/** Settings, with the functions that take their secrets out of texts. */
+/** Settings and the functions that redact their secrets. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** For what is kept: takes out the secrets of the settings. */
+  /** For stored text: redacts the secrets of the settings. */
   scrub(text: string): string;
-  /** For what is shown: takes out the same, and whatever looks like a secret. */
+  /** For displayed text: redacts the same secrets and everything that looks like one. */
   redact(text: string): string;
 }
 
-/** What an agent needs of its host. Settings and catalogue are read once for each run. */
+/** The parts of the host that an agent uses. Settings and catalogue are read once per run. */
 export interface AgentHost extends LoadedSettings {
   readonly home: Home;
   readonly store: Store;
   readonly catalogue: Catalogue;
-  /** Which services commands find set up. */
+  /** The services that commands find ready. */
   readonly services: ServiceStates;
   readonly recordings: Recordings;
-  /** Replays an agent, instead of running it. */
+  /** Replays an agent instead of running it. */
   readonly player: Tape | undefined;
   readonly longestWaitMs: LongestWait | undefined;
-  /** What all agents of the host use together, made at the first call. */
+  /** Parts that all agents of the host share; created at the first call. */
   shared(): Shared;
   throughHttp(http: Http): Http;
-  /** Reports what works less well than it should, as a sentence. */
+  /** Reports degraded operation, as a sentence. */
   report(problem: string): void;
 }
 
 export interface OpenOptions {
   /** Aborted when the agent is cut off. */
   readonly signal: AbortSignal;
-  /** Set when the agent is only opened to be paused. */
+  /** Set when the agent is opened only to be paused. */
   readonly pause?: PauseReason | undefined;
-  /** Receives the pieces of a reply as they arrive. */
+  /** Receives the pieces of a reply. */
   onText(piece: string): void;
 }
 
@@ -77,7 +77,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   const lease = await store.claim(id);
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
   if (recorder) await beginRecording(recorder, host, { row, lease, folder, pause: options.pause });
-  // With fewer and longer runs a recording repeats the files of the folder less often.
+  // Fewer and longer runs write the files of the folder into a recording less often.
   const longestWaitMs = host.longestWaitMs ?? (recorder ? () => Number.POSITIVE_INFINITY : undefined);
   return {
     lease,
@@ -88,7 +88,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
       rules: rulesOf(host.catalogue.registry, host.settings, lease),
       remoteRecall: () => shared.memory.remote,
       remember: (before, event) => rememberStep(before, event, id),
-      // A recording and the run that it is of keep the same texts.
+      // The log must contain the same redacted texts as the recording.
       scrub: tape ? redact : host.scrub,
     },
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
@@ -101,7 +101,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   };
 }
 
-/** A recorded or replayed agent has parts of its own; recorded, it shares the host's limits of requests. */
+/** A recorded or replayed agent has its own parts. A recorded agent still uses the host's request limits. */
 const openTaped = (host: AgentHost, tape: Tape): Shared =>
   openShared({ ...host, tape, ...(tape.plays ? {} : { gate: host.shared().gate }) });
 
@@ -144,7 +144,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
 
 type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";
 
-/** Values that are not in the log, and that a recording therefore holds. */
+/** External values, which a recording must contain. */
 function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pick<PerformParts, KnownParts> {
   const { prices, windows } = catalogue;
   const known: Tape["value"] = (name, compute) => (tape ? tape.value(name, compute) : compute());
@@ -159,11 +159,11 @@ function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pi
   };
 }
 
-/** What the agent may know of other agents, and start. */
+/** The rules and views by which the agent can start and follow other agents. */
 function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
   const { answerSeconds, ...rules } = settings.agents;
   const { fast, smart } = settings.models;
-  // With a budget, a model whose price is not known could not be called.
+  // An agent with a budget cannot call a model whose price is unknown.
   const isPriced = (model: string): boolean => priceOf(model, settings.openai.baseUrl, catalogue.prices) !== undefined;
   const model = isPriced(smart) && !isPriced(fast) ? null : fast;
   return {
@@ -201,7 +201,7 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
   });
 }
 
-/** Writes the report that a person finds in the agent's folder when nothing of it is under way. */
+/** Writes the report into the agent's folder when the agent does not run. */
 async function updateReport({ store, redact }: AgentHost, id: string, folder: string): Promise<void> {
   const row = await store.agent(id);
   const workspace = openLocalWorkspace(folder, undefined, { own: true });
@@ -215,7 +215,7 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);
 
-/** Makes an agent's folder if need be, and opens it with goald's own files. */
+/** Creates an agent's folder if needed, and opens it including goald's own files. */
 export async function openAgentFolder(home: Home, row: AgentRow): Promise<Workspace> {
   await makeFolders(folderOf(home, row), 0o777);
   return openLocalWorkspace(folderOf(home, row), undefined, { own: true });

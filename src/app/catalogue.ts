@@ -1,7 +1,7 @@
 /**
- * catalogue.ts -- the commands, words, prices and services of a home: the shipped ones, and its own over them.
+ * catalogue.ts -- loads the commands, prompts, prices and services of a home: the shipped ones and its overrides.
  *
- * A person's own files may be wrong, so all of them are read and checked before anything is created or reloaded.
+ * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { join } from "node:path";
 import { describeForPrompt } from "#commands/describe.ts";
@@ -34,11 +34,11 @@ export interface Catalogue {
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
   readReply(text: string, finishReason: string): ParsedReply;
-  /** A reply as a strict JSON schema, for servers that keep to one. */
+  /** JSON schema of a reply, for servers that support strict schemas. */
   readonly replySchema: object;
 }
 
-/** `services`: what its commands find set up. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG for what cannot be used. */
+/** `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG. */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
   const registry = await loadRegistryOf(home, services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
@@ -58,10 +58,10 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
 export const loadRegistryOf = ({ commandsFolder }: Home, services: ServiceStates): Promise<Registry> =>
   loadRegistry(shippedAndOwn("commands", commandsFolder), services);
 
-/** The catalogue for reading what was said earlier, whatever is set up now. */
+/** The catalogue for reading earlier replies: all services count as ready. */
 export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalogue(home, ALL_READY);
 
-/** How long a request to this model may be, in tokens. */
+/** Returns the maximum tokens of a request to this model, and of its reply. */
 export function roomOf(model: string, settings: Settings, windows: ContextWindows) {
   const { contextTokens: own, promptTokens, replyTokens } = settings;
   const window = contextWindowOf(model, windows, own ?? undefined);
@@ -71,10 +71,10 @@ export function roomOf(model: string, settings: Settings, windows: ContextWindow
   };
 }
 
-/** A checkout that is its own home has them in one place. */
+/** In a checkout that is its own home, both folders are the same. */
 const shippedAndOwn = (name: string, own: string): readonly string[] => [...new Set([join(ROOT_FOLDER, name), own])];
 
-/** The shipped prices, and over them those of the home. */
+/** Returns the shipped prices, overridden by those of the home. */
 export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   const name = "config/prices.json";
   const shipped = readPrices(await readShippedJson(name), name);
@@ -83,7 +83,7 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
 }
 
-/** Whether a call is known to cost money: the model has a price, and its server is somebody else's. */
+/** Whether a call costs money: the model has a price, and its server is not local. */
 export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>
   !isThisMachine(baseUrl) && priceOf(model, baseUrl, await loadPrices(home)) !== undefined;
 
@@ -111,12 +111,12 @@ function readableBy(registry: Registry, aliases: unknown): Parameters<typeof cre
 
 // ---------------------------------------------------------------- services
 
-/** Which services commands find set up. A service that is not ready says what a person can do. */
+/** Returns which services are ready. For a service that is not, it includes advice for a person. */
 export function serviceStates(settings: Settings): ServiceStates {
   return {
-    // An agent always has a model.
+    // Every agent has a model.
     advisor: { ready: true },
-    // Each agent has its own (agent.ts).
+    // Each agent has its own service (agent.ts).
     agents: { ready: true },
     pages: { ready: true },
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
@@ -142,15 +142,15 @@ export function serviceStates(settings: Settings): ServiceStates {
 
 const readyIf = (isReady: unknown, toDo: string): ServiceState => (isReady ? { ready: true } : { ready: false, toDo });
 
-/** Price of the model behind a service; null when it is not known. */
+/** Price of the model behind a service; null when unknown. */
 export function servicePriceOf(name: PaidService, settings: Settings, prices: PriceTable): Price | null {
   const server = mediaServerOf(settings, settings[name]);
   return (server && priceOf(server.model, server.baseUrl, prices)) ?? null;
 }
 
 /**
- * The server of a service, with its key; undefined when none is known, since few model servers but OpenAI's have these
- * services. A key is sent only to the server that it was set for.
+ * Returns the server of a service with its key; undefined when none is set. OpenAI's server is the only default, since
+ * few others have these services. A key is sent only to the server that it was set for.
  */
 export function mediaServerOf({ openai }: Settings, { model, baseUrl, apiKey }: ServiceServer) {
   const isDefault = openai.baseUrl === DEFAULT_BASE_URL && openai.apiKey !== null;
@@ -161,7 +161,7 @@ export function mediaServerOf({ openai }: Settings, { model, baseUrl, apiKey }: 
   return { model, baseUrl: address, ...(isSame ? own : {}), apiKey: apiKey ?? (isSame ? own.apiKey : null) ?? "" };
 }
 
-/** All four keys, or undefined. */
+/** Returns all four keys, or undefined when one is missing. */
 export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
   const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = twitter;
   return consumerKey && consumerSecret && accessToken && accessTokenSecret
@@ -171,17 +171,17 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 
 // ---------------------------------------------------------------- what a recording depends on
 
-/** Hash of the commands and the words: with others, the same run sends other requests. */
+/** Hash of the commands and prompt texts. A run with another hash sends other requests. */
 export function catalogueHash({ commandList, words }: Pick<Catalogue, "commandList" | "words">): string {
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
   return sha256(JSON.stringify([commandList, texts.sort()]));
 }
 
-/** Settings that change how a run looks, or where it runs, and not what happens in it. */
+/** Settings that a recording leaves out: they do not affect what happens in a run. */
 const BESIDE =
   /^(?:openai\.organization|approve|keys\..*|daemon\..*|agentFile|plainOutput|color|logLevel|limits\.unattended\w+)$/;
 
-/** The settings that a recording needs, without secrets. */
+/** Returns the settings for a recording, without secrets. */
 export function recordedSettings(settings: Settings): Record<string, unknown> {
   const names = SETTINGS.filter(({ name, secret }) => secret !== true && !BESIDE.test(name)).map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, valueAt(settings, name)]));

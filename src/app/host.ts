@@ -1,6 +1,6 @@
 /**
- * host.ts -- opens the host of a home, which runs its agents and takes calls. It holds the home's lock and store.
- * A daemon and a terminal's process open the same host.
+ * host.ts -- opens the host of a home, which runs its agents and serves the local API. The host holds the home's lock
+ * and store. A daemon and a terminal's process open the same host.
  */
 import { join } from "node:path";
 import type { DaemonStatus } from "#api/control.ts";
@@ -44,30 +44,30 @@ export interface HostParts
   readonly home: Home;
   readonly log: Log;
   readonly role: DaemonStatus["role"];
-  /** Where the local API is to listen; an error says why it cannot. Without it nobody is told where. */
+  /** Path of the API socket, or the error that prevents one. When absent, the lock names no socket. */
   readonly socket?: string | Error;
-  /** Process id of a host that is about to end, and whose lock is waited for. */
+  /** Process id of a host that is about to end; `openHost` waits for its lock. */
   readonly predecessor?: number | undefined;
   readonly longestWaitMs?: LongestWait;
-  /** Reads the settings again. Its redactors also know the secrets of all earlier readings. Absent: `reload` is refused. */
+  /** Reads the settings again. The new redactors also remove earlier secrets. Absent: `reload` is refused. */
   load?(): Promise<LoadedSettings>;
   /** Called after each run of an agent. */
   onStopped?(agent: string, state: AgentState): void;
-  /** Called when a client asks the host to go down. Absent: that is refused. */
+  /** Called when a client requests a shutdown. Absent: the request is refused. */
   onShutdown?(graceMs: number): void;
-  /** Reports what works less well than it should for agents, as a sentence. */
+  /** Reports degraded operation of agents, as a sentence. */
   onProblem?(problem: string): void;
-  /** Services set up whatever the settings say. */
+  /** Services that replace those of the settings. */
   readonly services?: ServiceStates;
-  /** Wraps the way out for HTTP. */
+  /** Wraps the HTTP layer. */
   throughHttp?(http: Http): Http;
-  /** Replays an agent, instead of running it. */
+  /** Replays an agent instead of running it. */
   readonly player?: Tape;
 }
 
 /**
- * Throws GOALD_ALREADY_RUNNING when another process is the host, GOALD_HOME_UNWRITABLE when the home cannot be written,
- * GOALD_COMMAND_INVALID and GOALD_TEMPLATE for commands and words of the home that cannot be used.
+ * Throws GOALD_ALREADY_RUNNING when another process is the host, and GOALD_HOME_UNWRITABLE when the home cannot be
+ * written. Throws GOALD_COMMAND_INVALID and GOALD_TEMPLATE for invalid commands and prompts of the home.
  */
 export async function openHost(parts: HostParts): Promise<Host> {
   const { home, role, socket } = parts;
@@ -99,7 +99,7 @@ export class Host implements AgentHost, AsyncDisposable {
   settings: Settings;
   catalogue: Catalogue;
   services: ServiceStates;
-  /** `status` says that the host goes down. */
+  /** True when the host is shutting down; `status` reports it. */
   isStopping = false;
   readonly #parts: HostParts;
   readonly #opened: Opened;
@@ -150,19 +150,19 @@ export class Host implements AgentHost, AsyncDisposable {
     return this.#shared;
   }
 
-  /** Takes calls when it resolves. Throws GOALD_DAEMON when it cannot listen. */
+  /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */
   async serve(limits: NonNullable<LocalServerOptions["limits"]> = {}): Promise<void> {
     const { socket } = this.#parts;
     if (typeof socket !== "string") throw socket;
     this.#meter.start();
-    // Agents run without any of it.
+    // Loaded here, because agents run without the API.
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
     const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
     this.#server = await api.startServer({ ...serving, socket, onProblem, limits });
   }
 
-  /** Reads settings, commands and words again; agents take them with their next run. Returns what changed, in words. */
+  /** Reads settings, commands and prompts again; agents use them from their next run on. Returns the changes. */
   async reload(): Promise<readonly string[]> {
     if (!this.#parts.load) throw onTerminal("goes on with the settings that it has read");
     const loaded = await this.#parts.load();
@@ -177,13 +177,13 @@ export class Host implements AgentHost, AsyncDisposable {
     return changesBetween(before, loaded.settings);
   }
 
-  /** Takes no more calls; requests under way and readers of events come to their end. */
+  /** Refuses new requests, then waits for open requests and event streams to end. */
   async stopServing(reason: string): Promise<void> {
     this.isStopping = true;
     await this.#server?.close(reason);
   }
 
-  /** Gives the lock back. The supervisor must have been drained before. */
+  /** Releases the lock. The caller must have drained the supervisor. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep;
     await this.#shared?.memory.close().catch((thrown) => this.#parts.log.warn(toError(thrown).message));

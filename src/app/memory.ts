@@ -1,4 +1,4 @@
-/** memory.ts -- puts long-term memory together: the embedder that makes its vectors, and the index that finds them. */
+/** memory.ts -- assembles long-term memory: the embedder that makes vectors, and the index that searches them. */
 import { join, resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
@@ -27,12 +27,12 @@ type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRe
 export interface MemoryParts {
   readonly home: Home;
   readonly settings: Settings;
-  /** The model's own, which is asked for embeddings too. */
+  /** The model server, which also makes embeddings. */
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
   readonly store: Pick<Store, "memories" | "saveVectors">;
   readonly report: (problem: string) => void;
   readonly tape?: Tape;
-  /** Of who may keep indexes and send what lies in them; without it, as for a look, neither is done. */
+  /** The store for indexes and uploads. When absent, memory is read-only and uploads nothing. */
   readonly keeper?: Keeper;
 }
 
@@ -48,16 +48,16 @@ export function openMemory(parts: MemoryParts): {
     ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
   });
   const embedder = chooseEmbedder(parts, embeddings);
-  // A replay takes no time: what depends on it is left out of a run that is recorded.
+  // A recorded run uses no clock, because a replay takes no time.
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
   const openIndex = openIndexes(parts, pinecone);
   const current = openLongTermMemory({ store, embedder, openIndex, report, ...clock });
-  // Work in the background has no place in a run that is recorded or played.
+  // Recorded and replayed runs do no background work.
   if (!keeper || tape) return { memory: current, embeddings };
   const openEarlier = (id: string): RecallingMemory | undefined => {
     const earlier = earlierEmbedder(id, parts, embeddings);
-    // It keeps nothing: memories that are shared with others may have their new vectors already.
+    // Saves no vectors: another process may already have written new ones for shared memories.
     const reader: MemoryParts["store"] = {
       memories: (namespace, after, limit) => store.memories(namespace, after, limit),
       saveVectors: async () => undefined,
@@ -68,7 +68,7 @@ export function openMemory(parts: MemoryParts): {
   return { memory: pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed, embeddings };
 }
 
-/** What waits is sent before the end, for a moment; and at the start what removed agents have left there is deleted. */
+/** Deletes remote memories of removed agents at the start. Waits for pending uploads at the end, up to `SEND_MS`. */
 function withRemote(
   memory: RecallingMemory,
   pinecone: PineconeMemory,
@@ -92,7 +92,7 @@ function withRemote(
   };
 }
 
-/** What is not sent by then goes with the next start. */
+/** Maximum wait for uploads in ms. The next start sends the rest. */
 const SEND_MS = 2_000;
 
 const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
@@ -100,15 +100,15 @@ const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memo
 /** Removes the index files of an agent's memory. */
 export const removeIndexesOf = (home: Home, agent: string): Promise<void> => removeIndexes(indexRoot(home), agent);
 
-/** Removes index files of agents that are gone: a crash may have left some. */
+/** Removes index files of agents that no longer exist; a crash may leave some. */
 export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
   const ids = (await host.store.agents()).map(({ id }) => id);
   await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
 }
 
 /**
- * A run that is recorded must find the same when it is played, which only looking at every vector sees to. Who only looks
- * on keeps nothing, and does not build a graph for one question.
+ * Recorded and replayed runs use exact search, so that both find the same memories. A read-only reader uses exact
+ * search too: one query is not worth building and storing a graph.
  */
 function openIndexes(
   { home, settings, report, tape, keeper }: MemoryParts,
@@ -120,7 +120,7 @@ function openIndexes(
   return pinecone ? (scope, rows) => pinecone.open({ ...scope, rows, local: atHome(scope, rows) }) : atHome;
 }
 
-/** Not for a run that is recorded or played, nor for a look: what is sent in the background has no place in those. */
+/** Returns undefined for recorded, replayed and read-only memory, which must not upload in the background. */
 function openRemote({ settings, server, keeper, report, tape }: MemoryParts): PineconeMemory | undefined {
   if (settings.memoryBackend !== "pinecone" || tape || !keeper) return undefined;
   const { apiKey, ...where } = settings.pinecone;
@@ -138,7 +138,7 @@ function openRemote({ settings, server, keeper, report, tape }: MemoryParts): Pi
   });
 }
 
-/** A server's embeddings where there are any, else the offline embedder; said once when it comes to that. */
+/** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
 function chooseEmbedder({ home, settings, server, report, tape }: MemoryParts, meter: EmbeddingMeter): Embedder {
   const { embedder, embedderPath, models } = settings;
   const offline = openHashEmbedder();
@@ -155,7 +155,7 @@ function chooseEmbedder({ home, settings, server, report, tape }: MemoryParts, m
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }
 
-/** The embedder that made stored vectors, when it is a model of the server that is set; by the name that its vectors have. */
+/** Returns the embedder named by stored vectors, if the configured server can provide it. */
 function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: EmbeddingMeter): Embedder | undefined {
   const [, model, size] = /^([^\s#]+)@([1-9]\d*)$/.exec(id) ?? [];
   const isOurs = model === undefined || model.startsWith("transformers:") || /^hash-v\d+$/.test(model);
@@ -172,10 +172,10 @@ function earlierEmbedder(id: string, { settings, server }: MemoryParts, meter: E
   );
 }
 
-/** Models that are asked for a number of dimensions; others would refuse to be. */
+/** Models that accept a `dimensions` parameter. Other models would reject it. */
 const CHOOSES_SIZE = /(?:^|\/)text-embedding-3/;
 
-/** Where `npm install -g` puts packages: beside this Node, and where the environment says. */
+/** The folders of global npm packages: of this Node installation and of the environment's prefix. */
 function globalFolders(): readonly string[] {
   const { NPM_CONFIG_PREFIX, npm_config_prefix } = process.env;
   const prefixes = [NPM_CONFIG_PREFIX, npm_config_prefix, resolve(process.execPath, "../..")];

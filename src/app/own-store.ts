@@ -1,4 +1,4 @@
-/** own-store.ts -- opens the store of a home for changes by this process: in a home without a host, under its lock. */
+/** own-store.ts -- opens the store of a home for changes by this process. Without a host, it takes the home's lock. */
 import type { Home } from "#config/home.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
@@ -12,7 +12,7 @@ export interface OwnStore extends AsyncDisposable {
 
 type Paths = Pick<Home, "lock" | "database">;
 
-/** Takes the home's lock until disposed. Throws GOALD_ALREADY_RUNNING when a host holds it. */
+/** Holds the home's lock until disposed. Throws GOALD_ALREADY_RUNNING when a host holds it. */
 export async function openOwnStore(home: Paths): Promise<OwnStore> {
   const lock = lockHome(home);
   try {
@@ -23,7 +23,7 @@ export async function openOwnStore(home: Paths): Promise<OwnStore> {
   }
 }
 
-/** For changes beside a host that does not run the agent: the agent's lease protects its log. */
+/** For changes while a host runs, but not this agent. The agent's lease protects its log. */
 export const openSharedStore = async ({ database }: Pick<Home, "database">): Promise<OwnStore> =>
   ownStore(await openSqliteStore(database));
 

@@ -1,7 +1,8 @@
 /**
- * reading.ts -- composes `Reading`: over the store of a home that this process only reads, and inside a host.
+ * reading.ts -- implements `Reading` inside a host, and in a process that only reads the store.
  *
- * A home is read without any lock, while a host may write. Catalogue and memory search are loaded when a method needs them.
+ * Reading takes no lock, so a host may write meanwhile. Catalogue and memory search are loaded when a method needs
+ * them.
  */
 import { findHost } from "#api/auto-start.ts";
 import type { Reading } from "#api/reading.ts";
@@ -34,7 +35,7 @@ export interface HomeReadingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A home without a store has no agents. */
+/** Opens a home for reading. A home without a store has no agents. */
 export async function openReading(home: Home, settings: Settings, options: HomeReadingOptions): Promise<HomeReading> {
   const reader = await openSqliteReader(home.database);
   let catalogue: Promise<Catalogue> | undefined;
@@ -57,7 +58,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
 }
 
-/** A host that serves its agents' views, and knows which agents run. */
+/** A host that serves its agents' views and reports which agents run. */
 export interface ReadableHost extends AgentHost {
   /** Throws for a log that cannot be read. */
   readonly control: Pick<Reading, "agent">;
@@ -114,7 +115,7 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
 
 // ---------------------------------------------------------------- memory search
 
-/** As agents recall. Does not keep the vectors that it makes: the store belongs to the host. */
+/** Recalls memories as an agent does. Does not save new vectors, because the host owns the store. */
 async function recallFrom(
   reader: StoreReader,
   { home, settings }: { readonly home: Home; readonly settings: Settings },
@@ -140,7 +141,7 @@ const recallQuery = (namespace: string, query: string, count: number): RecallQue
 
 // ---------------------------------------------------------------- agents
 
-/** An agent whose log cannot be read is shown as damaged, and hides no other. */
+/** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
 async function viewFromOutside(
   rows: readonly AgentRow[],
   reader: Pick<StoreReader, "load">,
@@ -168,7 +169,7 @@ async function viewFromOutside(
 
 const mayRun = ({ state }: AgentView): boolean => !isOver(state) && state !== "damaged" && !state.startsWith("paused");
 
-/** Only the host knows which agents it runs and which are stalled. A host that does not answer is not waited for. */
+/** Adds which agents run or are stalled, which only the host can report. Waits at most 2 s for the host. */
 async function withHostFacts(views: readonly AgentView[], home: Home): Promise<readonly AgentView[]> {
   try {
     const client = await findHost(home, { tell: () => {}, patienceMs: 2_000 });
@@ -186,7 +187,7 @@ async function withHostFacts(views: readonly AgentView[], home: Home): Promise<r
 
 // ---------------------------------------------------------------- without settings
 
-/** Ids of agents that a daemon continues by itself, at most `limit`, the last changed first. */
+/** Returns ids of agents that a daemon continues by itself, the last changed first, at most `limit`. */
 export async function unfinishedAgents(
   { database }: Pick<Home, "database">,
   limit: number,
@@ -197,7 +198,7 @@ export async function unfinishedAgents(
     const found: string[] = [];
     for (const row of rows) {
       if (found.length >= limit) break;
-      // No host continues a log that cannot be read.
+      // Hosts do not continue agents whose log cannot be read.
       const state = await stateOf(reader, row).catch(() => undefined);
       if (state?.settings.background && state.paused === null && activeFrame(state).phase.kind !== "resting")
         found.push(row.id);
@@ -208,7 +209,7 @@ export async function unfinishedAgents(
   }
 }
 
-/** In the order of their age. */
+/** Lists the oldest agent first. */
 export async function listAgentNames({
   database,
 }: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> {

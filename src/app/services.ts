@@ -1,7 +1,7 @@
 /**
- * services.ts -- what all agents of a host use together: HTTP, the model behind its gate, long-term memory, services.
+ * services.ts -- the parts that all agents of a host share: HTTP, the rate-limited model, long-term memory, services.
  *
- * Nothing is loaded or asked before its first use.
+ * Nothing is loaded or requested before its first use.
  */
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
@@ -38,7 +38,7 @@ export interface Shared {
   readonly gate: ModelGate;
   readonly memory: RecallingMemory;
   readonly embeddings: Pick<EmbeddingMeter, "read">;
-  /** Services that need not know which agent uses them. */
+  /** Services that do not depend on the agent. */
   readonly services: Partial<Services>;
 }
 
@@ -47,12 +47,12 @@ export interface SharedParts {
   readonly settings: Settings;
   readonly catalogue: Catalogue;
   readonly store: Store;
-  /** Wraps the way out; the demo's web is a recording. */
+  /** Wraps the HTTP layer; the demo uses it to serve a recorded web. */
   throughHttp(http: Http): Http;
   report(problem: string): void;
-  /** For one agent alone, which is recorded or replayed. */
+  /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
-  /** The gate of the host, which a recorded agent passes too. */
+  /** The host's request limiter, which also limits a recorded agent. */
   readonly gate?: ModelGate;
 }
 
@@ -78,7 +78,7 @@ export function openShared(parts: SharedParts): Shared {
   };
 }
 
-/** Long-term memory for a person's search: it recalls as agents do, from a store that is only read. */
+/** Opens long-term memory for a person's search. It recalls as agents do, from a read-only store. */
 export function openRecall(
   home: Home,
   settings: Settings,
@@ -93,13 +93,13 @@ export function openRecall(
   return openMemory({ home, settings, server, store, report }).memory;
 }
 
-/** Reads pages of the web for a person; undefined when this home is not set up for it. */
+/** Opens web pages for a person; undefined when this home is not set up for it. */
 export const openPages = (home: Home, settings: Settings): WebPages | undefined =>
   openServices({ home, settings, http: openHttp(settings), clock: systemClock }).pages;
 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
-/** A recording holds what was known of model servers, since requests depend on it. */
+/** Records the cached facts about model servers, since requests depend on them. */
 const taped = (file: JsonCache, tape: Tape | undefined): JsonCache =>
   tape
     ? {
@@ -111,7 +111,7 @@ const taped = (file: JsonCache, tape: Tape | undefined): JsonCache =>
       }
     : file;
 
-/** The model server, which makes embeddings too. */
+/** The model server, which also makes embeddings. */
 function serverOf(settings: Settings, http: Http) {
   const { apiKey, baseUrl, organization } = settings.openai;
   const ofOrganization = organization ? { organization } : {};
@@ -136,7 +136,7 @@ export interface ServiceParts {
   readonly clock: Clock;
 }
 
-/** Opens services that reach nothing before their first call. */
+/** Opens services that connect to nothing before their first call. */
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
@@ -154,7 +154,7 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
   };
 }
 
-/** Loaded with the first page, search or download. */
+/** Loads the web service with the first page, search or download. */
 function lazyWeb(settings: Settings, http: Http, clock: Clock) {
   let opened: Promise<Web> | undefined;
   const open = (): Promise<Web> => {
@@ -168,9 +168,9 @@ function lazyWeb(settings: Settings, http: Http, clock: Clock) {
   return { fetchPage, search, downloads };
 }
 
-/** Loaded with the first clone. */
+/** Loads the repository service with the first clone. */
 function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): Repositories {
-  // GitHub takes any name with a token.
+  // GitHub accepts any user name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
   const open = async (): Promise<Repositories> => {
     const [{ createRepositories }, rules] = await Promise.all([

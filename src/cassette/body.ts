@@ -1,13 +1,11 @@
-/**
- * body.ts -- what crosses the wire as it lies in a cassette: bodies, addresses, headers, errors; redacted.
- */
+/** body.ts -- encodes and decodes bodies, addresses, headers and errors of a cassette. Encoding redacts secrets. */
 import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import { parseJson } from "#util/json.ts";
 import type { Body, ErrorChain } from "./format.ts";
 
 type Redact = (text: string) => string;
 
-/** In the form that reads best. What is no UTF-8 is base64. */
+/** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64. */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
   const decoded = decodeText(bytes);
   if (decoded === undefined) return { base64: redact(Buffer.from(bytes).toString("base64")) };
@@ -21,7 +19,7 @@ export function decodeBody(body: Body): Uint8Array {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 
-/** Undefined for bytes that would not come back the same. */
+/** Returns undefined for bytes that are not valid UTF-8. */
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -36,7 +34,7 @@ function parsed(text: string): unknown {
 
 const SECRET_PARAMETER = /key|token|secret|sig|password|passwd|pwd|auth|session|credential|code/i;
 
-/** Without a name and password, and with the values of parameters that may be secret taken out. */
+/** Removes the name and password, and redacts parameters whose names suggest secrets. */
 export function encodeUrl(address: string, redact: Redact): string {
   const url = new URL(address);
   url.username = "";
@@ -46,7 +44,7 @@ export function encodeUrl(address: string, redact: Redact): string {
   return redact(url.href);
 }
 
-/** All that goald reads of an answer's headers; what else a server says of its sessions and accounts stays out. */
+/** The response headers that goald reads. Other headers may identify sessions or accounts and are not recorded. */
 const HEADERS =
   /^(?:content-type|content-disposition|etag|last-modified|location|retry-after(?:-ms)?|x-should-retry|x-ratelimit-[\w-]+)$/;
 
@@ -74,7 +72,7 @@ export function encodeError(thrown: unknown, redact: Redact): ErrorChain {
   return chain;
 }
 
-/** An error that those who sort errors by name, code and message take for the same. */
+/** Restores an error's name, message, code and causes, so that error handling treats it like the original. */
 export function decodeError([first, ...causes]: ErrorChain): Error {
   const cause = causes.length > 0 ? { cause: decodeError(causes) } : {};
   const { name, message, code, hint } = first ?? { name: "Error", message: "unknown" };

@@ -1,4 +1,4 @@
-/** recording.ts -- the demo's agent: a recorded run, of which a server plays the model's side again. */
+/** demo-recording.ts -- reads the recorded run whose model replies the demo server plays. */
 import { decodeBody } from "./body.ts";
 import { type ExchangeLine, ofType } from "./format.ts";
 import { readCassette } from "./read-cassette.ts";
@@ -7,13 +7,13 @@ export interface Recording {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  /** Those with the model's server, in their order. */
+  /** Exchanges with the model server, in recorded order. */
   readonly exchanges: readonly ExchangeLine[];
-  /** Files that lie in the agent's folder before it starts. */
+  /** Files in the agent's folder before it starts. */
   readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
 }
 
-/** Of a run in one session. Throws as `readCassette` does. */
+/** Reads a recording with a single session. Throws as `readCassette` does. */
 export function readRecording(path: string): Recording {
   const [session] = readCassette(path).sessions;
   const { name, role, goals, files } = session.start;

@@ -1,9 +1,9 @@
 /**
- * replay-server.ts -- the servers' side of a recording, over real HTTP on loopback.
+ * demo-server.ts -- plays the server side of a recording, over real HTTP on loopback.
  *
- * Each new request gets the next answer that was recorded for its path; the same request again gets the same answer. It is
- * for runs at another time than the recorded one, whose requests are therefore others: an exchange may name what the
- * request must show, so that a recording which no longer fits the agent says so instead of playing on.
+ * Each new request gets the next recorded response for its path. A repeated request gets the same response again.
+ * Requests may differ from the recorded ones, since the run happens at another time. An exchange may list texts that
+ * the request must contain, so that a recording that no longer fits the agent fails.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -12,13 +12,13 @@ import { asStream, isCompletion } from "./demo-stream.ts";
 import type { ExchangeLine, ExchangeResponse } from "./format.ts";
 
 export interface ReplayServer extends AsyncDisposable {
-  /** Of the model. */
+  /** Base URL of the model server. */
   readonly baseUrl: string;
-  /** Where everything else is asked: configured servers by their own paths, pages of the web by `webPath`. */
+  /** Origin for all other requests: configured servers use their own paths, web pages use `webPath`. */
   readonly origin: string;
 }
 
-/** Where the answer that was recorded for an address of the web is found. */
+/** Path of the recorded response for a web address. */
 export const webPath = (url: string): string => `/web/${encodeURIComponent(url)}`;
 
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
@@ -72,13 +72,13 @@ export async function startReplayServer(exchanges: readonly ExchangeLine[]): Pro
   }
 }
 
-/** Servers that were asked on this machine stand here under their own paths. */
+/** Local servers keep their own paths; other addresses use `webPath`. */
 function pathOf(recorded: string): string {
   const { hostname, pathname, href } = new URL(recorded);
   return hostname === "127.0.0.1" ? pathname : webPath(href);
 }
 
-/** As a stream where one is asked for, whatever was asked for when it was recorded. */
+/** Streams a completion if this request asks for a stream, even if the recorded request did not. */
 function send(response: ServerResponse, { status, headers, body, error }: ExchangeResponse, request: string): void {
   const recorded = "json" in body ? body.json : undefined;
   if (isCompletion(recorded) && asksForStream(request)) {

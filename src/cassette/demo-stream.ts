@@ -1,4 +1,4 @@
-/** as-stream.ts -- a whole chat completion as the stream of events that a server would have sent for it. */
+/** demo-stream.ts -- converts a whole chat completion into the event stream that a server would have sent. */
 
 export interface Completion {
   readonly choices: readonly [
@@ -9,7 +9,7 @@ export interface Completion {
   readonly [more: string]: unknown;
 }
 
-/** Only a text can be cut into pieces; tool calls are sent as they are. */
+/** Rejects replies with tool calls, because only text can be split into pieces. */
 export function isCompletion(value: unknown): value is Completion {
   const { choices } = (value ?? {}) as { readonly choices?: readonly { readonly message?: { content?: unknown } }[] };
   return Array.isArray(choices) && typeof choices[0]?.message?.content === "string";
@@ -17,7 +17,7 @@ export function isCompletion(value: unknown): value is Completion {
 
 const PIECE_CHARS = 40;
 
-/** Pieces of text, the reason for the end, what it took, and the mark that closes a stream. */
+/** Yields pieces of text, the finish reason, the usage and the end mark of the stream. */
 export function* asStream({ choices, usage, ...common }: Completion): Generator<string> {
   const { message, finish_reason: finishReason } = choices[0];
   const event = (choices: readonly unknown[], more: object = {}): string =>

@@ -1,8 +1,8 @@
-/** recorded-web.ts -- the web as the demo has it: every public address is asked of the server that plays the recording. */
+/** demo-web.ts -- sends every request for a public address to the demo server, which plays the recording. */
 import type { Http, PublicInit } from "#http/http.ts";
 import { webPath } from "./demo-server.ts";
 
-/** `origin`: of the replay server. Configured servers are asked as ever. */
+/** `origin`: address of the demo server. Requests to configured servers do not change. */
 export const throughRecording = (http: Http, origin: string): Http => ({
   to: (server, limits) => http.to(server, limits),
   public: (limits) => async (input: string | URL, init?: PublicInit) => {

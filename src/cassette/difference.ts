@@ -1,4 +1,4 @@
-/** difference.ts -- what differs between what was recorded and what came now, in one sentence. */
+/** difference.ts -- describes the first difference between a recorded and a new value, in one sentence. */
 import { decodeBody } from "./body.ts";
 import type { Body, ExchangeRequest } from "./format.ts";
 
@@ -16,7 +16,7 @@ function jsonOf(body: Body): unknown {
   return "json" in body ? body.json : Buffer.from(decodeBody(body)).toString("utf8");
 }
 
-/** Depth first, in the order of the names. */
+/** Searches depth first, in the order of the members. */
 function firstDifference(recorded: unknown, now: unknown, path: string): string | undefined {
   if (typeof recorded === "string" && typeof now === "string")
     return recorded === now ? undefined : textDifference(recorded, now, path);

@@ -1,6 +1,4 @@
-/**
- * folder.ts -- an agent's folder as a recording sees it: what lies there, what somebody else changed, and putting it there again.
- */
+/** folder.ts -- reads an agent's folder for a recording, finds changes by others, and restores recorded files. */
 import { GoaldError } from "#core/errors.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { sha256 } from "#store/chain.ts";
@@ -10,12 +8,12 @@ import type { FileLine } from "./format.ts";
 export type Folder = Pick<Workspace, "list" | "read" | "write" | "remove">;
 type Redact = (text: string) => string;
 
-/** Written at the end of each run, about the very moment. */
+/** Not recorded: each run rewrites this report at its end, with the current time. */
 const REPORT = "_goald/report.md";
-/** A recording is a file that people read. */
+/** Larger files cannot be recorded, since people read recordings. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Sizes and times by path. */
+/** File sizes and modification times by path. */
 export type Seen = ReadonlyMap<string, FileStat>;
 
 export async function look(folder: Folder): Promise<Seen> {
@@ -24,7 +22,7 @@ export async function look(folder: Folder): Promise<Seen> {
   return seen;
 }
 
-/** What is new, other or gone since `before`. */
+/** Returns files that are new, changed or removed since `before`. */
 export async function changesSince(before: Seen, now: Seen, folder: Folder, redact: Redact): Promise<FileLine[]> {
   const changes: FileLine[] = [];
   for (const file of now.values()) {
@@ -47,21 +45,21 @@ async function readFile({ path, bytes }: FileStat, folder: Folder, redact: Redac
   return { path, sha256: sha256(decodeBody(body)), ...body };
 }
 
-/** Makes these changes. */
+/** Writes and removes files in the folder as listed. */
 export async function apply(changes: readonly FileLine[], folder: Folder): Promise<void> {
   for (const file of changes)
     if ("gone" in file) await folder.remove(file.path);
     else await folder.write(file.path, decodeBody(file));
 }
 
-/** Makes the folder hold these files and no others. */
+/** Makes the folder contain exactly these files. */
 export async function replaceAll(files: readonly FileLine[], folder: Folder): Promise<void> {
   const wanted = new Set(files.map(({ path }) => path));
   for (const path of (await look(folder)).keys()) if (!wanted.has(path)) await folder.remove(path);
   await apply(files, folder);
 }
 
-/** Hash by path, as a recording would hold them. */
+/** Returns the hash of each file as a recording would contain it, by path. */
 export async function hashAll(folder: Folder, redact: Redact): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {};
   for (const { path } of (await look(folder)).values())

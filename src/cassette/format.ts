@@ -1,9 +1,9 @@
 /**
- * format.ts -- the cassette: a run as a file that can be read, and played again.
+ * format.ts -- the cassette format: a run as a file that can be read and replayed.
  *
- * NDJSON, one thing that came from outside a line, in the order in which it came. The first line says what the file is; each
- * run of the agent begins with a `session`. An exchange is found again by agent, session, step, attempt and
- * ordinal, and only counts when its request has the same hash. What lies here was redacted before it was written.
+ * The file is NDJSON: one line for each external input, in the order of arrival. The first line is a header; each run
+ * of the agent begins with a `session` line. Agent, session, step, attempt and ordinal identify an exchange. A replay
+ * accepts it only for a request with the same hash. All texts were redacted before they were written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
 import type { PauseCode } from "#core/event.ts";
@@ -13,13 +13,13 @@ import { canonicalJson, sha256 } from "#store/chain.ts";
 
 export const CASSETTE_VERSION = 1;
 
-/** Exact bytes, in the form that reads best: a JSON value that prints as it came, a text, or base64. */
+/** Exact bytes in the most readable form: a JSON value that prints unchanged, a text, or base64. */
 export type Body = { readonly json: unknown } | { readonly text: string } | { readonly base64: string };
 
-/** A file that was there, or was put there by somebody else than the agent. */
+/** A file that existed at the start, or that somebody other than the agent changed. */
 export type FileLine = { readonly path: string } & (
   | ({ readonly sha256: string } & Body)
-  /** It is gone. */
+  /** The file was removed. */
   | { readonly gone: true }
 );
 
@@ -35,42 +35,42 @@ export interface SessionLine {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  /** As the agent was created with them. */
+  /** The settings that the agent was created with. */
   readonly given: GivenSettings;
-  /** Of its lease. */
+  /** Epoch of the agent's lease. */
   readonly epoch: number;
-  /** The number of its last event, when the run began. */
+  /** Number of the last event when the run began. */
   readonly head: number;
-  /** Those that have a say in what happens, by name. */
+  /** Settings that affect the run, by name. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** What commands found set up; left out for nothing. */
+  /** Services that commands find ready; absent when there are none. */
   readonly services?: readonly string[];
-  /** Hash of the commands and words that it worked with. */
+  /** Hash of the commands and prompt texts of the run. */
   readonly catalogue: string;
   /** The session only paused the agent, for this reason; the main loop did not run. */
   readonly pause?: { readonly code: PauseCode; readonly reason: string };
-  /** All that lay in the agent's folder. */
+  /** All files in the agent's folder. */
   readonly files: readonly FileLine[];
 }
 
-/** Names an exchange among those of a session. */
+/** Identifies an exchange in a session. */
 export interface ExchangeKey {
   readonly step: number;
-  /** Of the model call or the command. */
+  /** Attempt of the model call or the command. */
   readonly attempt: number;
-  /** Among the requests of that attempt, from 1; inside of a call, among those of the call. */
+  /** Counts the requests of that attempt from 1, or those of the call when `within` is set. */
   readonly ordinal: number;
-  /** The call that sent it, when what came of that call is played as a whole: there for people, nobody asks for it again. */
+  /** Id of the call that sent the request. The replay plays the call's outcome, so this line only informs people. */
   readonly within?: string;
 }
 
 export interface ExchangeRequest {
   readonly method: string;
-  /** Secrets in the query taken out. */
+  /** Secrets in the query are redacted. */
   readonly url: string;
-  /** Of the redacted body. */
+  /** Hash of the redacted body. */
   readonly sha256: string;
-  /** Left out when it is long. */
+  /** Absent for a long body. */
   readonly body?: Body;
 }
 
@@ -86,11 +86,11 @@ export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** Where the answer came from, after redirects; left out for the address that was asked. */
+  /** Address of the response after redirects; absent when it is the requested address. */
   readonly url?: string;
-  /** Bytes of a long body that nobody will ask for, in place of which `body` is empty. */
+  /** Size of a long body in bytes; `body` is then empty, because no replay requests it. */
   readonly leftOut?: number;
-  /** How the body broke off. */
+  /** The error that interrupted the body. */
   readonly error?: ErrorChain;
 }
 
@@ -98,20 +98,20 @@ export interface ExchangeLine extends ExchangeKey {
   readonly type: "exchange";
   readonly agent: string;
   readonly request: ExchangeRequest;
-  /** An error chain alone: there was no answer. */
+  /** An error chain alone means that there was no response. */
   readonly response: ExchangeResponse | { readonly error: ErrorChain };
-  /** For a server that plays the answers in their order: texts that the request must show. */
+  /** Texts that the request must contain, for the demo server. */
   readonly shown?: readonly string[];
 }
 
-/** What people and other agents sent, and settings that a resume brought: found at the `call`th look into the inbox. */
+/** Messages and resume settings that the agent found at its `call`th read of the inbox. */
 export interface InboxLine {
   readonly type: "inbox";
   readonly call: number;
   readonly rows: readonly InboxRow[];
 }
 
-/** What somebody else changed in the folder before the `call`th command of the session. */
+/** Changes that others made in the folder before the `call`th command of the session. */
 export interface FilesLine {
   readonly type: "files";
   readonly call: number;
@@ -119,7 +119,7 @@ export interface FilesLine {
   readonly files: readonly FileLine[];
 }
 
-/** What came of a command that reaches outside: played, never run again. */
+/** Outcome of a command with outside effects. A replay plays it and never runs the command. */
 export interface OutcomeLine {
   readonly type: "outcome";
   readonly step: number;
@@ -127,19 +127,19 @@ export interface OutcomeLine {
   readonly attempt: number;
   readonly events: readonly unknown[];
   readonly staged: readonly unknown[];
-  /** For the history of files. */
+  /** Changes for the file history. */
   readonly changes: readonly (Omit<FileChange, "content"> & {
     readonly content: Body | null;
     readonly step: number;
     readonly callId: string;
   })[];
-  /** How the folder was afterwards, as far as it was another one. */
+  /** Changes that the command made in the folder. */
   readonly files: readonly FileLine[];
-  /** How often the clock was read meanwhile. */
+  /** Number of clock readings during the command. */
   readonly readings: number;
 }
 
-/** A value that came from outside the log, such as a price: from its `call`th use in the session on. */
+/** An external value, such as a price. It applies from its `call`th use in the session on. */
 export interface ValueLine {
   readonly type: "value";
   readonly name: string;
@@ -154,32 +154,32 @@ export interface WaitLine {
   readonly goesOn: boolean;
 }
 
-/** About to be made durable. */
+/** Written before the commit. */
 export interface CommitLine {
   readonly type: "commit";
   readonly after: number;
-  /** Types, for people and for a first comparison. */
+  /** Event types, for people and for a first comparison. */
   readonly events: readonly string[];
-  /** Of the events as canonical JSON. */
+  /** Hash of the events as canonical JSON. */
   readonly sha256: string;
-  /** What the clock was read as since the last such line: milliseconds since 1970, then differences. */
+  /** Clock readings since the last such line: milliseconds since 1970, then differences. */
   readonly clock: readonly number[];
 }
 
-/** It is durable; the state is what it folds to. */
+/** Written after the commit. `state` is the hash of the folded state. */
 export interface CommittedLine {
   readonly type: "committed";
   readonly head: number;
   readonly state: string;
 }
 
-/** The end of a run. Missing when the process was killed or the agent was cut off. */
+/** The end of a run. Absent when the process was killed or the agent was cut off. */
 export interface EndLine {
   readonly type: "end";
   readonly head: number;
   readonly state: string;
   readonly clock: readonly number[];
-  /** Hash by path, of all files in the agent's folder but goald's report. */
+  /** Hash of each file in the agent's folder by path, without goald's report. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -204,11 +204,11 @@ export interface Cassette {
   readonly path: string;
   readonly header: Header;
   readonly sessions: readonly [Session, ...Session[]];
-  /** Bytes up to the last whole line. */
+  /** Number of bytes up to the end of the last whole line. */
   readonly bytes: number;
 }
 
-/** The one number that two runs are compared by. */
+/** Hash by which two runs are compared. */
 export const stateHash = (state: unknown): string => sha256(canonicalJson(state));
 
 export const ofType = <Type extends Line["type"]>(
@@ -217,5 +217,5 @@ export const ofType = <Type extends Line["type"]>(
 ): Extract<Line, { readonly type: Type }>[] =>
   lines.filter((line): line is Extract<Line, { readonly type: Type }> => line.type === type);
 
-/** The number of the last event that is known to have been durable when the session was over. */
+/** Number of the last event that the session is known to have committed. */
 export const headOf = (session: Session): number => ofType(session, "committed").at(-1)?.head ?? session.start.head;

@@ -1,4 +1,4 @@
-/** place.ts -- where in an agent's life something happens: of which step, in which attempt. */
+/** place.ts -- the step and attempt in which something happens during a run. */
 import type { Move } from "#core/decide.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Outcome } from "#loop/journal.ts";
@@ -13,11 +13,11 @@ export function placeOf(move: Move, state: AgentState): Place {
   return { step, attempt };
 }
 
-/** Whether the command that is about to run says that it reaches the world outside the agent's folder. */
+/** Whether the command that is about to run has effects outside the agent's folder. */
 export const isOutside = (intent: Outcome | null): boolean =>
   intent?.events.some((event) => event.type === "command-started" && event.annotations.openWorld) === true;
 
-/** Counts what happens at a place, from 1. */
+/** Returns a function that counts events per attempt of the current step, from 1. */
 export function createOrdinals(): (place: Place) => number {
   const counts = new Map<number, number>();
   let current = 0;

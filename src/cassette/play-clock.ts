@@ -1,13 +1,13 @@
-/** play-clock.ts -- the time during a replay: as it was recorded for the loop, and without waits for everything beside it. */
+/** play-clock.ts -- replay clocks: recorded times for the loop, and a clock without waits for all other parts. */
 import type { Clock } from "#core/ports/clock.ts";
 
-/** Returns the recorded times. Read more often than they were recorded, the last one stands still. */
+/** Returns the recorded times. After the last recorded time, it keeps returning that time. */
 export class PlayClock implements Clock {
   readonly #segment: () => readonly number[];
   #index = 0;
   #at = 0;
 
-  /** `segment`: the times read up to the next commit; the first is milliseconds since 1970, then come differences. */
+  /** `segment`: times read before the next commit. The first is in ms since 1970; the others are differences. */
   constructor(segment: () => readonly number[]) {
     this.#segment = segment;
   }
@@ -19,12 +19,12 @@ export class PlayClock implements Clock {
 
   async sleep(): Promise<void> {}
 
-  /** Leaves out so many readings. */
+  /** Skips `count` readings. */
   skip(count: number): void {
     for (let left = count; left > 0; left--) this.#read();
   }
 
-  /** The next readings are those of the next commit. */
+  /** Starts with the readings of the next commit. */
   rewind(): void {
     this.#index = 0;
   }
@@ -36,7 +36,7 @@ export class PlayClock implements Clock {
   }
 }
 
-/** Every wait is over at once, and its time has passed. */
+/** Sleeps return at once and advance the clock by their duration. */
 export function patientClock(): Clock {
   let at = 0;
   return {

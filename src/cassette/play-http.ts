@@ -1,7 +1,7 @@
 /**
- * play-http.ts -- the seam without a network: each request gets the answer that was recorded for it.
+ * play-http.ts -- the HTTP layer of a replay: returns recorded responses and opens no connection.
  *
- * A request is told by step, attempt and ordinal, and must be the same to the byte.
+ * Step, attempt and ordinal identify a request. Its bytes must equal those of the recorded request.
  */
 import type { Http, PublicInit } from "#http/http.ts";
 import { decodeBody, decodeError } from "./body.ts";
@@ -11,9 +11,9 @@ import { createOrdinals, type Place } from "./place.ts";
 import { describeRequest } from "./request.ts";
 
 export interface PlayingHttp extends Http {
-  /** How many answers were given. */
+  /** Number of responses returned. */
   readonly played: number;
-  /** A request that was recorded and has not come. */
+  /** A recorded request that the run has not made. */
   left(): string | undefined;
 }
 
@@ -59,7 +59,7 @@ const keyOf = ({ step, attempt, ordinal }: ExchangeKey): string => `${step}/${at
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Throws the recorded error when there was no answer. */
+/** Throws the recorded error when there was no response. */
 function answerOf({ request, response }: ExchangeLine): Response {
   if (!("status" in response)) throw decodeError(response.error);
   const { status, headers, body, error, url = request.url } = response;

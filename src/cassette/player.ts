@@ -1,8 +1,8 @@
 /**
- * player.ts -- gives a run what one session of a recording holds, and nothing else: no socket is opened.
+ * player.ts -- supplies a run with the inputs of one recorded session. It opens no socket.
  *
- * Whatever the run asks for must be in the recording, asked for in the same way. The first difference ends the replay with an
- * error that names the step. A session whose process was killed is cut off at its last event.
+ * Every request of the run must match the recording. The first difference ends the replay with an error that names the
+ * step. A session whose process was killed is cut off at its last event.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -23,18 +23,18 @@ import type { Tape } from "./tape.ts";
 
 export interface PlayerParts {
   readonly session: Session;
-  /** The event after which the recorded process was killed; undefined for one that came to its end. */
+  /** The last event of a process that was killed; undefined when the session ended normally. */
   readonly cutAfter: number | undefined;
   redact(text: string): string;
   /** The folder of the agent that is replayed. */
   folder(): Folder;
   /** Puts a message into the inbox of the agent that is replayed. */
   deliver(key: string, message: InboxMessage, at: string): Promise<unknown>;
-  /** The hint of the error for a difference. */
+  /** Returns the hint for the error about a difference. */
   hint(): string;
 }
 
-/** Thrown where the recorded process was killed. */
+/** Thrown at the point where the recorded process was killed. */
 export class CutOff extends Error {
   override readonly name = "CutOff";
 }
@@ -43,7 +43,7 @@ export class Player implements Tape {
   readonly plays = true;
   readonly clock: PlayClock;
   readonly beside = patientClock();
-  /** How many events were the same to the letter, of how many. */
+  /** Number of events whose content is identical to the recording, and of all events. */
   readonly events = { same: 0, all: 0 };
   readonly #parts: PlayerParts;
   readonly #http: PlayingHttp;
@@ -53,14 +53,14 @@ export class Player implements Tape {
   readonly #outcomes;
   readonly #commits;
   readonly #values;
-  /** Hash by the number of the last event. */
+  /** Hash of the state by the number of the last event. */
   readonly #states: ReadonlyMap<number, string>;
   readonly #valueCalls = new Map<string, number>();
-  /** Aborted where no question follows: a host that went down ended the session there, or the agent came to its end. */
+  /** Aborted when no model call follows in a session that has an end. */
   readonly #draining = new AbortController();
   #miss: GoaldError | undefined;
   #isCut = false;
-  /** Says that the state differs. Thrown when nothing that follows says more. */
+  /** Describes a difference in the state. Thrown when no more specific difference follows. */
   #otherState: string | undefined;
   #head: number;
   #place = { step: 0, attempt: 1 };
@@ -94,12 +94,12 @@ export class Player implements Tape {
     );
   }
 
-  /** The first difference. */
+  /** The first difference from the recording. */
   get miss(): GoaldError | undefined {
     return this.#miss;
   }
 
-  /** How many requests were answered. */
+  /** Number of responses returned to the run. */
   get exchanges(): number {
     return this.#http.played;
   }
@@ -135,7 +135,7 @@ export class Player implements Tape {
     };
   }
 
-  /** Throws for what the recording holds and nobody asked for. */
+  /** Throws if the recording contains input that the run did not use. */
   finish(): void {
     this.#requireNoMiss();
     if (this.#otherState) this.#mismatch(this.#otherState);
@@ -146,7 +146,7 @@ export class Player implements Tape {
     if (this.#commits[0]) this.#fail(`the recording goes on with ${this.#commits[0].events.join(", ")}`);
   }
 
-  /** Whoever catches what this throws meets it again at the next request, message or commit. */
+  /** Throws and records the difference. Later requests, messages and commits throw the same error. */
   #fail(what: string): never {
     const { cutAfter } = this.#parts;
     this.#isCut ||= cutAfter !== undefined && this.#head >= cutAfter;

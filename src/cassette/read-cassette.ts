@@ -1,4 +1,4 @@
-/** read-cassette.ts -- a recording, read from its file. */
+/** read-cassette.ts -- reads a recording from its file. */
 import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type SessionLine,
 } from "./format.ts";
 
-/** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. Leaves out a last line that a crash cut off. */
+/** Throws GOALD_FILE_MISSING, GOALD_FILE and GOALD_REPLAY. Skips an incomplete last line after a crash. */
 export function readCassette(path: string): Cassette {
   const { sessions, ...rest } = readSessions(path);
   const [first, ...more] = sessions;
@@ -19,7 +19,7 @@ export function readCassette(path: string): Cassette {
   return { ...rest, sessions: [first, ...more] };
 }
 
-/** As `readCassette`, also for a file that has no session yet. */
+/** Works as `readCassette`, and also accepts a file without sessions. */
 export function readSessions(path: string): Omit<Cassette, "sessions"> & { readonly sessions: readonly Session[] } {
   const text = textOf(path);
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);

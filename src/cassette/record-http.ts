@@ -1,19 +1,19 @@
 /**
- * record-http.ts -- the HTTP seam while a run is recorded: each exchange is written down when its answer has ended.
+ * record-http.ts -- the HTTP layer of a recorded run: writes each exchange when its response has ended.
  *
- * The answer is handed on as it arrives, piece by piece; what is written is a redacted copy.
+ * The caller receives the response as it arrives. The recording receives a redacted copy.
  */
 import type { Http, PublicInit } from "#http/http.ts";
 import { encodeBody, encodeError, encodeHeaders, encodeUrl } from "./body.ts";
 import type { ExchangeKey, ExchangeLine, ExchangeResponse } from "./format.ts";
 import { describeRequest } from "./request.ts";
 
-/** Of an answer that is kept for people, and that no replay asks for. */
+/** Limit for responses that people read and that no replay requests. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
 export interface RecordHttpParts {
   redact(text: string): string;
-  /** Names the next exchange. */
+  /** Returns the key of the next exchange. */
   nextKey(): ExchangeKey & { readonly agent: string };
   write(line: ExchangeLine): void;
 }
@@ -21,7 +21,7 @@ export interface RecordHttpParts {
 export class RecordingHttp implements Http {
   readonly #real: Http;
   readonly #parts: RecordHttpParts;
-  /** Writes down the answers that have not ended. */
+  /** Functions that write the responses that have not ended. */
   readonly #open = new Set<() => void>();
 
   constructor(real: Http, parts: RecordHttpParts) {
@@ -37,7 +37,7 @@ export class RecordingHttp implements Http {
     return this.#recording(this.#real.public(...given));
   }
 
-  /** Writes down answers that nobody has read to their end. */
+  /** Writes responses that nobody has read to their end. */
   flush(): void {
     for (const write of this.#open) write();
   }
@@ -63,7 +63,7 @@ export class RecordingHttp implements Http {
     };
   }
 
-  /** `end` is called once, when the body has ended, broken off or was left. */
+  /** Calls `end` once: when the body has ended, failed or was cancelled. */
   #copied(response: Response, maxBytes: number, end: (response: ExchangeResponse) => void): Response {
     const { redact } = this.#parts;
     const { status, statusText, headers, body } = response;
@@ -90,7 +90,7 @@ export class RecordingHttp implements Http {
   }
 }
 
-/** The same body; `take` sees each piece, `finish` the end. */
+/** Returns the same body; calls `take` for each piece and `finish` at the end. */
 function watched(
   body: ReadableStream<Uint8Array>,
   take: (piece: Uint8Array) => void,

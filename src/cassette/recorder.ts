@@ -1,8 +1,8 @@
 /**
- * recorder.ts -- writes down all that comes to one run of an agent from outside, while it runs.
+ * recorder.ts -- records all external input of one run while it runs.
  *
- * A line is written before the log is, so what a killed process has committed can always be replayed. The next session
- * names the event and the files that it started from, which leaves out what was written and never committed.
+ * Each line is written before the log commits, so every committed event can be replayed. The next session names the
+ * event and files that it started from. This excludes lines that were written and never committed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toError } from "#core/errors.ts";
@@ -25,9 +25,12 @@ import type { Tape } from "./tape.ts";
 export interface RecorderParts {
   write(line: Line): void;
   readonly clock: Clock;
-  /** Takes out secrets and whatever looks like one. The run must keep its texts with the same function. */
+  /**
+   * Redacts known secrets and everything that looks like one. The run must use the same function for texts that it
+   * keeps.
+   */
   redact(text: string): string;
-  /** The folder cannot be recorded. The error is thrown too. */
+  /** Called when the folder cannot be recorded. The error is also thrown. */
   onFailed(error: Error): void;
 }
 
@@ -51,12 +54,12 @@ export class Recorder implements Tape {
   #looks = 0;
   #commands = 0;
   readonly #nextOrdinal = createOrdinals();
-  /** The call that is under way and will be replayed as a whole, followed wherever its requests are sent from. */
+  /** The current call whose outcome is replayed as a whole; its requests find it here. */
   readonly #inside = new AsyncLocalStorage<{ readonly callId: string; requests: number }>();
   #http: RecordingHttp | undefined;
   #readings: number[] = [];
   readonly #delivered = new Set<string>();
-  /** Lines that came before the session had its line. */
+  /** Lines that wait for the session line. */
   readonly #early: Line[] = [];
   readonly #values = new Map<string, { readonly calls: number; readonly last: string }>();
 
@@ -125,7 +128,7 @@ export class Recorder implements Tape {
     for (const line of this.#early) write(line);
   }
 
-  /** Called when the loop has returned. Another state than the one recorded last is not written down as the end. */
+  /** Called when the loop has returned. Writes no end if the state differs from the last recorded one. */
   async end(state: AgentState): Promise<void> {
     const hash = stateHash(state);
     if (this.#lastState !== undefined && hash !== this.#lastState) return;
@@ -153,7 +156,7 @@ export class Recorder implements Tape {
     return now;
   }
 
-  /** The times read since the last call, as differences. */
+  /** Returns the clock readings since the previous call, as differences. */
   #takeReadings(): readonly number[] {
     const readings = this.#readings;
     this.#readings = [];
@@ -192,7 +195,7 @@ export class Recorder implements Tape {
     return { intent: work.intent, act: () => this.#act(work, move.callId) };
   }
 
-  /** Writes down what somebody else changed in the folder since the last command. */
+  /** Records changes that others made in the folder since the last command. */
   async #noteChanges(step: number): Promise<void> {
     if (!this.#session) return;
     this.#commands++;

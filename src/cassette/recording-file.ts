@@ -1,7 +1,7 @@
 /**
- * recording-file.ts -- the file of a recording, created by one process and continued by the next, one line a write.
+ * recording-file.ts -- creates and continues the file of a recording, one line per write.
  *
- * A killed process loses at most the line that it was writing. The file is readable by its owner only.
+ * A killed process loses at most the line that it was writing. Only the owner can read the file.
  */
 import { closeSync, constants, existsSync, fchmodSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
@@ -17,7 +17,7 @@ export interface RecordingFile {
 
 const PRIVATE = 0o600;
 
-/** Throws GOALD_USAGE when the path is taken. */
+/** Throws GOALD_USAGE when the file exists. */
 export function createRecordingFile(path: string, version: string): RecordingFile {
   if (existsSync(path))
     throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
@@ -29,7 +29,7 @@ export function createRecordingFile(path: string, version: string): RecordingFil
   return file;
 }
 
-/** Throws GOALD_USAGE when the recording is of another agent, or of less than the whole of this one. */
+/** Throws GOALD_USAGE when the recording is of another agent, or misses a part of this agent's log. */
 export function continueRecordingFile(path: string, row: AgentRow): RecordingFile {
   const { sessions, bytes } = readSessions(path);
   requireSameAgent(path, sessions, row);
@@ -48,7 +48,7 @@ function requireSameAgent(path: string, sessions: readonly Session[], { id, crea
   const last = sessions.at(-1);
   const recorded = last ? headOf(last) : CREATED;
   const commit = last && ofType(last, "commit").at(-1);
-  // The last commit may have become durable without a line that says so.
+  // After a crash, the last commit may be durable although its `committed` line is missing.
   if (head === recorded || (commit && head === commit.after + commit.events.length)) return;
   throw usage(`${path} ends at event ${recorded} of ${id}, and its log at ${head}: it went on without being recorded.`);
 }
@@ -61,7 +61,7 @@ function opened(path: string, flags: number, bytes?: number): RecordingFile {
   let isOpen = true;
   guarded(path, () => {
     fchmodSync(file, PRIVATE);
-    // Drops a line that a crash cut off.
+    // Removes an incomplete line after a crash.
     if (bytes !== undefined) ftruncateSync(file, bytes);
   });
   return {

@@ -1,9 +1,8 @@
 /**
- * recordings.ts -- the agents of a host that are recorded, and the files they are recorded into.
+ * recordings.ts -- keeps which agents of a host are recorded, and into which files.
  *
- * The file of an agent of the background is remembered beside the store, so that the next host continues the recording.
- * A recording that cannot be continued or written ends with a report; the agent goes on without it, and a replay plays what
- * there is.
+ * A small file beside the store keeps the path for each background agent, so that the next host continues the
+ * recording. A recording that cannot be continued or written ends with a report. The agent continues without it.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +13,7 @@ import { Recorder } from "./recorder.ts";
 import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
 
 export interface RecordingsParts {
-  /** Private folder for one small file per recorded agent. */
+  /** Private folder with one small file per recorded agent. */
   readonly folder: string;
   readonly clock: Clock;
   /** Version of goald, for the header of a new file. */
@@ -25,9 +24,9 @@ export interface RecordingsParts {
 
 interface Remembered {
   readonly path: string;
-  /** Tells the agent from a later one with the same id. */
+  /** Distinguishes the agent from a later one with the same id. */
   readonly createdAt: string;
-  /** Tells the home from a copy of it, whose agent is another one. */
+  /** Distinguishes the home from a copy of it, which has other agents. */
   readonly folder: string;
 }
 
@@ -60,7 +59,7 @@ export class Recordings {
     return this.#fileOf(row)?.path;
   }
 
-  /** For the next run of the agent; undefined when the agent is not recorded. */
+  /** Returns the recorder for the next run; undefined when the agent is not recorded. */
   recorderFor(row: AgentRow): Recorder | undefined {
     const file = this.#fileOf(row);
     if (!file) return undefined;
@@ -77,7 +76,7 @@ export class Recordings {
     return new Recorder({ write, clock, redact, onFailed });
   }
 
-  /** The agent is no longer recorded. */
+  /** Stops recording the agent. */
   forget(agent: string): void {
     this.#files.get(agent)?.file.close();
     this.#files.delete(agent);
@@ -131,7 +130,7 @@ export class Recordings {
     }
   }
 
-  /** An id is a slug, so it is a file name too. */
+  /** Agent ids are slugs and therefore valid file names. */
   #placeOf(agent: string): string {
     return join(this.#parts.folder, `${agent}.json`);
   }

@@ -1,10 +1,10 @@
-/** request.ts -- a request as it is compared: method, redacted address, hash of the redacted body. */
+/** request.ts -- describes a request for comparison: method, redacted address, hash of the redacted body. */
 import type { PublicInit } from "#http/http.ts";
 import { sha256 } from "#store/chain.ts";
 import { decodeBody, encodeBody, encodeUrl } from "./body.ts";
 import type { ExchangeRequest } from "./format.ts";
 
-/** A longer one is compared by its hash alone. */
+/** Longer bodies are compared only by hash. */
 const MAX_KEPT_BYTES = 256 * 1024;
 
 export async function describeRequest(
@@ -25,6 +25,6 @@ export async function describeRequest(
 async function bytesOf(body: RequestInit["body"], request: Request | undefined): Promise<Uint8Array> {
   if (body === undefined || body === null)
     return request?.body ? new Uint8Array(await request.clone().arrayBuffer()) : new Uint8Array();
-  // A stream could be read only once; goald sends none.
+  // A stream could be read only once, but goald sends no streams.
   return new Uint8Array(await new Response(body).arrayBuffer());
 }

@@ -1,23 +1,23 @@
 /**
- * tape.ts -- between a run and everything outside it, while the run is recorded or replayed.
+ * tape.ts -- the interface between a run and its external inputs, for recording and replay.
  *
- * HTTP, the clock, the inbox, values that are not in the log and, by `through`, the loop's own parts pass through a tape.
- * Nothing else may reach the loop, or a replay would not end in the same state.
+ * HTTP, the clock, the inbox, external values and the loop's own parts pass through a tape. Any other input would make
+ * a replay end in another state.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
 import type { RunParts } from "#loop/run.ts";
 
 export interface Tape {
-  /** True for a replay: nothing outside is asked. */
+  /** True for a replay, which makes no external requests. */
   readonly plays: boolean;
-  /** Replaces the HTTP seam that `open` makes; a replay never opens it. */
+  /** Replaces the HTTP layer that `open` creates. A replay never calls `open`. */
   http(open: () => Http): Http;
   /** The loop's clock. */
   readonly clock: Clock;
-  /** The clock of parts beside the loop, whose times reach no event. */
+  /** Clock for parts outside the loop, whose times are in no event. */
   readonly beside: Clock;
-  /** The result of a calculation, now or as it was recorded. Plain JSON. */
+  /** Returns the result of `compute`, or the recorded one. It must be plain JSON. */
   value<T>(name: string, compute: () => T): T;
   through(parts: RunParts): RunParts;
 }

@@ -1,4 +1,4 @@
-/** exit-codes.ts -- what the exit codes mean, and the ones that many verbs share. */
+/** exit-codes.ts -- the meanings of exit codes, including those that many verbs share. */
 import { EXIT } from "#core/errors.ts";
 import type { ExitCodes } from "./verb.ts";
 
@@ -16,7 +16,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   interrupted: "interrupted with Ctrl-C",
 };
 
-/** Of every verb. */
+/** Exit codes of every verb. */
 export const COMMON_CODES: ExitCodes = {
   ok: EXIT_MEANINGS.ok,
   error: EXIT_MEANINGS.error,
@@ -25,13 +25,13 @@ export const COMMON_CODES: ExitCodes = {
 
 export const NO_AGENT: ExitCodes = { notFound: "no such agent" };
 
-/** Of verbs that call the daemon, or change the store while no daemon runs. */
+/** Exit codes of verbs that call the daemon, or change the store while no daemon runs. */
 export const HOST_CODES: ExitCodes = {
   daemonUnreachable: "the daemon cannot be started or does not answer",
   conflict: EXIT_MEANINGS.conflict,
 };
 
-/** Of verbs that run an agent, or follow one to its end. */
+/** Exit codes of verbs that run an agent, or follow one to its end. */
 export const RUN_CODES: ExitCodes = {
   ...HOST_CODES,
   ok: "the agent finished",
@@ -42,7 +42,7 @@ export const RUN_CODES: ExitCodes = {
   interrupted: EXIT_MEANINGS.interrupted,
 };
 
-/** One line for each code, in their order. */
+/** Returns one line per code, in order. */
 export const codesInWords = (codes: ExitCodes): string =>
   Object.entries(EXIT)
     .map(([name, code]) => ({ code, meaning: codes[name as keyof typeof EXIT] }))

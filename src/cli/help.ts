@@ -1,4 +1,4 @@
-/** help.ts -- the style of the help, and what to type instead of a call that the parser rejects. */
+/** help.ts -- formats the help, and suggests a correction for a rejected call. */
 import { type Command, Help } from "commander";
 
 export const ROOT_EXAMPLES = `Examples:
@@ -9,7 +9,7 @@ export const ROOT_EXAMPLES = `Examples:
   goald say ID "Leave out the prices"             send an agent a message
 `;
 
-/** The list of all verbs is short: names alone. */
+/** Shows only names in the list of verbs. */
 export const HELP_STYLE: Partial<Help> = {
   showGlobalOptions: true,
   subcommandTerm: (verb) => {
@@ -18,7 +18,7 @@ export const HELP_STYLE: Partial<Help> = {
   },
 };
 
-/** Verbs of other programs, and the verb of goald that does the same. */
+/** Verbs of other programs, with goald's equivalents. */
 const FOREIGN: Readonly<Record<string, string>> = {
   ls: "ps",
   list: "ps",
@@ -62,5 +62,5 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
 
 const pathOf = (verb: Command): string => (verb.parent ? `${pathOf(verb.parent)} ${verb.name()}` : verb.name());
 
-/** The verb and all verbs below it. */
+/** Returns the verb and all verbs below it. */
 export const allVerbs = (verb: Command): readonly Command[] => [verb, ...verb.commands.flatMap(allVerbs)];

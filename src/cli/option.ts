@@ -4,7 +4,7 @@ import type { VerbArgument, VerbOption } from "./verb.ts";
 
 export const AGENT: VerbArgument = { name: "<agent>", about: "id or name" };
 
-/** Absent with --all. */
+/** Not given with --all. */
 export const ANY_AGENT: VerbArgument = { name: "[agent]", about: "id or name" };
 
 export const MEMORY_AGENT: VerbArgument = {
@@ -42,7 +42,7 @@ export const value = <T>(flags: string, about: string, parse: (text: string) => 
   parse: (given) => parse(given),
 });
 
-/** The number of a step. `first`: 0 where the time before the first step is meant, too. */
+/** The number of a step. `first`: 0 also permits the time before the first step. */
 export const step = (flags: string, about: string, first: 0 | 1 = 1): VerbOption<number> =>
   value(flags, about, (given) => {
     if (first === 0 && given === "0") return 0;
@@ -62,7 +62,7 @@ function wholeSeconds(given: string): number {
 
 export const SHARED: VerbOption<boolean> = flag("--shared", "use the memory that all agents of this home read");
 
-/** Of verbs that stop the daemon. */
+/** Options of verbs that stop the daemon. */
 export const STOP_OPTIONS = {
   timeout: {
     ...value(

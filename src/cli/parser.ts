@@ -1,4 +1,4 @@
-/** parser.ts -- the parser of the command line, made from what the verbs declare. */
+/** parser.ts -- builds the command line parser from the declared verbs. */
 import { Argument, Command, Option } from "commander";
 import { readVersion } from "../shipped.ts";
 import { COMMON_CODES, codesInWords } from "./exit-codes.ts";
@@ -7,7 +7,7 @@ import { VERB_NAMES, type VerbName } from "./registry.ts";
 import { SUMMARIES } from "./summaries.ts";
 import type { Verb, VerbArgument, VerbOption } from "./verb.ts";
 
-/** Runs `verb` with what the parser found. */
+/** Runs `verb` with the parsed arguments and options. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
 
 /** All verbs have their names and summaries; only the `loaded` ones have arguments, options and help. */
@@ -35,7 +35,7 @@ export function buildParser(loaded: readonly Verb[], call: Call): Command {
 const helpCommand = (summary: string): Command =>
   new Command("help").argument("[verb...]").helpOption(false).summary(summary);
 
-/** Below its parent, which stands before it in the registry. */
+/** Adds the verb below its parent, which precedes it in the registry. */
 function addCommand(name: VerbName, program: Command): Command {
   const { group, summary } = SUMMARIES[name];
   const words = name.split(" ");
@@ -77,7 +77,7 @@ function optionOf({ flags, about, choices, parse, isRequired = false, default: v
   return value === undefined ? option : option.default(value);
 }
 
-/** A memory is named before what is done with it. */
+/** The agent comes before the verb of memory. */
 function usageOfMemory({ name, arguments: given = [] }: Verb): string {
   const [, verb = "<verb>"] = name.split(" ");
   const rest = given.slice(1).map((argument) => argument.name);

@@ -1,7 +1,7 @@
 /**
- * registry.ts -- all verbs, in the order of `goald --help`. A verb's file is loaded when it is called.
+ * registry.ts -- lists all verbs in the order of `goald --help`. A verb's file is loaded when it is called.
  *
- * A new verb is a file in verbs/, a line here, and `npm run docs`.
+ * To add a verb, add a file in verbs/ and a line here, and run `npm run docs`.
  */
 import type { Verb } from "./verb.ts";
 
@@ -63,7 +63,7 @@ const LOAD = {
   doctor: () => import("./verbs/doctor.ts"),
   verify: () => import("./verbs/verify.ts"),
   completion: () => import("./verbs/completion.ts"),
-  // Without a group: what npm start, goald without a verb, verbs that need the daemon and shells call.
+  // Internal verbs without a help group: called by npm start, plain goald, verbs that need the daemon, and shells.
   start: () => import("./verbs/start.ts"),
   plain: () => import("./verbs/plain.ts"),
   daemon: () => import("./verbs/daemon.ts"),

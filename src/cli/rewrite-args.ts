@@ -1,17 +1,17 @@
-/** rewrite-args.ts -- brings the forms of a call that people type into the one form that the parser reads. */
+/** rewrite-args.ts -- converts the accepted forms of a call into the form that the parser reads. */
 import { nearestName } from "#util/nearest-name.ts";
 import { VERB_NAMES, type VerbName } from "./registry.ts";
 
 /** `goald help run` → `run --help`; `memory foo list` → `memory list foo`; no verb → `plain`. */
 export const rewriteArgs = (args: readonly string[]): readonly string[] => withVerb(withMemory(withHelp(args)));
 
-/** Places of the words that are neither options nor the folder after --home. */
+/** Indexes of arguments that are neither options nor the folder after --home. */
 export const placesOfWords = (args: readonly string[]): readonly number[] =>
   args.flatMap((arg, at) => (arg.startsWith("-") || args[at - 1] === "--home" ? [] : [at]));
 
 const wordsOf = (args: readonly string[]): readonly string[] => placesOfWords(args).map((at) => args[at] as string);
 
-/** The verbs that the parser needs for a rewritten call: the one that is called, and those below it unless one is named. */
+/** Verbs that the parser needs for a rewritten call: the called verb, and its sub-verbs unless one is named. */
 export function verbsIn(args: readonly string[]): readonly VerbName[] {
   const [verb = "", below = ""] = wordsOf(args);
   const names = VERB_NAMES.filter((name) => name === verb || name.startsWith(`${verb} `));
@@ -24,7 +24,7 @@ function withVerb(args: readonly string[]): readonly string[] {
   return placesOfWords(args).length > 0 || asksAboutGoald ? args : ["plain", ...args];
 }
 
-/** `goald help config set` is `goald config set --help`; an unknown verb stays, and is an error as in any other call. */
+/** Rewrites `goald help config set` to `goald config set --help`. An unknown verb stays and causes the usual error. */
 function withHelp(args: readonly string[]): readonly string[] {
   const [help, ...asked] = wordsOf(args);
   const [verb] = asked;
@@ -33,7 +33,7 @@ function withHelp(args: readonly string[]): readonly string[] {
   return VERB_NAMES.some((name) => name === verb) ? [...asked, "--help"] : [verb];
 }
 
-/** `memory foo` lists. A misspelt verb is complained of, and not the agent's name. */
+/** `memory foo` means list. A misspelt verb causes an error about the verb, not about the agent. */
 function withMemory(args: readonly string[]): readonly string[] {
   const [verb = -1, first = -1, second = -1] = placesOfWords(args);
   if (args[verb] !== "memory" || first === -1) return args;

@@ -1,7 +1,8 @@
 /**
- * verb.ts -- what a verb of the command line declares about itself.
+ * verb.ts -- the declaration of a verb of the command line.
  *
- * Each file of verbs/ exports one `verb`. The parser, the help, the shell completion and docs/verbs.md are made from it.
+ * Each file of verbs/ exports one `verb`. The parser, the help, the shell completion and docs/verbs.md use these
+ * declarations.
  */
 
 import type { GlobalOptions } from "#cli/shared/context.ts";
@@ -24,13 +25,13 @@ export interface VerbArgument {
 }
 
 export interface VerbOption<T = unknown> {
-  /** `-a, --all` or `--since <step>`. The long name in camel case is its key in `options`. */
+  /** `-a, --all` or `--since <step>`. The key in `options` is the long name in camel case. */
   readonly flags: string;
   readonly about: string;
   readonly default?: T;
   readonly choices?: readonly string[];
   readonly isRequired?: boolean;
-  /** Returns the value of the option. Throws InvalidArgumentError. `before`: the value so far of an option that is repeated. */
+  /** Returns the value of the option. Throws InvalidArgumentError. `before`: the value so far of a repeated option. */
   parse?(text: string, before?: T): T;
 }
 
@@ -40,7 +41,7 @@ type Options = Readonly<Record<string, VerbOption>>;
 
 type ValueOf<O> = O extends { readonly choices: readonly (infer C)[] } ? C : O extends VerbOption<infer T> ? T : never;
 
-/** What `run` gets of the declared options. */
+/** The declared options as `run` receives them. */
 export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: ValueOf<O[Key]> };
 
 export type LoadVerbs = () => Promise<readonly Verb[]>;
@@ -48,19 +49,19 @@ export type LoadVerbs = () => Promise<readonly Verb[]>;
 export interface Verb<O = Options> {
   /** `run`, or `config set` for a verb below another one. */
   readonly name: string;
-  /** Verbs without a group are left out of `goald --help`. */
+  /** `goald --help` omits verbs without a group. */
   readonly group?: Group;
-  /** A few words for the list of all verbs. */
+  /** Short description for the list of all verbs. */
   readonly summary: string;
-  /** Says more than the summary at the top of the verb's own help. */
+  /** Additional text at the top of the verb's own help. */
   readonly description?: string;
-  /** Calls to paste, each beginning with `goald`. */
+  /** Complete calls, each starting with `goald`. */
   readonly examples: readonly string[];
   readonly arguments?: readonly VerbArgument[];
   readonly options?: O;
-  /** Exit codes besides 0, 1 and 2 of any verb, or what these mean here. */
+  /** Exit codes besides the common 0, 1 and 2, or their special meanings for this verb. */
   readonly exitCodes?: ExitCodes;
-  /** Resolves to the exit code. `loadVerbs` loads all verbs. Absent: the verb only has verbs below it. */
+  /** Resolves to the exit code. `loadVerbs` loads all verbs. Absent: the verb only groups its sub-verbs. */
   run?(args: readonly string[], options: OptionValues<O>, loadVerbs: LoadVerbs): Promise<number>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * agent-runner.ts -- runs one agent in a host: starts, wakes, cuts off and pauses it; one run at a time.
  *
- * Between two runs it holds at most a timer. Each run claims the agent anew, so that the log shows what an earlier run left
- * unfinished. A failed run is retried; an agent that keeps failing is paused.
+ * Between runs it holds at most a timer. Each run claims the agent again, so that the log records unfinished work of an
+ * earlier run. A failed run is retried; an agent that keeps failing is paused.
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
@@ -14,20 +14,20 @@ import type { OpenedAgent, PauseReason } from "./opened-agent.ts";
 
 export interface RunnerParts {
   readonly clock: Clock;
-  /** Aborted when the host goes down: no run and no step begins any more. */
+  /** Aborted when the host shuts down. No new run or step starts after that. */
   readonly draining: AbortSignal;
-  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is only opened to be paused. */
+  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is opened only to be paused. */
   open(agent: string, signal: AbortSignal, pause?: PauseReason): Promise<OpenedAgent>;
   onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
-  /** The agent has started these agents, or sent them something. */
+  /** Called when the agent has started these agents or sent them a message. */
   onSent?(agents: readonly string[]): void;
-  /** Called after each run, when nothing of the agent is under way. A rejection is reported and changes nothing. */
+  /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
   onStopped(agent: string, state: AgentState): Promise<void>;
-  /** A run has failed. The runner retries it, or pauses the agent. */
+  /** Called when a run has failed. The runner retries it or pauses the agent. */
   onFailed?(agent: string, error: Error): void;
   /** Reports a problem with an agent, as a sentence. */
   report(agent: string, problem: string): void;
-  /** The runner holds nothing any more, not even a timer: it may be discarded. */
+  /** Called when the runner holds nothing, not even a timer, and may be discarded. */
   onIdle(agent: string): void;
 }
 
@@ -38,7 +38,7 @@ const MAX_BACKOFF_MS = 300_000;
 export class AgentRunner {
   readonly #id: string;
   readonly #parts: RunnerParts;
-  /** Runs and pauses, under way or queued. */
+  /** Number of runs and pauses, running or queued. */
   #pending = 0;
   #queue: Promise<unknown> = Promise.resolve();
   #state: AgentState | undefined;
@@ -46,7 +46,7 @@ export class AgentRunner {
   #problem: string | null = null;
   #failures = 0;
   #failedAtStep = 0;
-  /** Something arrived during the run. */
+  /** True when a message arrived during the run. */
   #isWoken = false;
   #wakeAt: string | null = null;
   #timer: AbortController | undefined;
@@ -62,7 +62,7 @@ export class AgentRunner {
     return this.#pending > 0;
   }
 
-  /** As of the last commit in this host; undefined before the first run has read the log. */
+  /** State as of the last commit in this host; undefined before the first run has read the log. */
   get state(): AgentState | undefined {
     return this.#state;
   }
@@ -71,7 +71,7 @@ export class AgentRunner {
     return this.#head;
   }
 
-  /** Why the last run failed, until something is committed again. */
+  /** Reason for the last failed run, until the next commit. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -81,7 +81,7 @@ export class AgentRunner {
     return this.#failures > 0;
   }
 
-  /** Starts a run, or tells the run under way that something has arrived. */
+  /** Starts a run, or marks the current run as having new messages. */
   wake(): void {
     if (this.#parts.draining.aborted) return;
     this.#isWoken = true;
@@ -89,12 +89,12 @@ export class AgentRunner {
     if (!this.running) void this.#enqueue(() => this.#runUntilDone());
   }
 
-  /** Resolves when nothing of the agent is under way. */
+  /** Resolves when the agent is idle. */
   async settled(): Promise<void> {
     while (this.running) await this.#queue;
   }
 
-  /** Ends what is under way at once; the log keeps it as begun. */
+  /** Cuts off the current run. The log keeps the interrupted work as unfinished. */
   abort(reason: string): void {
     this.release();
     this.#isWoken = false;
@@ -102,7 +102,7 @@ export class AgentRunner {
     this.#waiting.abort();
   }
 
-  /** Pauses the agent, whatever it was doing, as soon as nothing of it is under way. */
+  /** Pauses the agent in any state, as soon as it is idle. */
   pause(code: PauseCode, reason: string): Promise<void> {
     return this.#enqueue(() => this.#pauseNow({ code, reason }));
   }
@@ -188,7 +188,7 @@ export class AgentRunner {
     return true;
   }
 
-  /** A full disk is retried without end; an agent that keeps failing for another reason is paused. */
+  /** A full disk is retried without limit. An agent that keeps failing for another reason is paused. */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.

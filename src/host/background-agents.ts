@@ -1,7 +1,7 @@
 /**
- * background-agents.ts -- agents that outlive the host in a terminal's process: those of the background that it runs.
+ * background-agents.ts -- tracks the background agents that a terminal's host runs and that outlive it.
  *
- * A daemon is to go on with those that are not done when the host ends, also when it was killed.
+ * When the host ends or is killed, a daemon continues those that are unfinished.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -12,7 +12,7 @@ import type { Supervisor } from "./supervisor.ts";
 export interface BackgroundAgentsParts {
   readonly store: Pick<Store, "agent" | "agents" | "load" | "inbox">;
   readonly clock: Clock;
-  /** From now on any goald that finds no host starts the daemon. */
+  /** Marks the home, so that the next goald without a host starts the daemon. */
   expectDaemon(): void;
 }
 
@@ -28,13 +28,13 @@ export class BackgroundAgents {
     return this.#ids.size > 0;
   }
 
-  /** Called before the agent is started, and before anybody is told that it was. */
+  /** Called before the agent starts, and before its start is reported. */
   add(id: string): void {
     this.#ids.add(id);
     if (this.#ids.size === 1) this.#parts.expectDaemon();
   }
 
-  /** Lets the agents below this one read that they are to stop or to end, for at most `graceMs`. */
+  /** Waits up to `graceMs` until the sub-agents have read requests to stop or end. */
   async settleBelow(agent: string, supervisor: Supervisor, graceMs: number): Promise<void> {
     const { store, clock } = this.#parts;
     const grace = new AbortController();
@@ -49,7 +49,7 @@ export class BackgroundAgents {
     grace.abort();
   }
 
-  /** Ids of the agents that a daemon is to go on with: of these, of those below them, and of those added. */
+  /** Returns unfinished agents that a daemon must continue: `started`, their sub-agents and those added. */
   async unfinished(started: readonly string[]): Promise<readonly string[]> {
     const below = await Promise.all(started.map((id) => descendantsOf(id, this.#parts.store)));
     const ids = new Set([...this.#ids, ...below.flat().map(({ id }) => id), ...started]);

@@ -1,4 +1,4 @@
-/** change-memory.ts -- what a person changes in memory, at once and whatever the agent does: its next recall sees it. */
+/** change-memory.ts -- applies a person's memory changes at once, even while the agent runs. */
 
 import type { Control } from "#api/control.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";

@@ -1,9 +1,9 @@
 /**
- * fork-agent.ts -- a new agent that begins where another stood after a step, made by whoever may write the store.
+ * fork-agent.ts -- creates an agent that starts from another agent's state after a given step.
  *
- * Its log begins with the other's events up to there; its memories and files are those of then. It is paused, and goes on
- * when somebody resumes it. The other agent is not touched, and may be at work. The log is durable before the first file
- * is written.
+ * The log of the fork begins with the other's events up to that step; its memories and files are of that time. The fork
+ * is paused until somebody resumes it. The original may be running and is not changed. The log is durable before the
+ * first file is written.
  */
 import type { ForkRequest } from "#api/control.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -24,17 +24,17 @@ export interface ForkParts {
   readonly clock: Pick<Clock, "now">;
   /** Checks and trims; throws GOALD_USAGE. */
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
-  /** Of a folder that it makes; goald's own files too. */
+  /** Opens the folder of the new agent, including goald's own files, and creates it. */
   openWorkspace(row: AgentRow): Promise<Pick<Workspace, "write">>;
 }
 
 export interface Forked {
   readonly row: AgentRow;
-  /** How many files it begins with. */
+  /** Number of files that the fork starts with. */
   readonly files: number;
 }
 
-/** Throws GOALD_NOT_FOUND for a step that the other has not taken, and GOALD_FILE for a file that cannot be written. */
+/** Throws GOALD_NOT_FOUND if the original has not taken the step, and GOALD_FILE if a file cannot be written. */
 export async function forkAgent(from: AgentRow, request: ForkRequest, parts: ForkParts): Promise<Forked> {
   const past = await pastOf(from, request.step, parts.store);
   const state = replay(past);
@@ -52,7 +52,7 @@ export async function forkAgent(from: AgentRow, request: ForkRequest, parts: For
 
 const PAGE_EVENTS = 500;
 
-/** Up to the last event of the step. What people said and did after it is no part of it. */
+/** Returns the events up to the last one of the step. Messages and actions of people after it are excluded. */
 async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"]): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   let [end, taken] = [1, 0];
@@ -72,7 +72,7 @@ async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"])
   return events.slice(0, end);
 }
 
-/** The new goals, if there are any; and that it does not go on by itself, with where it comes from. */
+/** Returns the events for the new goals, if any, and for the pause that names the fork's source. */
 function newEvents(
   { from: { id }, step, at }: { readonly from: AgentRow; readonly step: number; readonly at: string },
   goals: readonly string[] | undefined,
@@ -95,14 +95,14 @@ function newEvents(
   return events;
 }
 
-/** What the other has started stays with it: nothing is set aside for that any more. */
+/** The original keeps its sub-agents, so the fork reserves nothing for them. */
 function staysBehind(agent: string, { told, spent }: ChildAccount, source: string): InboxMessage {
   const text = `It works for ${source}, which you were forked from, and not for you.`;
   const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
   return { type: "report", agent, standing: "ended", heard: told, spent, observation };
 }
 
-/** Those that its history holds, goald's own for the long outputs too. Returns how many. */
+/** Writes all files of the fork's history, including goald's own. Returns their number. */
 async function writeFiles(fork: AgentRow, { store, openWorkspace }: ForkParts): Promise<number> {
   const workspace = await openWorkspace(fork);
   const byPath = Map.groupBy(await store.files(fork.id), ({ path }) => path);

@@ -1,4 +1,4 @@
-/** halt-agent.ts -- pauses, stops or kills an agent for a person; agents that it started stop with it. */
+/** halt-agent.ts -- pauses, stops or kills an agent for a person. Its sub-agents stop with it. */
 import type { Control, ControlResult } from "#api/control.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
@@ -22,7 +22,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     this.#parts = parts;
   }
 
-  /** False also while the last run still writes the report, or is about to be followed by another one. */
+  /** Returns false while a run is ending or another run is about to follow. */
   isStill({ id }: AgentRow, state: AgentState): boolean {
     return isOver(state) && !this.#parts.supervisor.runners.get(id)?.running;
   }

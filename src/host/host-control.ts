@@ -1,6 +1,6 @@
 /**
- * host-control.ts -- the `Control` of a real host, on its store and its supervisor.
- * A request becomes an inbox row before anything else happens, so that a crash loses nothing.
+ * host-control.ts -- implements `Control` on the store and supervisor of a host. Each request is first stored in the
+ * inbox, so that a crash loses nothing.
  */
 import { randomUUID } from "node:crypto";
 import type { ApprovalAnswer, Control, ControlResult, DaemonStatus, NewAgent } from "#api/control.ts";
@@ -20,7 +20,7 @@ import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
 
-/** Files into which runs of agents are recorded. */
+/** The files into which runs of agents are recorded. */
 export interface RecordingControl {
   /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
   create(path: string): { assign(row: AgentRow, background: boolean): void; discard(): void };
@@ -33,14 +33,14 @@ export interface RecordingControl {
 export interface HostControlParts extends HostViewParts {
   readonly live: LiveText;
   readonly recordings: RecordingControl;
-  /** Takes secrets, and whatever looks like one, out of a text. */
+  /** Redacts known secrets and everything that looks like one. */
   redact(text: string): string;
   /** Checks and trims name, role and goals; throws GOALD_USAGE. */
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
-  /** Makes the folder of a new agent, and opens it for goald's own files too. */
+  /** Creates the folder of a new agent, and opens it including goald's own files. */
   openWorkspace: ForkParts["openWorkspace"];
   /** Removes an agent's folder from the disk. */
   removeFolder(row: AgentRow): Promise<void>;
@@ -86,7 +86,7 @@ export class HostControl implements Control {
     const { store, supervisor, clock, recordings, redact } = this.#parts;
     const { background = true, ...settings } = given;
     const { name, role, goals } = this.#parts.checkAgent(agent);
-    // The texts of a recorded agent are kept as the recording has them.
+    // The log must contain the same redacted texts as the recording.
     const texts = record === undefined ? { role, goals } : { role: redact(role), goals: goals.map(redact) };
     const recording = record === undefined ? undefined : recordings.create(record);
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
@@ -229,18 +229,18 @@ export class HostControl implements Control {
     return { agent: await this.#views.view(await findAgent(this.#parts.store, id)), note };
   }
 
-  /** The agent reads it at once when it waits, and after the step when it is in one. */
+  /** A waiting agent reads the message at once, a running agent after its step. */
   async #send(found: Found, message: InboxMessage, key?: string): Promise<void> {
     const { row, state } = found;
     const { supervisor } = this.#parts;
-    // An agent that finished on a terminal belongs to whoever gives it more to do.
+    // An agent that finished on a terminal becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
     if (isHandedOver) await this.#deliver(row.id, { type: "settings", background: true });
     await this.#deliver(row.id, message, key);
     if (isHandedOver || this.#runsHere(found)) supervisor.wake(row.id, isHandedOver || state.settings.background);
   }
 
-  /** An agent of a terminal does not start to run in a daemon because somebody writes to it. */
+  /** A daemon does not start a terminal's agent because of a message. */
   #runsHere({ row, state }: Found): boolean {
     return this.#parts.supervisor.runners.has(row.id) || state.settings.background;
   }

@@ -1,4 +1,4 @@
-/** host-status.ts -- what a host says of itself: process, event loop, model server, embeddings, problems. */
+/** host-status.ts -- reports a host's process, event loop, model server, embeddings and problems. */
 import { type DaemonStatus, PROTOCOL_VERSION } from "#api/control.ts";
 
 type Known = "version" | "role" | "startedAt" | "home" | "stopping" | "agents" | "followers" | "problems";

@@ -1,6 +1,4 @@
-/**
- * host-views.ts -- agents as their host shows them: from their logs, and from the runners that only this process has.
- */
+/** host-views.ts -- views of agents from their logs and from the runners of this process. */
 
 import { toError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -31,7 +29,7 @@ export interface HostViews {
   find(name: string): Promise<Found>;
   view(row: AgentRow): Promise<AgentView>;
   agents(): Promise<readonly AgentView[]>;
-  /** The agent was removed. */
+  /** Discards the cached view of a removed agent. */
   forget(id: string): void;
 }
 
@@ -68,7 +66,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
     return made;
   }
 
-  /** An agent whose log cannot be read is listed as such, and hides no other. */
+  /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
   async function viewOrDamage(row: AgentRow): Promise<AgentView> {
     try {
       return await view(row);

@@ -1,8 +1,7 @@
 /**
- * live-text.ts -- the reply that a model is giving now, for eyes only: nothing of it has happened.
+ * live-text.ts -- keeps the reply that a model is sending, for display only, since it is not committed.
  *
- * Kept for as long as the question is open, so that who comes late sees it from its beginning; the committed reply
- * takes its place.
+ * It keeps the whole text until the reply is committed, so that late readers see its beginning.
  */
 import type { LiveReply, LiveText } from "#api/live-text.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -12,7 +11,7 @@ export interface LiveTextWriter extends LiveText {
   committed(agent: string, events: readonly RecordedEvent[]): void;
 }
 
-/** A reply that is longer is shown when it is there. */
+/** Longer replies are shown only when they are committed. */
 const MAX_CHARS = 64 * 1024;
 
 export function createLiveText(): LiveTextWriter {

@@ -1,13 +1,13 @@
 /**
- * log-step.ts -- goald's own log of an agent: one line for each step, and one for each change of its course.
+ * log-step.ts -- writes an agent's lines in goald's own log: one per step, and one per change of state.
  *
- * A step's line comes with its end: the command and how it ended, the model, how long both took, and what it cost.
- * The events themselves are in the store; with the level `debug` each has a line of its own.
+ * A step's line is written at its end, with command, status, model, durations and cost. The store has the events
+ * themselves. With the level `debug`, each event has its own line.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import type { Log } from "#util/log.ts";
 
-/** What is known of a step that is under way; a process that began in its middle knows less. */
+/** The known facts about the current step; fewer if this process started in the middle of it. */
 interface StepSoFar {
   model?: string;
   attempts?: number;
@@ -19,7 +19,7 @@ interface StepSoFar {
   costUsd?: number | null;
 }
 
-/** For the committed events of one agent, in order. */
+/** Call the returned function with the committed events of one agent, in order. */
 export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
   let soFar: StepSoFar = {};
   return (event) => {
@@ -51,7 +51,7 @@ function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
   }
 }
 
-/** How the step ended; undefined when the event does not end one. */
+/** Returns how the step ended; undefined when the event does not end one. */
 function endOf(event: RecordedEvent) {
   switch (event.type) {
     case "command-finished": {

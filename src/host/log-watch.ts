@@ -1,10 +1,10 @@
-/** log-watch.ts -- who waits for an agent's log to become longer, and is told when it has. */
+/** log-watch.ts -- wakes readers who wait for an agent's log to become longer. */
 import type { Store } from "#core/ports/store.ts";
 
 export interface LogWatch {
-  /** The agent's log is longer now, or the agent is gone. */
+  /** Call when the agent's log is longer, or when the agent was removed. */
   tell(agent: string): void;
-  /** Resolves when its log is longer than `after`, when it is gone, or when the signal is aborted. */
+  /** Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. */
   whenLonger(agent: string, after: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -19,10 +19,10 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
     signal.addEventListener("abort", told, { once: true });
     try {
       for (let seen = 0; !signal.aborted; await next.promise) {
-        // Looked at when it is watched already: nothing falls in between.
+        // Reads the head after the watch has started, so that no commit is missed.
         next = Promise.withResolvers();
         const head = (await store.agent(id))?.head;
-        // A shorter one is that of another agent, which has its name now.
+        // A shorter log belongs to a newer agent with the same id.
         if (head === undefined || head > after || head < seen) return;
         seen = head;
       }

@@ -1,4 +1,4 @@
-/** loop-meter.ts -- measures how late the event loop was in the last minute, while there is work and somebody may ask. */
+/** loop-meter.ts -- measures the event loop delay of the last minute, while agents run and somebody may ask for it. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { DaemonStatus } from "#api/control.ts";
 
@@ -6,14 +6,14 @@ type Delay = DaemonStatus["eventLoopDelayMs"];
 
 export interface LoopMeter {
   read(): Delay;
-  /** It measures only from here on. */
+  /** Starts measuring. */
   start(): void;
-  /** An idle host measures nothing: its timer would be the only thing that wakes the processor. */
+  /** An idle host does not measure, because the timer alone would wake the processor. */
   setBusy(busy: boolean): void;
 }
 
 const WINDOW_MS = 60_000;
-/** Between two looks at the clock; the delay is what is measured beyond it. */
+/** Sampling interval; delays are measured beyond it. */
 const RESOLUTION_MS = 10;
 
 export function createLoopMeter(now: () => number): LoopMeter {

@@ -1,4 +1,4 @@
-/** observer.ts -- what a host does about committed events beside keeping them: log lines, live replies, questions. */
+/** observer.ts -- reacts to committed events: log lines, live replies and questions. */
 import type { RecordedEvent } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Log } from "#util/log.ts";
@@ -10,7 +10,7 @@ export interface ObserverParts {
   readonly log: Log;
   readonly live: LiveTextWriter;
   readonly meter: LoopMeter;
-  /** An agent asks a person for a yes, or for an answer. */
+  /** Called when an agent needs an approval or an answer from a person. */
   onQuestion?(agent: string, state: AgentState): void;
   onCommitted?(agent: string, events: readonly RecordedEvent[]): void;
 }
@@ -34,7 +34,7 @@ export class Observer {
     onCommitted?.(id, events);
   }
 
-  /** `isLast`: no other agent is under way. */
+  /** `isLast`: no other agent is running. */
   idle(id: string, isLast: boolean): void {
     this.#stepLogs.delete(id);
     if (isLast) this.#parts.meter.setBusy(false);

@@ -1,4 +1,4 @@
-/** opened-agent.ts -- one agent's parts for the main loop, claimed for one run. */
+/** opened-agent.ts -- the parts of one agent for the main loop, claimed for one run. */
 import type { WaitFor } from "#core/call.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
@@ -10,15 +10,15 @@ export interface PauseReason {
   readonly reason: string;
 }
 
-/** A run sleeps through waits up to this many ms; for a longer one it ends. Default: 10 s. */
+/** Longest wait in ms that a run sleeps through; it ends for a longer one. Default: 10 s. */
 export type LongestWait = (waitFor: WaitFor) => number;
 
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
   readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
-  /** Wraps the loop's parts of an agent that is recorded or replayed. */
+  /** Wraps the loop's parts of a recorded or replayed agent. */
   through?(parts: RunParts): RunParts;
-  /** Called with the last state, when the loop has returned. */
+  /** Called with the last state when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
   readonly longestWaitMs?: LongestWait;
 }

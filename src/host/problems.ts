@@ -1,7 +1,7 @@
 /**
- * problems.ts -- what is wrong in a host: all of it for the log, of each agent and of the host itself the last for whoever asks.
+ * problems.ts -- logs all problems of a host, and keeps the last one of each agent and of the host for `goald status`.
  *
- * Where in the program an error came from is for the log alone: `goald status` is read by people.
+ * Stack traces are only in the log, because people read `goald status`.
  */
 export interface Problems {
   /** `agent`: "" for the host itself. */
@@ -12,7 +12,7 @@ export interface Problems {
 
 export interface ProblemsParts {
   readonly log: { warn(about: { readonly agent?: string }, text: string): void };
-  /** Takes known secrets out of a text. */
+  /** Redacts known secrets. */
   redact(text: string): string;
 }
 

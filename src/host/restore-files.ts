@@ -1,8 +1,9 @@
 /**
- * restore-files.ts -- restores an agent's files to their versions after a step, by whoever may write the store.
+ * restore-files.ts -- restores an agent's files to their versions after a step.
  *
- * First keeps the files that a person edited, then commits the restoration with a message to the agent, then writes the
- * files. After a crash in between, the same call does the rest. Claims the agent's lease, so its agent must not be running.
+ * `restoreFiles` first stores the files that a person edited. Then it commits the restoration with a message to the agent,
+ * and writes the files. After a crash in between, the same call does the rest. It claims the agent's lease, so the agent
+ * must not be running.
  */
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
@@ -31,7 +32,7 @@ export interface RestoreRequest {
   readonly paths: readonly string[];
 }
 
-/** Returns what was done. Throws GOALD_NOT_FOUND for an unknown step or path, and GOALD_FILE errors. */
+/** Returns the changes made. Throws GOALD_NOT_FOUND for an unknown step or path, and GOALD_FILE. */
 export async function restoreFiles(
   row: AgentRow,
   { step, paths }: RestoreRequest,
@@ -65,14 +66,17 @@ async function commitRestoration(
   const edited = await withoutKnown(kept, await store.files(id), store);
   const of = { step: (await stateOf(store, { id })).step, callId: `${RESTORE_CALL}${at}` };
   const files: Commit["files"] = [...edited, ...work.map(changeOf)].map((change) => ({ ...change, ...of }));
-  // Tells the agent that its memories of these files are out of date.
+  // Informs the agent that its memories of these files are out of date.
   const message = { type: "message-received", from: "person", text: describeRestored(step, work) } as const;
   const event: RecordedEvent = { v: EVENT_VERSION, frame: 0, seq: head + 1, at, ...message };
   const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
   await store.commit(lease, head, { ...nothing, events: [event], files });
 }
 
-/** Without content that the history ends with. After an append, the history's last entry is a piece and not comparable. */
+/**
+ * Leaves out files whose content equals their version in the history. Compares whole versions, because the last entry
+ * may be an appended piece.
+ */
 async function withoutKnown(
   kept: readonly FileChange[],
   versions: readonly FileVersion[],

@@ -1,4 +1,4 @@
-/** subagent-effects.ts -- what a person's doing to one agent means to those that it started, and to the one that started it. */
+/** subagent-effects.ts -- applies a person's action on an agent to its sub-agents and its parent. */
 import { GoaldError } from "#core/errors.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -14,11 +14,11 @@ interface HostParts {
   readonly supervisor: Pick<Supervisor, "notify">;
 }
 
-/** Throws GOALD_CONFLICT while agents that it started are there. */
+/** Throws GOALD_CONFLICT while the agent's sub-agents exist. */
 export async function requireNoChildren({ id }: AgentRow, { store }: Pick<HostParts, "store">): Promise<void> {
   const others = (await descendantsOf(id, store)).map((row) => row.id);
   if (others.length === 0) return;
-  // Those below first: each is without others when its turn comes.
+  // Lists the deepest sub-agents first, so that each has none left when it is removed.
   const calls = others.toReversed().join(" && goald rm ");
   throw new GoaldError(
     "GOALD_CONFLICT",
@@ -27,7 +27,7 @@ export async function requireNoChildren({ id }: AgentRow, { store }: Pick<HostPa
   );
 }
 
-/** Before the removal: the one that started it gets back what it had set aside. */
+/** Called before the removal: the parent gets back the unused part of the reserved limits. */
 export async function tellRemoval(
   row: AgentRow,
   state: AgentState,
@@ -46,7 +46,7 @@ export async function tellRemoval(
   supervisor.notify(row.parent);
 }
 
-/** Those that stop with it, or go on with it, in a sentence behind `note`; nothing when there are none. */
+/** Appends to `note` a sentence that names the sub-agents that stop or continue too, if any. */
 export async function withOthers(
   { id }: AgentRow,
   verb: "stop" | "go on",

@@ -1,8 +1,8 @@
 /**
- * supervisor.ts -- many agents in one process: starts, wakes and stops their runners.
+ * supervisor.ts -- starts, wakes and stops the runners of all agents in one process.
  *
- * A host goes on by itself with the agents of the background; those of a terminal wait for a person. One agent's
- * failure does not touch the others.
+ * A host continues background agents by itself; agents of a terminal wait for a person. A failure of one agent does not
+ * affect the others.
  */
 import { toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
@@ -15,11 +15,11 @@ import { createLogWatch, type LogWatch } from "./log-watch.ts";
 
 export interface SupervisorParts extends Omit<RunnerParts, "draining"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
-  /** Called before an agent of the background is started here. */
+  /** Called before a background agent is started in this host. */
   onBackground?(agent: string): void;
 }
 
-/** Timers of the machine stand still while it sleeps; looking at the time does not. */
+/** Checked against the clock, because timers do not advance while the machine sleeps. */
 const LOOK_EVERY_MS = 15_000;
 
 export class Supervisor {
@@ -27,7 +27,7 @@ export class Supervisor {
   readonly #runnerParts: RunnerParts;
   readonly #runners = new Map<string, AgentRunner>();
   readonly #watch: LogWatch;
-  /** Agents that are a terminal's, or whose log cannot be read, by the last event seen; asked again when it has changed. */
+  /** Agents of a terminal, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
   readonly #draining = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -48,18 +48,18 @@ export class Supervisor {
     };
   }
 
-  /** Agents that are under way, or wait for a time. */
+  /** Agents that run, or that wait for a time. */
   get runners(): ReadonlyMap<string, AgentRunner> {
     return this.#runners;
   }
 
-  /** Starts all agents of the background that have something to do, and looks for due ones until `drain`. */
+  /** Starts all background agents that have work, and wakes due agents until `drain`. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.#wakeDue(), LOOK_EVERY_MS).unref();
     await this.#startAmong(() => this.#parts.store.agents());
   }
 
-  /** Starts those of the agents below this one that have something to do. */
+  /** Starts the sub-agents of this agent that have work. */
   startSubAgents(agent: string): Promise<void> {
     return this.#startAmong(() => descendantsOf(agent, this.#parts.store));
   }
@@ -86,7 +86,7 @@ export class Supervisor {
   }
 
   async #wakeAll(agents: readonly { readonly id: string }[]): Promise<void> {
-    // However many start at once, the local API answers.
+    // Yields between agents, so that the local API responds while many of them start.
     const turn = createTurns();
     for (const { id } of agents) {
       if (this.#draining.signal.aborted) return;
@@ -101,7 +101,7 @@ export class Supervisor {
     if (runner?.state?.settings.background || (await this.#isBackground(id))) this.wake(id);
   }
 
-  /** True for an agent of the background, and for one that a message in its inbox makes one. */
+  /** True for a background agent, and for an agent that a message in its inbox turns into one. */
   async #isBackground(id: string): Promise<boolean> {
     const { store, report } = this.#parts;
     const head = (await store.agent(id))?.head ?? 0;
@@ -118,13 +118,13 @@ export class Supervisor {
     return false;
   }
 
-  /** Starts the agent, or tells its run that something has arrived. `isBackground`: it goes on when this host ends. */
+  /** Starts the agent, or wakes its current run. `isBackground`: the agent continues after this host ends. */
   wake(id: string, isBackground = true): void {
     if (isBackground && !this.#runners.has(id)) this.#parts.onBackground?.(id);
     this.#runnerOf(id).wake();
   }
 
-  /** Another agent has sent this one something: it is started if a host runs it by itself. */
+  /** Called when another agent has sent this agent a message. Starts it if a host runs it by itself. */
   notify(id: string): void {
     if (this.#draining.signal.aborted) return;
     const runner = this.#runners.get(id);
@@ -137,7 +137,7 @@ export class Supervisor {
     if (known) return known;
     const runner = new AgentRunner(id, {
       ...this.#runnerParts,
-      // Another agent may have this id by now.
+      // A newer agent may have this id.
       onIdle: () => {
         if (this.#runners.get(id) === runner) this.#discard(id);
       },
@@ -153,19 +153,19 @@ export class Supervisor {
     this.#parts.onIdle(id);
   }
 
-  /** Ends what is under way at once, and pauses the agent. */
+  /** Cuts off the current run and pauses the agent. */
   async cutOff(id: string, code: PauseCode, reason: string): Promise<void> {
     const runner = this.#runnerOf(id);
     runner.abort(reason);
     await runner.pause(code, reason);
   }
 
-  /** Pauses an agent as soon as nothing of it is under way. */
+  /** Pauses an agent as soon as it is idle. */
   pause(id: string, code: PauseCode, reason: string): Promise<void> {
     return this.#runnerOf(id).pause(code, reason);
   }
 
-  /** Discards an agent that was removed, and ends what has begun of it meanwhile. */
+  /** Discards a removed agent and cuts off its current run. */
   forget(id: string): void {
     this.#skipped.delete(id);
     this.#runners.get(id)?.abort("The agent was removed.");
@@ -173,12 +173,12 @@ export class Supervisor {
     this.#watch.tell(id);
   }
 
-  /** Resolves when the agent's log is longer than `after`, when the agent was forgotten, or when the signal is aborted. */
+  /** Resolves when the log is longer than `after`, the agent is forgotten, or the signal is aborted. */
   whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
     return this.#watch.whenLonger(id, after, signal);
   }
 
-  /** Starts no step any more; what is under way after `graceMs` is cut off, and goes on in the next process. */
+  /** Starts no more steps, and cuts off runs after `graceMs`. The next process continues them. */
   async drain(graceMs: number): Promise<void> {
     this.#draining.abort();
     clearInterval(this.#timer);
@@ -190,7 +190,7 @@ export class Supervisor {
     await this.#allSettled();
   }
 
-  /** Waits for runs and pauses, also for those that begin meanwhile. */
+  /** Waits for all runs and pauses, including those that start meanwhile. */
   async #allSettled(): Promise<void> {
     for (;;) {
       const running = [...this.#runners.values()].filter((runner) => runner.running);
@@ -199,7 +199,7 @@ export class Supervisor {
     }
   }
 
-  /** Cuts off all that is under way and pauses nothing: the next process goes on. */
+  /** Cuts off all runs without a pause, so that the next process continues them. */
   abortAll(reason: string): void {
     for (const runner of this.#runners.values()) runner.abort(reason);
   }

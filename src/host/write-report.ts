@@ -1,9 +1,9 @@
 /**
- * write-report.ts -- `_goald/report.md` in an agent's folder, made new from the store.
+ * write-report.ts -- renders `_goald/report.md` in an agent's folder from the store.
  *
- * For whenever an agent has come to a halt: the end of a turn, a pause, a limit, a stop, a kill, and a crash that is
- * found at the next start. The log is read once, in pages, and others get their turn between two of them. What is there
- * already as it should be is not written again. It is goald's own file: no version of it is kept.
+ * The report is written after each turn, pause, limit, stop or kill, and at the first start after a crash. The log is read
+ * once, in pages, with a yield between them. An unchanged report is not written again. The file has no history, because
+ * goald owns it.
  */
 import { setImmediate } from "node:timers/promises";
 import type { AgentRow } from "#core/ports/agent.ts";
@@ -14,13 +14,13 @@ import { renderReport } from "#views/report.ts";
 export const REPORT_FILE = "_goald/report.md";
 
 export interface WriteReportParts extends Pick<GatherParts, "store" | "hosted"> {
-  /** The agent's folder, opened so that `_goald/` may be written to. */
+  /** The agent's folder, writable including `_goald/`. */
   readonly workspace: Workspace;
-  /** Takes secrets out of the text. */
+  /** Redacts secrets in the report. */
   redact?(text: string): string;
 }
 
-/** True when the file was changed. Rejects with a GoaldError when it cannot be written. */
+/** Resolves to true when the file was changed. Rejects with a GoaldError when it cannot be written. */
 export async function writeReport(row: AgentRow, parts: WriteReportParts): Promise<boolean> {
   const { store, hosted, workspace, redact = (text: string) => text } = parts;
   const facts = await gatherReport(row, { store, hosted, folder: workspace.folder, breathe: () => setImmediate() });

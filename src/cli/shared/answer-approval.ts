@@ -1,7 +1,7 @@
 /**
- * answer-approval.ts -- the work of `goald approve` and `goald deny`.
+ * answer-approval.ts -- implements `goald approve` and `goald deny`.
  *
- * The answer names the call that it is about, so that it never approves another one.
+ * The answer names the call that it belongs to, so that it never approves another one.
  */
 
 import type { ApprovalAnswer } from "#api/control.ts";
@@ -18,7 +18,7 @@ import { type Steered, steering, tellDone, viewNow, viewWhenHeard } from "./stee
 
 export interface ApproveOptions extends GlobalOptions {
   readonly count?: number;
-  /** Approve without showing the command and asking. */
+  /** Approve without showing the command and without a confirmation. */
   readonly yes?: boolean;
 }
 
@@ -62,7 +62,7 @@ async function answer(name: string, options: ApproveOptions, given: Omit<Approva
     const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
     const verdict = given.verdict === "approved" ? "Approved" : "Denied";
     const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
-    // An agent of a terminal reads the answer only while its terminal runs it.
+    // A terminal's agent reads the answer only while its terminal runs it.
     const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
     const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
     const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
@@ -71,7 +71,7 @@ async function answer(name: string, options: ApproveOptions, given: Omit<Approva
   });
 }
 
-/** Shows the pending command before anybody approves it. Undefined when the person leaves. */
+/** Shows the pending command and asks for the approval. Resolves to undefined when the person leaves. */
 function askAboutCommand(call: CommandCall, count: number, context: CliContext): Promise<boolean | undefined> {
   const { output, redact } = context;
   output.say(redact(clean(describeCall(call))));

@@ -1,4 +1,4 @@
-/** ask-person.ts -- asks the person at the terminal whether the shown command may run, or for words. */
+/** ask-person.ts -- asks the person at the terminal to approve the shown command, or to answer a question. */
 import { approvalQuestion, readApproval } from "#cli/terminal/questions.ts";
 import { clean } from "#util/clean.ts";
 import type { CliContext } from "./context.ts";
@@ -12,16 +12,16 @@ export type PersonSaid =
   | { readonly kind: "no" }
   /** Ctrl-C or the end of input. */
   | { readonly kind: "left" }
-  /** The question was withdrawn before there was an answer. */
+  /** The question was withdrawn before an answer. */
   | { readonly kind: "withdrawn" };
 
 /** Resolves to the person's answer. Aborting `withdraw` withdraws the question. */
 export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
 
-/** Asks the agent's own question. Undefined when the person leaves or the question is withdrawn. */
+/** Asks the agent's own question. Resolves to undefined when the person leaves or the question is withdrawn. */
 export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
 
-/** Undefined when there is no person. */
+/** Returns undefined without an interactive terminal. */
 export function createAskPerson(context: CliContext): AskPerson | undefined {
   const { output, settings } = context;
   if (!output.interactive) return undefined;
@@ -48,7 +48,7 @@ export function createAskPerson(context: CliContext): AskPerson | undefined {
   };
 }
 
-/** Undefined when there is no person. Asks again after an empty line. */
+/** Returns undefined without an interactive terminal. Repeats the question after an empty line. */
 export function createAskWords(context: CliContext): AskWords | undefined {
   const { output, redact } = context;
   if (!output.interactive) return undefined;
@@ -61,7 +61,7 @@ export function createAskWords(context: CliContext): AskWords | undefined {
   };
 }
 
-/** Undefined when the person leaves or the question is withdrawn. */
+/** Resolves to undefined when the person leaves or the question is withdrawn. */
 async function askLine({ output }: CliContext, question: string, withdraw: AbortSignal): Promise<string | undefined> {
   try {
     return await output.input().askLine(question, withdraw);

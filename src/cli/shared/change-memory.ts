@@ -1,7 +1,7 @@
 /**
- * change-memory.ts -- what a person changes in memory: through the host that is up, or in the store itself when none is.
+ * change-memory.ts -- applies a person's memory changes through the host, or in the store if no host runs.
  *
- * Either way it is durable and seen by the agents' next recall when it resolves; no daemon is started for it.
+ * When a change resolves, it is durable and the agents' next recall uses it. It starts no daemon.
  */
 import { findHost } from "#api/auto-start.ts";
 import { openOwnStore } from "#app/own-store.ts";
@@ -13,17 +13,17 @@ import { readVersion } from "../../shipped.ts";
 import type { CliContext } from "./context.ts";
 
 export interface Changer extends AsyncDisposable {
-  /** All or nothing. Throws as `Store.curate`. */
+  /** Applies all changes or none. Throws as `Store.curate`. */
   change(namespace: string, changes: readonly MemoryChange[]): Promise<readonly MemoryChanged[]>;
 }
 
-/** Of one call: its body has at most a megabyte, and a character as many as six bytes. */
+/** Maximum changes and characters per request. A request body has at most 1 MB, and a character up to six bytes. */
 const MAX_CHANGES = 200;
 const MAX_CHARS = 120_000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 200;
 
-/** Throws GOALD_ALREADY_RUNNING when the host is a run that takes no calls. */
+/** Throws GOALD_ALREADY_RUNNING when the host is a run that accepts no requests. */
 export async function openChanger(context: CliContext): Promise<Changer> {
   for (let attempt = 1; ; attempt++) {
     const changer = (await throughHost(context)) ?? (await inStore(context, attempt === ATTEMPTS));
@@ -41,7 +41,7 @@ export async function changeMemory(
   return changer.change(namespace, changes);
 }
 
-/** In units that a host takes in one call. */
+/** Splits items into units that fit into one request to a host. */
 export function* inUnits<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Generator<readonly Item[]> {
   let unit: Item[] = [];
   let length = 0;
@@ -70,7 +70,10 @@ async function throughHost({ home }: CliContext): Promise<Changer | undefined> {
   );
 }
 
-/** Undefined when somebody took the lock meanwhile, who may take calls; throws that when this is the last attempt. */
+/**
+ * Returns undefined when another process takes the lock first, since it may accept requests. Throws at the last
+ * attempt.
+ */
 async function inStore({ home }: CliContext, isLast: boolean): Promise<Changer | undefined> {
   await openHome(home, process.getuid?.());
   try {
@@ -86,7 +89,7 @@ async function inStore({ home }: CliContext, isLast: boolean): Promise<Changer |
   }
 }
 
-/** Of this process's calls, none twice. */
+/** Returns a function that returns a unique idempotency key for each call. */
 function keys(): () => string {
   const begun = systemClock.now().toISOString();
   let count = 0;

@@ -1,7 +1,8 @@
 /**
  * config-change.ts -- writes a setting into the home's config/goald.json, or removes it.
  *
- * It checks the value first, and prints notices when a variable overrides the file or a daemon still uses the old value.
+ * It checks the value first, and prints notices when a variable overrides the file or a daemon still uses the old
+ * value.
  */
 
 import { isHostHeld, readHostInfo } from "#api/host-lock.ts";
@@ -29,7 +30,7 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   if (row.secret) throw keysAreNotKeptHere(row, home);
   if (isPlaceholder(text)) throw noValue(row, typed, text);
   const file = settingsPath(home);
-  // NO_COLOR=anything says no; `color` says what it is given.
+  // Any value of NO_COLOR means false; the value of `color` is parsed.
   const value = parseSettingText(text, row, byVariable ? "environment" : "flag");
   const before = await readSettings({ home, env: process.env });
   requireRight(before, { row, value, written: text, origin: { layer: "flag", name: typed, file: "" } });
@@ -43,7 +44,7 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   return EXIT.ok;
 }
 
-/** Also removes unknown names, which no other verb can. */
+/** Also removes unknown names from the file; no other verb can. */
 export async function unsetSetting({ home, output }: Place, typed: string): Promise<number> {
   const file = settingsPath(home);
   const isGroup = SETTINGS.some(({ name }) => name.startsWith(`${typed}.`));
@@ -85,7 +86,7 @@ const noValue = ({ expected, name }: Setting, typed: string, text: string): Goal
     { hint: `Use the default: goald config unset ${name}` },
   );
 
-/** Checks the new value as if nothing overrode it, together with the other settings. */
+/** Checks the new value without overrides, together with the other settings. */
 function requireRight({ found }: ReadSettings, given: FoundSetting): void {
   const { problems } = checkSettings(new Map([...found, [given.row.name, given]]));
   const own = problems.filter(({ names }) => names.includes(given.row.name));

@@ -1,4 +1,7 @@
-/** config-report.ts -- what `goald config` shows of a setting: value, default and origin; of a key only whether it is set. */
+/**
+ * config-report.ts -- describes a setting for `goald config`: value, default and origin. A key is only shown as set or
+ * not set.
+ */
 
 import { quoteValue, shortenForDisplay } from "#config/check-settings.ts";
 import type { FoundSetting, SettingOrigin } from "#config/find-settings.ts";
@@ -10,12 +13,12 @@ import { createRedactor, type Redact } from "#util/redact.ts";
 export interface SettingReport {
   readonly name: string;
   readonly environment: readonly string[];
-  /** null: unset. "set" or "not set" for a secret. The text as written when it is wrong. */
+  /** null when unset; "set" or "not set" for a secret; the written text for an invalid value. */
   readonly value: string | number | boolean | null;
   readonly default: unknown;
   readonly origin: SettingOrigin;
   readonly secret?: true;
-  /** One sentence, or null. */
+  /** One sentence; absent when the value is valid. */
   readonly problem?: string;
 }
 
@@ -49,7 +52,7 @@ function shown({ value, written }: FoundSetting, isWrong: boolean, redact: Redac
   return typeof value === "string" ? redact(clean(value)) : (value as number | boolean | null);
 }
 
-/** `environment (SMART_LLM)`, a file and the variable in it, `default`. */
+/** Returns `environment (SMART_LLM)`, a file with the variable in it, or `default`. */
 export function originInWords({ layer, name, file }: SettingOrigin): string {
   switch (layer) {
     case "flag":

@@ -1,8 +1,8 @@
 /**
- * connect.ts -- a model to talk to: what the settings name, or what a person chooses when they name none.
+ * connect.ts -- chooses the model server: the one in the settings, or one that the person selects.
  *
- * A server found on this machine is offered, never used unasked. For a daemon, what is chosen must be kept: it lives on
- * when this shell and its environment are gone.
+ * A local server is offered but never used without a choice. A daemon needs a stored choice, since it outlives this
+ * shell and its environment.
  */
 
 import { findServers } from "#app/services.ts";
@@ -17,21 +17,21 @@ import { type CliContext, type GlobalOptions, redactorsFor } from "./context.ts"
 
 export type Connection =
   | { readonly kind: "context"; readonly context: CliContext }
-  /** The person chose something else than running the agent. */
+  /** The agent is not run, because the person chose something else. */
   | { readonly kind: "done"; readonly exitCode: number };
 
 export interface ConnectOptions extends GlobalOptions {
   readonly model?: string;
-  /** A daemon is to use it, not this process. */
+  /** True when a daemon will use the connection instead of this process. */
   readonly forDaemon?: boolean;
-  /** Offered beside a key and a server; resolves to the exit code. */
+  /** Called when the person chooses the demo; resolves to the exit code. */
   playDemo(): Promise<number>;
 }
 
-/** Throws GOALD_KEY_MISSING when there is none and nobody to ask. */
+/** Throws GOALD_KEY_MISSING when no server is set and no person can choose one. */
 export async function connected(context: CliContext, options: ConnectOptions): Promise<Connection> {
   const { settings, output, home } = context;
-  // A server of one's own may want no key; OpenAI's always does.
+  // Servers other than OpenAI's may need no key.
   if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
     return { kind: "context", context };
   if (!output.interactive) throw noKey(home.envFile);
@@ -39,7 +39,7 @@ export async function connected(context: CliContext, options: ConnectOptions): P
   const load = async (flags: SettingFlags): Promise<Connection> => {
     const model = options.model === undefined ? {} : { "models.smart": options.model };
     const loaded = await loadSettings({ home, env: process.env, flags: { ...flags, ...model } });
-    // A key that was pasted just now is as secret as one from a file.
+    // Redacts a newly entered key too.
     return { kind: "context", context: { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings } };
   };
   switch (choice.kind) {

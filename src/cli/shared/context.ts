@@ -1,6 +1,4 @@
-/**
- * house.ts -- what every verb begins with: which home, which settings, how to talk to the person.
- */
+/** context.ts -- the context of a verb: home, settings, redactors and output. */
 import { existsSync } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -17,30 +15,30 @@ import { escapeUnseenInJson } from "#util/unseen.ts";
 import { CHECKOUT } from "../../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./own-calls.ts";
 
-/** The options that every verb takes, as the command line parser gives them. */
+/** The global options of all verbs, as the parser returns them. */
 export interface GlobalOptions {
   readonly home?: string;
   readonly json?: boolean;
   readonly color?: boolean;
   readonly input?: boolean;
-  /** False for verbs that have nothing to do with agents, or that start and end the daemon themselves. */
+  /** False for verbs that do not concern agents, and for verbs that start or stop the daemon. */
   readonly revives?: boolean;
 }
 
-/** How a verb speaks. Data goes to standard output; with --json all talk goes to standard error. */
+/** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
 export interface Output {
   readonly json: boolean;
-  /** Both ends are a terminal and nobody said --no-input. */
+  /** True when input and output are a terminal, without --no-input and --json. */
   readonly interactive: boolean;
   data(line: string): void;
   say(line: string): void;
-  /** Data for a person's eyes before its line is whole; absent where no person looks on. */
+  /** Writes partial lines for a person; absent when the output is not a person's terminal. */
   readonly write?: (text: string) => void;
-  /** The person's lines; opened at the first question. */
+  /** Lines of the person's input; opened by the first call. */
   input(): LineInput;
-  /** Takes lines that were typed while nothing was asked; none when no question was asked yet. */
+  /** Returns the lines that were typed before a question. Returns none before input is opened. */
   takeTypedAhead(): Promise<readonly string[]>;
-  /** True when the last question was left by Ctrl-C. */
+  /** True when the person left the last question by Ctrl-C. */
   readonly interrupted: boolean;
   close(): void;
 }
@@ -48,9 +46,9 @@ export interface Output {
 export interface CliContext {
   readonly home: Home;
   readonly settings: Settings;
-  /** For what is shown and logged: known secrets, and what looks like one. */
+  /** For displayed and logged text: redacts known secrets and everything that looks like one. */
   readonly redact: Redact;
-  /** For what is kept and read again: known secrets only. */
+  /** For stored text: redacts only known secrets. */
   readonly scrub: Redact;
   readonly output: Output;
   readonly colour: boolean;
@@ -79,7 +77,7 @@ export function openOutput(options: GlobalOptions): Output {
   };
 }
 
-/** A daemon that died with agents of its own not done is started again first, unless the options say not to. */
+/** Restarts a daemon that died with unfinished agents, unless the options prevent it. */
 export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext> {
   const { home, output } = await findContext(options);
   try {
@@ -91,13 +89,13 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
       await (await import("./revive.ts")).reviveDaemon(home);
     return { home, settings, ...redactorsFor(secrets), output, colour };
   } catch (error) {
-    // A terminal that is still being read keeps the process alive.
+    // An open terminal input keeps the process alive.
     output.close();
     throw error;
   }
 }
 
-/** Which home, and nothing of what lies in it: for verbs that must work whatever stands in the settings. */
+/** Finds the home without reading its settings, for verbs that must work with invalid settings. */
 export async function findContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
   const output = openOutput(options);
   try {
@@ -119,7 +117,7 @@ export async function findContext(options: GlobalOptions): Promise<Pick<CliConte
   }
 }
 
-/** The same, for verbs that speak to the daemon. Throws GOALD_HOME_UNWRITABLE for a home that is somebody else's. */
+/** Works as `findContext`, for verbs that call the daemon. Throws GOALD_HOME_UNWRITABLE for another user's home. */
 export async function findOwnContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
   const context = await findContext(options);
   try {
@@ -131,7 +129,7 @@ export async function findOwnContext(options: GlobalOptions): Promise<Pick<CliCo
   }
 }
 
-/** What keeps these secrets out of what is shown and out of what is kept. */
+/** Creates the redactors for these secrets: one for displayed text, one for stored text. */
 export const redactorsFor = (secrets: readonly string[]): Pick<CliContext, "redact" | "scrub"> => ({
   redact: createRedactor(secrets),
   scrub: createValueRedactor(secrets),
@@ -148,13 +146,13 @@ function currentFolder(): string {
   }
 }
 
-/** A call of goald that works in this home, to be typed by the person. */
+/** Returns a shell command that calls goald for this home. */
 export const formatCall = (home: Home, ...words: readonly string[]): string => {
   const root = namedRoot(home);
   return [ownName(), ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");
 };
 
-/** The calls of goald in a text of ours, likewise. */
+/** Completes all goald calls in a text of goald in the same way. */
 export const callsHere = (home: Home, text: string): string => callsFor(namedRoot(home), text);
 
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
@@ -164,7 +162,7 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 
 const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
-/** A home need not be there yet; but what is there must be one, and open to us. Throws GOALD_HOME_UNWRITABLE. */
+/** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
 async function requireFolder({ root, privateFolder }: Home): Promise<void> {
   const refuse = (why: string): GoaldError =>
     new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: ${why}.`, {
@@ -176,7 +174,7 @@ async function requireFolder({ root, privateFolder }: Home): Promise<void> {
     throw refuse(`its folder ${privateFolder} belongs to another user, or is closed to you`);
 }
 
-/** There, and not for us. */
+/** True when the folder exists and this user cannot read it. */
 export const isClosed = (folder: string): Promise<boolean> =>
   access(folder, constants.R_OK | constants.X_OK).then(
     () => false,

@@ -1,4 +1,4 @@
-/** doctor-daemon.ts -- the daemon, its lock, its socket and its service as `goald doctor` finds them. */
+/** doctor-daemon.ts -- checks the daemon, its lock, its socket and its service for `goald doctor`. */
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
@@ -52,7 +52,7 @@ function checkHost({ status }: Extract<Meeting, { kind: "host" }>): readonly Fin
   return findings;
 }
 
-/** A key that is set for one of them only is looked for in vain by the other. Names, never values. */
+/** Finds variables of this shell that the daemon does not have with the same value. Shows names, never values. */
 function checkEnvironment(pid: number, home: Home): readonly Finding[] {
   const there = environmentOf(pid);
   if (!there) return [];
@@ -68,7 +68,7 @@ function checkEnvironment(pid: number, home: Home): readonly Finding[] {
   ];
 }
 
-/** What a process was started with; undefined where the system does not show it. */
+/** Returns the start environment of a process; undefined when the system does not provide it. */
 function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
   try {
     const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
@@ -93,7 +93,7 @@ function checkAbsent(home: Home): Finding {
   );
 }
 
-/** What it wrote before it died, if anything: its own errors, and those of Node. */
+/** Returns the last line of the daemon's output, which may contain an error of goald or Node. */
 function lastWords(home: Home): string {
   try {
     const lines = readFileSync(outputFileOf(home), "utf8").trim().split("\n");
@@ -103,7 +103,7 @@ function lastWords(home: Home): string {
   }
 }
 
-/** A killed host leaves its socket; whoever is host next removes it. */
+/** Finds sockets that a killed host left. The next host removes them. */
 function checkRemains(home: Home): readonly Finding[] {
   const told = readHostInfo(home.lock)?.socket;
   const places = [...new Set([home.socket, ...(typeof told === "string" && isSocketOf(home, told) ? [told] : [])])];
@@ -118,7 +118,7 @@ function checkRemains(home: Home): readonly Finding[] {
   );
 }
 
-/** Only the holder of the lock knows that nobody listens there. */
+/** Takes the lock, which proves that no host listens at the socket. */
 function removeUnderLock(home: Home, socket: string): void {
   using _lock = lockHome(home);
   rmSync(socket, { force: true });
@@ -141,7 +141,7 @@ export async function checkService(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-/** The program that a unit or an agent starts. */
+/** Finds the path of Node in a systemd unit or a launchd agent. */
 function nodeOf(text: string): string | undefined {
   const quoted = /^ExecStart="((?:[^"\\]|\\.)*)"/m.exec(text)?.[1];
   if (quoted !== undefined) return quoted.replace(/\\(.)/g, "$1").replaceAll("%%", "%");

@@ -1,8 +1,8 @@
 /**
- * doctor-home.ts -- a home's folders and files as `goald doctor` finds them: there, ours, and closed to others.
+ * doctor-home.ts -- checks owners and permissions of a home's folders and files for `goald doctor`.
  *
- * Whoever may write commands there decides what goald does, and whoever may read `.goald` or `.env` has the keys
- * and the log of everything. Looking changes nothing; what can be repaired says how.
+ * Anyone who can write commands controls goald. Anyone who can read `.goald` or `.env` has the keys and the log. Checks
+ * change nothing; a repairable finding has a `repair`.
  */
 import type { Stats } from "node:fs";
 import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
@@ -14,9 +14,9 @@ export interface Finding {
   readonly check: string;
   readonly level: "ok" | "warning" | "error";
   readonly text: string;
-  /** What a person can do; empty when nothing is to be done. */
+  /** Advice for a person; empty when none is needed. */
   readonly advice: string;
-  /** Repairs it; absent for what only a person can. */
+  /** Repairs the problem; absent when only a person can. */
   readonly repair?: () => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ async function checkPermissions(home: Home, uid: number): Promise<readonly Findi
   return findings;
 }
 
-/** `forbidden`: bits that must not be set. What is not there has no fault. */
+/** `forbidden`: permission bits that must not be set. A missing file is valid. */
 function checkMode(
   path: string,
   found: Stats | undefined,
@@ -87,7 +87,7 @@ function checkMode(
   return [problem("permissions", `${path} ${what} (mode ${mode.toString(8)})`, advice, () => chmod(path, better))];
 }
 
-/** Links are passed over: what they lead to is not goald's. */
+/** Skips links, whose targets do not belong to goald. */
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile() || entry.isSocket()).map(({ name }) => join(folder, name));

@@ -1,7 +1,8 @@
 /**
- * doctor-online.ts -- `goald doctor --online`: whether the model server is there, takes the key, and has the models that are set.
+ * doctor-online.ts -- checks for `goald doctor --online` that the model server responds, accepts the key and offers the
+ * configured models.
  *
- * The one check that leaves the machine, and only when it is asked for. It lists models, which costs nothing.
+ * This is the only check that uses the network, and it runs only on request. It lists models, which costs nothing.
  */
 
 import { checkModelServer } from "#app/services.ts";
@@ -13,7 +14,7 @@ import { type Finding, fine, problem, warning } from "./doctor-home.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Nothing where settings cannot be read, or there is nobody to ask: other checks say that. */
+/** Returns nothing when settings are unreadable or no server is set. Other checks report these. */
 export async function checkOnline(home: Home): Promise<readonly Finding[]> {
   const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
   if (!loaded) return [];
@@ -57,6 +58,6 @@ const settingsOfModels = ({ models }: Settings): readonly (readonly [setting: Se
   ...(models.fallback === null ? [] : [["models.fallback", models.fallback] as const]),
 ];
 
-/** Ollama lists `name:latest` for what is asked for as `name`. */
+/** Ollama lists the model `name` as `name:latest`. */
 const isOffered = (model: string, names: readonly string[]): boolean =>
   names.includes(model) || names.includes(`${model}:latest`);

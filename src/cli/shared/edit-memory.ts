@@ -1,8 +1,8 @@
 /**
- * edit-memory.ts -- how a person changes a memory: add, correct, pin, unpin, forget.
+ * edit-memory.ts -- implements a person's changes of memories: add, correct, pin, unpin, forget.
  *
- * A person's text has the highest trust and importance. A correction replaces the wrong row, which is never recalled again,
- * and keeps its pin.
+ * A person's text has the highest trust and importance. A correction replaces the wrong row, which is never recalled
+ * again, and keeps its pin.
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { namespaceOf } from "#core/memory.ts";
@@ -15,7 +15,7 @@ import { findSpace, type MemoryOptions, requireLive, requireOwn, type Space } fr
 import { readInput } from "./read-input.ts";
 import { withReading } from "./reading.ts";
 
-/** Per memory. Longer texts are ingested as files, in pieces. */
+/** Limit per memory. Longer texts are ingested as files, in pieces. */
 const MAX_CHARS = 10_000;
 const BY_PERSON = { importance: 1, trust: "person" } as const;
 
@@ -45,7 +45,7 @@ export async function correctMemory(
     const row = await withReading(context, (reading) => requireOwn(reading, id, space));
     requireLive(row);
     const text = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
-    // The record of a step cannot change, so its correction is a fact.
+    // The record of a step is immutable, so its correction becomes a fact.
     const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
     const source = row.source === null ? {} : { source: row.source };
     await using changer = await openChanger(context);
@@ -69,7 +69,7 @@ export async function unpinMemories(name: string, ids: readonly string[], option
   return changeRows(name, ids, options, "Unpinned", (row) => ({ op: "unpin", id: row.id }));
 }
 
-/** Erases text and vector for good. The agent's log keeps what a step did. */
+/** Erases text and vector permanently. The agent's log still contains the step. */
 export async function forgetMemories(name: string, ids: readonly string[], options: MemoryOptions): Promise<number> {
   return changeRows(name, ids, options, "Forgot", (row) => ({ op: "forget", id: row.id, by: "person" }));
 }
@@ -87,7 +87,7 @@ async function changeRows(
       for (const id of ids) rows.push(await requireOwn(reading, id, space));
       return rows.map(changeOf);
     });
-    // One unit per namespace: ids of the shared memory may be among the agent's.
+    // Ids may belong to the agent or to shared memory; each namespace is one unit.
     const changed: MemoryChanged[] = [];
     const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
     for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));

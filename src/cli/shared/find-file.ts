@@ -1,4 +1,4 @@
-/** find-file.ts -- finds the file of an agent that a person names: `foo notes.md`, `foo/notes.md`, or a path on the disk. */
+/** find-file.ts -- finds an agent's file from `foo notes.md`, `foo/notes.md`, or a path on the disk. */
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import type { Reading } from "#api/reading.ts";
@@ -6,9 +6,9 @@ import type { Home } from "#config/home.ts";
 import { GoaldError } from "#core/errors.ts";
 
 export interface FoundFile {
-  /** Id. */
+  /** Id of the agent. */
   readonly agent: string;
-  /** Relative to the agent's folder, as in the history. */
+  /** Path relative to the agent's folder, as in the history. */
   readonly path: string;
 }
 
@@ -47,7 +47,7 @@ const tidy = (path: string): string =>
     .filter((name) => name !== "" && name !== ".")
     .join("/");
 
-/** A path in an agent's folder, absolute or relative to the current folder; of nested folders the innermost. */
+/** Finds an absolute or relative path in an agent's folder. The innermost folder has precedence. */
 async function findOnDisk(file: string, workspaceFolder: string, reading: Agents): Promise<FoundFile | undefined> {
   const views = [...(await reading.agents())].sort((a, b) => b.workspace.length - a.workspace.length);
   for (const { id, workspace } of views) {
@@ -57,7 +57,7 @@ async function findOnDisk(file: string, workspaceFolder: string, reading: Agents
   return undefined;
 }
 
-/** Resolves links on the way to the home's workspace folder. */
+/** Resolves links in the path of the home's workspace folder. */
 function insideOf(workspace: string, file: string, workspaceFolder: string): string | undefined {
   const own = relative(workspaceFolder, workspace);
   for (const folder of [workspace, resolve(realOr(workspaceFolder), own)]) {

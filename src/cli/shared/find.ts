@@ -7,14 +7,11 @@ import { withReading } from "./reading.ts";
 
 export type Found = LoadedAgent;
 
-/** By id or name. Throws GOALD_NOT_FOUND, whose hint lists known ids. */
+/** Finds an agent by id or name. Throws GOALD_NOT_FOUND, whose hint lists known ids. */
 export const findState = (name: string, context: CliContext): Promise<Found> =>
   withReading(context, (reading) => reading.state(name));
 
-/**
- * The last changed agent that is not finished, else the last changed agent; undefined without agents. Skips agents whose log
- * cannot be read.
- */
+/** Returns the last changed unfinished agent, else the last changed one. Skips agents whose log cannot be read. */
 export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
   withReading(context, async (reading) => {
     const views = [...(await reading.agents())].sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
@@ -28,7 +25,7 @@ export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
     return newest;
   });
 
-/** The named agent, or the last one. */
+/** Returns the named agent, or the last one. */
 export async function findNamedOrLast(name: string | undefined, context: CliContext): Promise<Found> {
   const found = name === undefined ? await lastAgent(context) : await findState(name, context);
   if (found) return found;

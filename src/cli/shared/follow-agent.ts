@@ -1,9 +1,9 @@
 /**
- * follow-agent.ts -- shows what an agent does and asks the person what it asks, whichever process its host is in.
+ * follow-agent.ts -- shows an agent's events and asks the person its questions, with a host in any process.
  *
- * It ends when the agent does nothing more by itself, or when the person leaves. An interrupt pauses an agent that was
- * started here, and leaves any other one to itself. A host that dies meanwhile is started again, and no event is missed or
- * shown twice.
+ * It ends when the agent stops or waits by itself, or when the person leaves. An interrupt pauses an agent that was
+ * started here, and only detaches from others. If the host dies, it is restarted, and every event is shown exactly
+ * once.
  */
 import { findHost } from "#api/auto-start.ts";
 import type { HostClient } from "#api/client.ts";
@@ -25,31 +25,31 @@ import { reviveDaemon } from "./revive.ts";
 export interface FollowParts {
   readonly context: CliContext;
   readonly client: HostClient;
-  /** The agent's id. */
+  /** Id of the agent. */
   readonly agent: string;
-  /** Number of the last event that is known, and the state after it. */
+  /** Number of the last known event; `state` is the state after it. */
   readonly after: number;
   readonly state: AgentState;
   readonly show: Show;
-  /** undefined when there is nobody to ask. */
+  /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
   readonly interrupts: Interrupts;
-  /** What an interrupt does: pause the agent, or leave it to itself. */
+  /** Effect of an interrupt: pause the agent, or only stop following. */
   readonly onInterrupt: "pause" | "leave";
-  /** True for states in which there is nothing to wait for. */
+  /** True for states in which following ends. */
   isEnd(state: AgentState): boolean;
 }
 
 export interface FollowEnd {
   readonly state: AgentState;
-  /** True when the person left, false when the agent came to its end. */
+  /** True when the person left, false when following ended with the agent. */
   readonly left: boolean;
 }
 
-/** How long to wait for a host that is gone, before looking whether it must be started again. */
+/** Wait for a lost host in ms, before checking whether it must be restarted. */
 const PATIENCE_MS = 2_000;
-/** How long a host usually takes at most to note a pause. */
+/** Usual maximum time until a host has recorded a pause, in ms. */
 const SENDING_MS = 1_000;
 
 export const followAgent = (parts: FollowParts): Promise<FollowEnd> => new Follower(parts).follow();
@@ -60,7 +60,7 @@ class Follower {
   readonly #leaving = new AbortController();
   #client: HostClient;
   #failure: Error | undefined;
-  /** What the person has asked for, until the host has done it. */
+  /** The requested halt, sent again to a new host. */
   #halt: "none" | "pause" | "kill" = "none";
   #reason = "";
   #sending: Promise<unknown> = Promise.resolve();
@@ -93,7 +93,7 @@ class Follower {
         state = evolve(state, event);
         await this.#questions.withdraw(event);
         show(event);
-        // Ignores an end that the agent was already in when it was resumed.
+        // Ignores an end state that the agent was already in when following started.
         if (isEnd(state) && !isEnd(before)) return { state, left: false };
         this.#questions.lookAt(state);
       }
@@ -105,7 +105,7 @@ class Follower {
     }
   }
 
-  /** Ends when the person leaves. Throws GOALD_DAEMON when there is no host any more, and none that should be there. */
+  /** Ends when the person leaves. Throws GOALD_DAEMON when the host has ended and none can replace it. */
   async *#events(): AsyncGenerator<RecordedEvent> {
     const { agent, context, show } = this.#parts;
     const { signal } = this.#leaving;
@@ -130,7 +130,7 @@ class Follower {
     }
   }
 
-  /** Shows pieces in their order, each once; after a piece that was missed, no more of that reply. */
+  /** Prints each piece once and in order. After a missed piece, skips the rest of that reply. */
   #showPiece({ seq, from, text }: Extract<Followed, { kind: "delta" }>): void {
     if (this.#shown.seq !== seq) this.#shown = { seq, chars: 0 };
     const { chars } = this.#shown;
@@ -150,14 +150,14 @@ class Follower {
     }
   }
 
-  /** Said when the host knows: until then the agent could begin another step. */
+  /** Prints the message after the host has received the request, since the agent could start another step before. */
   async #sayFinishing(): Promise<void> {
     await Promise.race([this.#sending, systemClock.sleep(SENDING_MS)]);
     if (this.#halt !== "pause" || this.#hasEnded) return;
     this.#parts.context.output.say("\nFinishing this step. Again to stop at once.");
   }
 
-  /** This process ends now, whether the host has received the request or not. */
+  /** Prints before this process exits, even if the host has not received the request. */
   #sayLeft(): void {
     const { agent, context } = this.#parts;
     context.output.say(`\nLeft at once. See whether ${agent} goes on: ${formatCall(context.home, "ps")}`);
@@ -173,7 +173,7 @@ class Follower {
     this.#sendHalt();
   }
 
-  /** A host that is gone gets the request again when there is another one. */
+  /** Sends the request again when a new host replaces a lost one. */
   #sendHalt(): void {
     const { agent, context } = this.#parts;
     if (this.#halt === "none") return;
@@ -183,7 +183,7 @@ class Follower {
     });
   }
 
-  /** Another host of the home, or undefined while the one that has the lock does not answer yet. */
+  /** Returns the next host of the home; undefined while the lock's holder does not respond. */
   async #findNextHost(): Promise<HostClient | undefined> {
     const { agent, context, state } = this.#parts;
     const { home } = context;

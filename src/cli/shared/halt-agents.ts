@@ -1,4 +1,4 @@
-/** halt-agents.ts -- the work of `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
+/** halt-agents.ts -- implements `goald pause`, `goald stop` and `goald kill`, for one agent or all. */
 
 import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/control.ts";
@@ -15,7 +15,7 @@ export type Halt = "pause" | "stop" | "kill";
 
 export interface HaltOptions extends GlobalOptions {
   readonly all?: boolean;
-  /** Seconds; with `stop`. */
+  /** Grace time in seconds, for `stop`. */
   readonly timeout?: number;
 }
 
@@ -26,13 +26,13 @@ export async function haltVerb(halt: Halt, name: string | undefined, options: Ha
     });
   if (name === undefined) return haltAll(halt, options);
   return steering(name, options, async ({ row, state, context, reach }) => {
-    // No daemon is started for an agent that does not run.
+    // An agent that does not run needs no daemon.
     if (isOver(state)) return tellHalt(halt, { agent: await viewNow(context, row), note: ALREADY }, context);
     return tellHalt(halt, await haltAgent(halt, row.id, await reach(), options), context);
   });
 }
 
-/** Halts every agent that runs or waits. Throws the first failure after it has tried all of them. */
+/** Halts every agent that runs or waits. Throws the first failure after trying all of them. */
 async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
   const context = await openContext(options);
   try {
@@ -67,11 +67,11 @@ function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: 
   }
 }
 
-/** The host's note about an agent that is paused or finished already. */
+/** The host's note for an agent that is already paused or finished. */
 const ALREADY = "It stands already.";
 const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
 
-/** For programs. */
+/** Adds a note for the JSON output. */
 const withNote = (halt: Halt, { agent, note }: ControlResult): ControlResult => ({ agent, note: note || DONE[halt] });
 
 function tellHalt(halt: Halt, done: ControlResult, context: CliContext): number {

@@ -13,7 +13,7 @@ export interface Skipped {
   readonly reason: string;
 }
 export interface FoundText {
-  /** Absolute, links resolved. */
+  /** Absolute path with links resolved. */
   readonly path: string;
   readonly text: string;
   readonly format: "markdown" | "plain";

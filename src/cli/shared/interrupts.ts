@@ -1,8 +1,8 @@
 /**
- * interrupts.ts -- Ctrl-C, SIGTERM, a terminal that goes away and a closed pipe, as the terminal's client takes them.
+ * interrupts.ts -- collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client.
  *
- * A terminal that goes away counts as one Ctrl-C, however often the system says so. After two interrupts the third one
- * ends this process at once.
+ * A closed terminal counts as one Ctrl-C, even if the system reports it several times. The third interrupt ends this
+ * process at once.
  */
 import { EXIT } from "#core/errors.ts";
 
@@ -32,12 +32,12 @@ export class Interrupts implements Disposable {
     return this.#count > 0;
   }
 
-  /** True when nobody reads standard output any more. */
+  /** True when the reader of standard output has closed it. */
   get isUnread(): boolean {
     return this.#isUnread;
   }
 
-  /** `take` is called with each interrupt, and at once for one that came before. */
+  /** Calls `take` for each interrupt, and at once for an earlier one. */
   listen(take: (count: number, kind: Interrupt) => void): void {
     this.#onInterrupt = take;
     if (this.#count > 0) take(this.#count, this.#isUnread ? "closed-pipe" : "signal");

@@ -6,19 +6,19 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** `path.3` is older than `path.1`. goald itself keeps fewer. */
+/** Maximum suffix that is read; `path.3` is older than `path.1`. goald keeps fewer files. */
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
 export interface LogReader {
-  /** Complete lines that were not read before. */
+  /** Calls `onLine` with complete lines that were not read before. */
   read(onLine: (line: string) => void): void;
-  /** The text after the last newline. */
+  /** Returns the text after the last newline. */
   rest(): string;
   close(): void;
 }
 
-/** A missing file is read as soon as it exists. `rotated`: begins with the rotated files. */
+/** Reads a missing file as soon as it exists. `rotated`: start with the rotated files. */
 export function openLogReader(path: string, { rotated = true }: { readonly rotated?: boolean } = {}): LogReader {
   let open: OpenLog | undefined;
   let started = false;
@@ -53,7 +53,7 @@ interface Generation {
   readonly inode: string;
 }
 
-/** The existing files, the oldest first. */
+/** Returns the existing files, the oldest first. */
 function generations(path: string, onlyNewest: boolean): readonly Generation[] {
   const names = onlyNewest
     ? [path]
@@ -64,7 +64,7 @@ function generations(path: string, onlyNewest: boolean): readonly Generation[] {
   });
 }
 
-/** The open file and all newer ones; all files when the open one was deleted. */
+/** Returns the open file and all newer ones; all files when the open one was deleted. */
 function newerThan({ inode }: OpenLog, path: string): readonly Generation[] {
   const all = generations(path, false);
   const at = all.findIndex((file) => file.inode === inode);
@@ -84,13 +84,13 @@ function moveTo(open: OpenLog | undefined, file: Generation, onLine: (line: stri
     const { dev, ino } = fstatSync(descriptor);
     return { descriptor, inode: `${dev}/${ino}`, offset: 0, pending: Buffer.alloc(0) };
   } catch {
-    // It was rotated between two reads: the next one finds it under its new name.
+    // The file was rotated between two reads. The next read finds it under its new name.
     return undefined;
   }
 }
 
 function drain(open: OpenLog, onLine: (line: string) => void): void {
-  // Somebody truncated the file: read from its start.
+  // The file was truncated, so read it from its start.
   if (fstatSync(open.descriptor).size < open.offset) {
     open.offset = 0;
     open.pending = Buffer.alloc(0);

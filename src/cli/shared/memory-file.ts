@@ -17,7 +17,7 @@ import { reading, withReading } from "./reading.ts";
 
 type Line = Pick<MemoryRow, "id" | "kind" | "text" | "importance" | "trust" | "at" | "step" | "source" | "pinned">;
 
-/** Writes the oldest first, without forgotten and replaced memories. */
+/** Writes the oldest memory first, without forgotten and replaced ones. */
 export async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
   return reading(options, async (reading, { output, redact }) => {
     const { place, namespace } = await findSpace(reading, name, options);
@@ -41,11 +41,11 @@ const lineOf = ({ id, kind, text, importance, trust, at, step, source, pinned }:
 });
 
 export interface ImportOptions extends MemoryOptions {
-  /** Keeps the trust that the file gives each line. */
+  /** Keeps the trust of each line in the file. */
   readonly trust?: boolean;
 }
 
-/** `file`: a path, or `-` for standard input. Imports nothing when one line is wrong. */
+/** `file`: a path, or `-` for standard input. Imports nothing if a line is invalid. */
 export async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
   const context = await openContext(options);
   try {
@@ -90,11 +90,11 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
   return added;
 }
 
-/** Identifies a row across homes, whose ids repeat, by its time. */
+/** Identifies a row by id and time, since other homes have the same ids. */
 const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
 
 interface GivenLine {
-  /** originOf the exported row, or null. */
+  /** Result of `originOf` for the exported row, or null. */
   readonly origin: string | null;
   readonly change: MemoryChange & { readonly op: "add" };
   readonly pinned: boolean;

@@ -1,4 +1,4 @@
-/** memory-space.ts -- which memory a person names, and which row of it. */
+/** memory-space.ts -- finds the memory that a person names, and a row in it. */
 import type { Reading } from "#api/reading.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
@@ -7,14 +7,14 @@ import type { MemoryView } from "#views/memory-view.ts";
 import type { GlobalOptions } from "./context.ts";
 
 export interface MemoryOptions extends GlobalOptions {
-  /** The memory that all agents of the home share. */
+  /** Use the memory that all agents of the home share. */
   readonly shared?: boolean;
 }
 
 export interface Space {
   readonly place: MemoryPlace;
   readonly namespace: string;
-  /** Its name in sentences. */
+  /** Name of the memory in sentences. */
   readonly title: string;
 }
 
@@ -35,7 +35,7 @@ export async function findSpace(
 export const titleOf = (namespace: string): string =>
   namespace === SHARED_MEMORY ? "the shared memory" : `the memory of ${namespace}`;
 
-/** In the order of their last change, with forgotten and superseded rows. */
+/** Yields rows in the order of their last change, including forgotten and superseded ones. */
 export async function* allMemories(
   reading: Pick<Reading, "memoryPage">,
   place: MemoryPlace,
@@ -48,7 +48,7 @@ export async function* allMemories(
   }
 }
 
-/** A row that may be changed here: the agent's own, or a shared one. Throws GOALD_USAGE for another agent's. */
+/** Returns a row that can be changed here: the agent's own or a shared one. Throws GOALD_USAGE for another agent's. */
 export async function requireOwn(
   reading: Pick<Reading, "memory">,
   given: string,

@@ -1,29 +1,29 @@
 /**
- * own-calls.ts -- completes the calls of goald in messages, so that a person can paste them and they work in the same home.
+ * own-calls.ts -- completes the goald calls in messages, so that a pasted call works for the same home.
  *
- * Most code that writes a message does not know the home of the command line, nor how goald was started. `--home` and
- * `npx` are added here.
+ * Code that writes a message does not have the home of the command line, nor the way goald was started. This file adds
+ * `--home` and `npx`.
  */
 import { resolve } from "node:path";
 import { SUMMARIES } from "../summaries.ts";
 
-/** Verbs that a person types in any home, so that messages name them without one. */
+/** Verbs that need no home; messages name them without --home. */
 const HOMELESS: readonly string[] = ["init", "demo", "replay", "completion"];
 
 const shown = Object.entries(SUMMARIES).flatMap(([name, { group }]) => (group === undefined ? [] : [name]));
 const verbs = shown.filter((name) => !HOMELESS.includes(name)).join("|");
 
-/** From `goald` and a verb to the end of the line, the code or the clause. Only for texts of goald's own. */
+/** Matches from `goald` and a verb to the end of the line, code or clause. Use it only for goald's own texts. */
 const CALL = new RegExp(`\\bgoald (?:${verbs})\\b[^\\n\`]*?(?=[\\n\`)]|, |; |\\.(?: |$)|$)`, "g");
 
-/** `goald` before any verb. */
+/** Matches `goald` before any verb. */
 const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${shown.join("|")}|help)\\b)`, "g");
 
-/** Started by npx or `npm start`, as in a checkout, goald is not on the PATH: `npx goald`. */
+/** Returns `npx goald` when npx or npm started goald, because then it may not be on the PATH. */
 export const ownName = ({ npm_command: by }: NodeJS.ProcessEnv = process.env): string =>
   by === "exec" || by === "start" ? "npx goald" : "goald";
 
-/** `home`: the folder after --home, if any. A text that mentions --home keeps its calls as they are. */
+/** `home`: the folder after --home, if any. Texts that mention --home stay unchanged. */
 export function callsFor(home: string | undefined, text: string, name = ownName()): string {
   const named = text.replace(NAME, `${name} `);
   if (home === undefined || text.includes("--home")) return named;

@@ -1,8 +1,8 @@
 /**
- * own-host.ts -- the host of a home in a terminal's process, when no daemon is up.
+ * own-host.ts -- runs the host of a home in a terminal's process, when no daemon is running.
  *
- * It takes calls from other terminals like a daemon, as soon as that no longer holds up the first model call. When it ends,
- * a daemon goes on with the agents of the background that it ran and that are not done.
+ * It accepts requests like a daemon, but starts its server late, so that the first model call is not delayed. When it
+ * ends, a daemon continues its unfinished background agents.
  */
 import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
@@ -20,16 +20,16 @@ import { type Log, openLog } from "#util/log.ts";
 import { type CliContext, counted, formatCall } from "./context.ts";
 import { isAwaitingPerson } from "./result.ts";
 
-/** By then the first request is on its way. */
+/** Delay after the first commit, by which the first model request has been sent. */
 const SERVE_AFTER_COMMIT_MS = 400;
-/** For a run that waits before it calls a model. */
+/** Delay for a run that waits before its first model call. */
 const SERVE_AFTER_OPEN_MS = 800;
-/** For the steps of other agents when the host ends; they soon go on elsewhere. */
+/** Time for the steps of other agents when the host ends. A daemon continues them. */
 const GRACE_MS = 5_000;
-/** A slow reader must not hold up the end. */
+/** Limits how long a slow client can delay the end. */
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
-/** For what a host does that no agent of its own needs. */
+/** Parts that change the host for the demo. */
 type OwnHostParts = Pick<HostParts, "services" | "throughHttp">;
 
 /** Throws as `openHost` does. */
@@ -38,7 +38,7 @@ export async function openOwnHost(context: CliContext, parts: OwnHostParts = {})
   const log = await openHostLog(context);
   const socket = await chooseSocketPath(home, process.getuid?.()).catch(toError);
   const own: { host?: OwnHost } = {};
-  // Runs wait with everything open for a person at the terminal, and end at a question when there is none.
+  // With a person at the terminal, runs stay open while they wait. Otherwise they end at a question.
   const isAttended = context.output.interactive;
   const host = await openHost({
     ...parts,
@@ -88,7 +88,7 @@ export class OwnHost {
     this.#background.add(agent);
   }
 
-  /** Takes calls after so long at most. */
+  /** Accepts requests after at most `ms`. */
   serveWithin(ms: number): void {
     const dueAt = performance.now() + ms;
     if (this.#serving || (this.#timer && this.#timer.dueAt <= dueAt)) return;
@@ -102,7 +102,7 @@ export class OwnHost {
     });
   }
 
-  /** Finishes steps under way and gives the lock back. `started`: the agents that belong to this terminal. */
+  /** Finishes current steps and releases the lock. `started`: the agents that belong to this terminal. */
   async close(started: readonly string[]): Promise<void> {
     const { host } = this;
     let daemon: Promise<unknown> | undefined;
@@ -125,7 +125,7 @@ export class OwnHost {
     if (daemon) await this.#sayHandedOver(left.length, daemon);
   }
 
-  /** The daemon waits for the lock, so that these agents are never without a host for long. */
+  /** The daemon waits for the lock, so that the agents have a host again soon. */
   #startDaemon(): Promise<unknown> {
     const { home } = this.#context;
     expectDaemon(home);
@@ -147,7 +147,7 @@ export class OwnHost {
   }
 }
 
-/** Questions of agents of the background are answered from elsewhere; that of the terminal's own agent is asked there. */
+/** Prints how to answer a background agent. The terminal asks the questions of its own agent directly. */
 function sayQuestion(agent: string, state: AgentState, { output, redact, home }: CliContext): void {
   if (!state.settings.background) return;
   const question = questionOf(state);
@@ -156,7 +156,7 @@ function sayQuestion(agent: string, state: AgentState, { output, redact, home }:
   output.say(redact(clean(`\n${agent} ${what}\n  Answer with: ${answer}`)));
 }
 
-/** A host in another terminal's process takes agents of the background. */
+/** The hint suggests --detach, since a host in another terminal's process accepts background agents. */
 function refused(thrown: unknown, { home }: CliContext): never {
   const holder = readHostInfo(home.lock);
   const takesCalls = holder?.role === "foreground" && holder.socket !== undefined;

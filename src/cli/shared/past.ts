@@ -1,4 +1,4 @@
-/** past.ts -- shows the part of an agent's log that precedes what is followed live. */
+/** past.ts -- shows the part of an agent's log before the live events. */
 import type { Reading } from "#api/reading.ts";
 import type { CliContext } from "./context.ts";
 import { withReading } from "./reading.ts";
@@ -6,12 +6,12 @@ import type { Show } from "./result.ts";
 
 const PAGE = 500;
 
-/** The last step that began up to `head`. */
+/** Shows the last step that started up to `head`. */
 export async function showLastStep(agent: string, head: number, context: CliContext, show: Show): Promise<void> {
   await showFrom(agent, Number.POSITIVE_INFINITY, head, context, show);
 }
 
-/** Everything from that step on, up to `head`; from the last step when there are fewer. */
+/** Shows all events from that step on, up to `head`. A later step than the last means the last one. */
 export const showFrom = (agent: string, step: number, head: number, context: CliContext, show: Show): Promise<void> =>
   withReading(context, async (reading) => {
     let after = await seqBefore(reading, agent, step, head);
@@ -23,7 +23,7 @@ export const showFrom = (agent: string, step: number, head: number, context: Cli
     }
   });
 
-/** Number of the event before that step began, searched backward. */
+/** Returns the number of the event before the step started. Searches backward. */
 async function seqBefore(reading: Pick<Reading, "page">, agent: string, step: number, head: number): Promise<number> {
   let wanted: number | undefined;
   let begin = head + 1;
@@ -34,7 +34,7 @@ async function seqBefore(reading: Pick<Reading, "page">, agent: string, step: nu
       if (event.type !== "model-asked") continue;
       wanted ??= Math.min(step, event.step);
       if (event.step < wanted) return begin - 1;
-      // Of several attempts the first one.
+      // Continues to the first of several attempts.
       begin = event.seq;
     }
     end = start;

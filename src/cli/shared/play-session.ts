@@ -1,4 +1,4 @@
-/** play-session.ts -- plays one session of a recording, in a host of its own. */
+/** play-session.ts -- plays one session of a recording, in a separate host. */
 import { openAgentFolder } from "#app/agent.ts";
 import { catalogueHash } from "#app/catalogue.ts";
 import { type Host, openHost } from "#app/host.ts";
@@ -18,14 +18,14 @@ import { createPresenter, type Show } from "./result.ts";
 
 export interface Played {
   readonly requests: number;
-  /** How many events were the same to the letter, of how many. */
+  /** Number of events whose content is identical to the recording, and of all events. */
   readonly events: { readonly same: number; readonly all: number };
   readonly state: AgentState;
   /** Hash by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Known only after the player was made. */
+/** Parts that are created after the player. */
 interface Stage {
   host?: Host;
   folder?: Workspace;
@@ -33,7 +33,7 @@ interface Stage {
   failure?: Error;
 }
 
-/** `cutAfter`: the last event of a process that was killed. Throws GOALD_REPLAY for the first difference. */
+/** `cutAfter`: the last event of a killed process. Throws GOALD_REPLAY for the first difference. */
 export async function playSession(
   session: Session,
   cutAfter: number | undefined,
@@ -51,7 +51,7 @@ export async function playSession(
   await replaceAll(start.files, folder);
   const thoughtsOf = (reply: string, finishReason: string) => catalogue.readReply(reply, finishReason).thoughts;
   stage.show = createPresenter(context, thoughtsOf, (await stateOf(store, row)).open);
-  // A new agent is shown with its creation, as a run shows it.
+  // Shows the creation of a new agent, as a run does.
   if (row.head === 1) for (const event of await store.read(row.id, 0, 1)) stage.show(event);
   if (cutAfter === undefined || cutAfter > start.head) {
     await runSession(session, host);
@@ -80,7 +80,7 @@ function openPlayer(session: Session, cutAfter: number | undefined, stage: Stage
 async function openPlayingHost(player: Player, session: Session, stage: Stage, context: CliContext): Promise<Host> {
   const { home, settings, redact, scrub, output } = context;
   const log = await openHostLog(context);
-  // One run is one session: nothing may start another one.
+  // Drains the host, because one run is one session.
   const endRun = (): void => void stage.host?.supervisor.drain(0);
   return openHost({
     ...{ home, settings, redact, scrub, player, log, role: "foreground" },
@@ -97,7 +97,7 @@ async function openPlayingHost(player: Player, session: Session, stage: Stage, c
   });
 }
 
-/** With the id that it had, about to be claimed with the epoch that it had. */
+/** Finds or creates the agent with its recorded id. Its next lease must have the recorded epoch. */
 async function agentOf({ start }: Session, store: Store): Promise<AgentRow> {
   const { agent, name, role, goals, given, epoch } = start;
   const spec = { ...given, name, role, goals, id: agent.id };
@@ -114,7 +114,7 @@ async function agentOf({ start }: Session, store: Store): Promise<AgentRow> {
 
 async function runSession({ start }: Session, { supervisor }: Host): Promise<void> {
   const { agent, pause } = start;
-  // The player remembers what made it fail.
+  // The player keeps the first difference, which is thrown later.
   if (pause) return supervisor.pause(agent.id, pause.code, pause.reason).catch(() => undefined);
   supervisor.wake(agent.id, false);
   await supervisor.runners.get(agent.id)?.settled();

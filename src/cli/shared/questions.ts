@@ -1,4 +1,4 @@
-/** questions.ts -- asks the person at the terminal what the followed agent asks, while its events go on. */
+/** questions.ts -- asks the person the followed agent's questions while its events continue. */
 import type { HostClient } from "#api/client.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -10,17 +10,17 @@ import { type CliContext, formatCall } from "./context.ts";
 export interface QuestionsParts {
   readonly context: CliContext;
   readonly agent: string;
-  /** undefined when there is nobody to ask. */
+  /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   /** Asks the agent's own questions. */
   readonly askWords: AskWords | undefined;
-  /** The host of the moment. */
+  /** Returns the current host. */
   client(): HostClient;
-  /** The person left the question without an answer, by Ctrl-C or the end of input. */
+  /** Called when the person leaves the question by Ctrl-C or the end of input. */
   onLeft(): void;
-  /** The person said that the agent is to stop. */
+  /** Called when the person answers that the agent must stop. */
   onStop(): void;
-  /** The question could not be asked. */
+  /** Called when the question failed. */
   onFailed(error: Error): void;
 }
 
@@ -33,7 +33,7 @@ interface OpenQuestion {
 export class Questions {
   readonly #parts: QuestionsParts;
   #open: OpenQuestion | undefined;
-  /** The call whose answer was sent, and that the agent has not read yet. */
+  /** Id of the call whose answer was sent, but not yet read by the agent. */
   #answered = "";
   #state: AgentState | undefined;
   /** Words typed before a question was shown; they are sent with its answer. */
@@ -43,7 +43,7 @@ export class Questions {
     this.#parts = parts;
   }
 
-  /** Asks when a command waits for a yes in this state, or a question for words, and was not answered yet. */
+  /** Asks when this state waits for an approval or an answer that was not given yet. */
   lookAt(state: AgentState): void {
     this.#state = state;
     const callId = waitingCall(state);
@@ -58,7 +58,7 @@ export class Questions {
     this.#open = { callId, withdrawn, ended };
   }
 
-  /** Words that were typed before the question was shown never answer it: they are kept for the agent's next step. */
+  /** Words that were typed before the question never answer it. They are kept for the agent's next step. */
   async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
     const { output, redact } = this.#parts.context;
     const isQuestion = this.#state !== undefined && questionOf(this.#state) !== undefined;
@@ -70,13 +70,13 @@ export class Questions {
     const said = await ask(withdrawn);
     if (said.kind !== "withdrawn") this.#answered = callId;
     if (isQuestion) {
-      // Sent before the answer, the words would answer the agent's question.
+      // The answer goes first: words sent before it would answer the agent's question.
       await this.#send(callId, said);
       if (said.kind === "words") await this.#sendTypedWords();
       else for (const words of this.#typedWords.splice(0)) this.#sayUnsent(words);
       return;
     }
-    // Sent after the answer, the words could miss the next step.
+    // The words go first: sent after the approval, they could miss the next step.
     await this.#sendTypedWords();
     await this.#send(callId, said);
   }
@@ -92,7 +92,7 @@ export class Questions {
       }
   }
 
-  /** Ends with the run: withdraws the open question, and shows the words that nobody will send. */
+  /** Call at the end of the run. Withdraws the open question and shows words that were not sent. */
   async end(): Promise<void> {
     await this.withdraw(undefined);
     const text = joinWords(await this.#parts.context.output.takeTypedAhead());
@@ -105,7 +105,7 @@ export class Questions {
     context.output.say(context.redact(`Not sent: ${text}\n  Send it with: ${call}`));
   }
 
-  /** Takes back the open question, because of this event. Resolves when the terminal is free. */
+  /** Withdraws the open question because of this event. Resolves when the terminal is free. */
   async withdraw(event: RecordedEvent | undefined): Promise<void> {
     if (!this.#open) return;
     const { callId, withdrawn, ended } = this.#open;
@@ -114,9 +114,9 @@ export class Questions {
     await ended;
     if (!wasAsking || !event) return;
     const sentence = answeredElsewhere(callId, event);
-    // An approval comes in two events, and is not asked for between them.
+    // An approval has two events; this prevents a second question between them.
     if (sentence !== "") this.#answered = callId;
-    // Ends the line of the question first.
+    // Starts a new line after the question.
     this.#parts.context.output.say(sentence === "" ? "" : `\n${sentence}`);
   }
 
@@ -144,7 +144,7 @@ export class Questions {
       else await client().answer(agent, { callId, verdict: "denied", text: scrub(said.text) });
     } catch (thrown) {
       output.say(clean(toError(thrown).message));
-      // Somebody else was faster: the events say so.
+      // Another client answered first. Its event is shown.
       if (isGoaldError(thrown, "GOALD_CONFLICT")) return;
       this.#answered = "";
       setImmediate(() => this.#state && this.lookAt(this.#state));
@@ -158,7 +158,7 @@ const joinWords = (lines: readonly string[]): string =>
     .filter((line) => line !== "")
     .join("\n");
 
-/** The call that waits for a yes or for words; undefined while the agent is paused. */
+/** Returns the call that waits for an approval or an answer; undefined while the agent is paused. */
 function waitingCall(state: AgentState): string | undefined {
   const { phase } = activeFrame(state);
   if (state.paused) return undefined;
@@ -166,7 +166,7 @@ function waitingCall(state: AgentState): string | undefined {
   return phase.kind === "awaiting-approval" ? phase.callId : undefined;
 }
 
-/** What somebody else did about the call, in a sentence; empty when the event is about something else. */
+/** Describes how another client answered the call; empty when the event is not about it. */
 function answeredElsewhere(callId: string, event: RecordedEvent): string {
   if (event.type === "approvals-granted") return "It was approved elsewhere.";
   if (!("callId" in event) || event.callId !== callId) return "";

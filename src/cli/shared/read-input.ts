@@ -1,6 +1,6 @@
 /** read-input.ts -- reads standard input, for verbs whose text may be piped. */
 
-/** Stops a little after `maxChars`, so that the caller can refuse a longer text. */
+/** Stops shortly after `maxChars`, so that the caller can reject a longer text. */
 export async function readInput(maxChars: number): Promise<string> {
   let text = "";
   process.stdin.setEncoding("utf8");

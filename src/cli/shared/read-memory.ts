@@ -1,4 +1,4 @@
-/** read-memory.ts -- the work of `goald memory <agent>` list, show, search and why. They need no lock and change nothing. */
+/** read-memory.ts -- implements `goald memory <agent>` list, show, search and why, which take no lock. */
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -23,7 +23,7 @@ export interface ListOptions extends MemoryOptions {
 
 const DEFAULT_LINES = 50;
 
-/** Newest first. */
+/** Lists the newest first. */
 export async function listMemories(name: string, options: ListOptions): Promise<number> {
   return reading(options, async (reading, { output, redact }) => {
     const { shared = false, all = false, limit = DEFAULT_LINES } = options;
@@ -48,7 +48,7 @@ export async function showMemory(name: string, id: string, { shared = false, ...
   });
 }
 
-/** What the agent would recall for these words. Ctrl-C ends the search with what it has found. */
+/** Returns the memories that the agent would recall for these words. Ctrl-C returns the results found so far. */
 export async function searchMemory(
   name: string,
   words: readonly string[],

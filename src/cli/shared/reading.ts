@@ -9,7 +9,7 @@ import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
 
 const PAGE = 500;
 
-/** Runs a verb that only reads. Needs no host and no lock. */
+/** Runs a read-only verb. Needs no host and no lock. */
 export async function reading(
   options: GlobalOptions,
   look: (reading: Reading, context: CliContext) => Promise<number>,
@@ -37,7 +37,7 @@ export async function withReading<T>(
 export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>
   join(home.workspaceFolder, folder);
 
-/** The whole log, oldest first. */
+/** Yields the whole log, oldest first. */
 export async function* allEvents(reading: Pick<Reading, "page">, agent: string): AsyncGenerator<RecordedEvent> {
   for (let after = 0; ; ) {
     const { events } = await reading.page(agent, after, PAGE);

@@ -1,4 +1,4 @@
-/** recording.ts -- says at the end of a run what its recording holds. */
+/** recording.ts -- describes the recording at the end of a run. */
 import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/read-cassette.ts";
 import { clean } from "#util/clean.ts";
@@ -8,7 +8,7 @@ import { type CliContext, counted } from "./context.ts";
 const LOOKS = 40;
 const LOOK_AGAIN_MS = 50;
 
-/** How many sessions a recording has; 0 when it cannot be read. */
+/** Returns the number of sessions in a recording; 0 when it cannot be read. */
 export function countSessions(path: string): number {
   try {
     return readSessions(path).sessions.length;
@@ -17,7 +17,7 @@ export function countSessions(path: string): number {
   }
 }
 
-/** `before`: sessions that were there before this run. The host writes the end of a run some moments after the last event. */
+/** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
 export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {
   for (let look = 1; ; look++) {
     const { sessions } = readSessions(path);

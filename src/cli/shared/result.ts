@@ -1,7 +1,7 @@
 /**
- * result.ts -- a run as it is shown and how it ended, for an agent in this process and for one that is followed.
+ * result.ts -- prints a run and its result, whether its host is this process or another.
  *
- * Both come out in the very same form: lines for a person, or NDJSON with a last line `result`.
+ * The output is the same in both cases: lines for a person, or NDJSON with a last line `result`.
  */
 
 import { createEventLines } from "#cli/terminal/event-line.ts";
@@ -15,14 +15,14 @@ import { type CliContext, callsHere, counted, formatCall } from "./context.ts";
 
 export type Show = ShowRun;
 
-/** The agent that is shown, as far as its end speaks of it. */
+/** The parts of an agent that the end of the output mentions. */
 export interface Shown {
   readonly id: string;
   /** Absolute path. */
   readonly workspace: string;
 }
 
-/** `begun`: the calls that are open where it starts to show. */
+/** `begun`: calls that are open when the output starts. */
 export function createPresenter(
   context: CliContext,
   thoughtsOf: ShowRunParts["thoughtsOf"],
@@ -35,7 +35,7 @@ export function createPresenter(
   return (event) => output.data(redact(JSON.stringify(toLine(event))));
 }
 
-/** `createScanner`: given where a reply is seen while it arrives. */
+/** `createScanner`: set when replies are shown while they arrive. */
 export function createShow(
   { output, redact, colour, settings }: CliContext,
   thoughtsOf: ShowRunParts["thoughtsOf"],
@@ -71,15 +71,15 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
   return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
 }
 
-/** A command waits for a yes, and nothing else keeps it. */
+/** True when the agent only waits for the approval of a command. */
 export const isAwaitingApproval = (state: AgentState): boolean =>
   state.paused === null && activeFrame(state).phase.kind === "awaiting-approval";
 
-/** A command waits for a yes, or a question for an answer: a person is asked, and nothing else keeps it. */
+/** True when the agent only waits for an approval or an answer of a person. */
 export const isAwaitingPerson = (state: AgentState): boolean =>
   isAwaitingApproval(state) || (state.paused === null && questionOf(state) !== undefined);
 
-/** What it came to, in a word and a reason. */
+/** Returns the outcome of the run as a word and a reason. */
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };

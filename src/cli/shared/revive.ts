@@ -3,7 +3,7 @@ import { hasDaemonDied } from "#api/daemon-expected.ts";
 import type { Home } from "#config/home.ts";
 import { readVersion } from "../../shipped.ts";
 
-/** Never rejects: reading works without a daemon. */
+/** Never rejects, because reading needs no daemon. */
 export async function reviveDaemon(home: Home): Promise<void> {
   if (!hasDaemonDied(home)) return;
   const [{ revive }, { unfinishedAgents }] = await Promise.all([

@@ -1,4 +1,4 @@
-/** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or leaves it to itself. */
+/** run-agent.ts -- creates or resumes an agent through its host, then follows it, waits for it, or detaches. */
 import { resolve } from "node:path";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
@@ -21,11 +21,11 @@ import { viewWhenHeard } from "./steering.ts";
 export interface RunAgentOptions extends GoOptions {
   readonly detach?: boolean;
   readonly wait?: boolean;
-  /** File to record all runs of the agent into. */
+  /** File into which all runs of the agent are recorded. */
   readonly record?: string;
 }
 
-/** `playDemo`: for a person without a key; resolves to the exit code. */
+/** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
 /** Resolves to the exit code. */
@@ -61,7 +61,7 @@ export async function createAgent(
   return await runOnScreen(view, session, known, screen, options);
 }
 
-/** Goes on with an agent where its log ends. */
+/** Continues an agent from the end of its log. */
 export async function resumeAgent({ row, state, head }: Found, visited: CliContext, options: Started): Promise<number> {
   const changes = resumedSettings(state, row.id, visited, options, systemClock.now());
   const inBackground = options.detach === true || state.settings.background;
@@ -75,17 +75,17 @@ export async function resumeAgent({ row, state, head }: Found, visited: CliConte
   session.own(agent.id);
   context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
   const screen = await openScreen(context, state.open, session.catalogue);
-  // The person may have come back days later: the step under way is shown from its beginning.
+  // Shows the unfinished step from its beginning, because the person may have been away for days.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
   if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
   return await runOnScreen(agent, session, { after: head, state }, screen, { ...options, sessions });
 }
 
-/** A daemon may work in another folder. */
+/** A daemon may have another current folder, so the path is made absolute. */
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>
   record === undefined ? {} : { record: resolve(record) };
 
-/** Shows an agent that was started here to its end; an interrupt pauses it. `sessions`: how many were recorded before. */
+/** Shows an agent that was started here until it ends; an interrupt pauses it. `sessions`: number recorded before. */
 export async function runOnScreen(
   agent: Shown,
   session: Session,
@@ -101,11 +101,11 @@ export async function runOnScreen(
   sayEnd(agent, state, exitCode, context);
   await session.close();
   if (record !== undefined) await sayRecorded(resolve(record), sessions, context);
-  // Whoever closed the pipe has read enough: that is not a failure.
+  // A closed pipe is not a failure: its reader has read enough.
   return interrupts.isUnread ? EXIT.ok : exitCode;
 }
 
-/** Standard output has the id alone where it is read by a program. */
+/** Prints only the id to standard output when a program reads it. */
 function sayStarted(view: AgentView, { output, home }: CliContext, note: string): number {
   if (output.json) output.data(JSON.stringify({ agent: view, note }));
   else {
@@ -120,7 +120,7 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
   return EXIT.ok;
 }
 
-/** Waits silently until the agent does nothing more by itself, or waits for a person. */
+/** Waits silently until the agent stops or waits for a person. */
 async function waitForEnd(agent: Shown, { context, client, interrupts }: Session, known: KnownOf): Promise<number> {
   const { output } = context;
   const { state, left } = await followAgent({

@@ -33,7 +33,7 @@ export const approveOption = (byDefault: string): VerbOption<ApprovalMode> => ({
   choices: ["never", "risky", "always"],
 });
 
-/** Infinity for `none`: the parser would turn null into an empty text. */
+/** Returns Infinity for `none`, because the parser would turn null into an empty text. */
 function orNone(parse: (given: string) => number): (given: string) => number {
   return (given) => (given === "none" ? Number.POSITIVE_INFINITY : parse(given));
 }

@@ -1,7 +1,7 @@
 /**
- * run-settings.ts -- what the flags of `goald run` and `goald resume` mean for an agent: its approvals and its limits.
+ * run-settings.ts -- turns the flags of `goald run` and `goald resume` into an agent's approvals and limits.
  *
- * A limit that is given counts from where the agent stands. What nobody watches has limits even when none were given.
+ * A limit counts from the agent's current usage. Unattended runs have default limits.
  */
 
 import { isCharged } from "#app/catalogue.ts";
@@ -12,13 +12,13 @@ import { limitReached, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
 
-/** Counted from where the agent stands; Infinity: no such limit. */
+/** Limits count from the agent's current usage; Infinity means no limit. */
 export interface LimitOptions {
   readonly maxSteps?: number;
   readonly maxTokens?: number;
-  /** US dollars. */
+  /** Limit in US dollars. */
   readonly budget?: number;
-  /** Milliseconds. */
+  /** Limit in milliseconds. */
   readonly maxTime?: number;
 }
 
@@ -46,7 +46,7 @@ export function checkOptions({ continuous, continuousLimit, approve, maxSteps }:
     );
 }
 
-/** Throws GOALD_USAGE when commands want a yes and nobody can give one. */
+/** Throws GOALD_USAGE when commands need approval and no terminal can ask for it. */
 export function requireSomebody({ output }: CliContext, approve: ApprovalMode): void {
   if (approve === "never" || output.interactive) return;
   throw usage(
@@ -60,7 +60,7 @@ export const flagsOf = ({ model }: GoOptions): SettingFlags => (model === undefi
 export const givenMode = ({ continuous, approve }: GoOptions): ApprovalMode | undefined =>
   continuous ? "never" : approve;
 
-/** Outside commands wait for a person in the background; in front of one, what the settings say. */
+/** Background agents ask before outside commands by default. Other agents use the setting. */
 export async function modeOf(
   { home, settings }: CliContext,
   options: GoOptions,
@@ -72,7 +72,7 @@ export async function modeOf(
   return originOf("approve").layer === "default" ? "risky" : settings.approve;
 }
 
-/** Of a new agent. `unattended`: nobody sits in front of it. */
+/** Returns the settings of a new agent. `unattended`: no person watches it. */
 export async function newSettings(
   context: CliContext,
   options: GoOptions,
@@ -93,8 +93,8 @@ export async function newSettings(
 }
 
 /**
- * What a resume changes: what was given, and a step limit that is reached. Throws GOALD_USAGE when another
- * limit would stop it at once: money, tokens and time are allowed by a person, never by default.
+ * Returns the changed settings of a resume: the given ones, and a new step limit if it is reached or with --continuous.
+ * Throws GOALD_USAGE when another limit would stop the agent at once. Only a person may raise money, tokens and time.
  */
 export function resumedSettings(
   state: AgentState,
@@ -124,7 +124,7 @@ export function resumedSettings(
   );
 }
 
-/** From where it stands, with those that it started. */
+/** Limits count from current usage, which includes sub-agents. */
 function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<AgentSettings> {
   const { maxSteps = options.continuousLimit, maxTokens, budget, maxTime } = options;
   const spent = spentOf(state);
@@ -140,8 +140,8 @@ function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<
 }
 
 /**
- * For a run that nobody watches. Who gave a limit has thought about how far it may go: steps and tokens have no
- * default then. Money has one all the same, where it is known to be spent.
+ * Default limits of an unattended run. Any given limit replaces the defaults for steps and tokens. A default budget
+ * always applies if the model is known to cost money.
  */
 async function unattendedLimits({ home, settings }: CliContext, options: GoOptions): Promise<Partial<AgentSettings>> {
   const { unattendedSteps, unattendedTokens, unattendedUsd } = settings.limits;

@@ -1,4 +1,4 @@
-/** screen.ts -- how an agent is shown on this terminal or in this pipe, and how its person is asked. */
+/** screen.ts -- connects an agent to this terminal or pipe: its output and its questions. */
 import { type Catalogue, createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
 import type { AgentState } from "#core/state.ts";
 import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
@@ -7,19 +7,19 @@ import { createPresenter, exitCodeOf, type Show, type Shown, sayEnd } from "./re
 
 export interface Screen {
   readonly show: Show;
-  /** undefined when there is nobody to ask. */
+  /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   readonly askWords: AskWords | undefined;
 }
 
-/** Where following begins. */
+/** The position in the log where following starts. */
 export interface KnownOf {
-  /** Number of the last event that is known. */
+  /** Number of the last known event. */
   readonly after: number;
   readonly state: AgentState;
 }
 
-/** `begun`: the calls that are open where it starts to show. `catalogue`: loaded here unless given. */
+/** `begun`: calls that are open when the output starts. `catalogue`: loaded here if absent. */
 export async function openScreen(
   context: CliContext,
   begun: AgentState["open"],
@@ -27,7 +27,7 @@ export async function openScreen(
 ): Promise<Screen> {
   const { output, home } = context;
   const asking = { ask: createAskPerson(context), askWords: createAskWords(context) };
-  // Reads from the start, so that a line typed before a question does not answer it.
+  // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };
   const { readReply } = catalogue ?? (await loadWholeCatalogue(home));

@@ -1,8 +1,8 @@
 /**
- * service-file.ts -- the daemon as a service of the person's own session: a systemd user unit, a launchd agent.
+ * service-file.ts -- the daemon as a service of the person's session: a systemd user unit or a launchd agent.
  *
- * Text only: what is written is what `--print` shows. Absolute paths, because neither knows a shell's PATH or a
- * version manager; the home by `--home`, because neither has a shell's environment.
+ * It only makes texts: `--print` shows exactly what would be written. Paths are absolute, since service managers have
+ * no shell PATH and no version manager. The home is given by `--home`, since they have no shell environment.
  */
 import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -10,13 +10,13 @@ import { basename, join } from "node:path";
 import type { Home } from "#config/home.ts";
 
 export interface Service {
-  /** As the service manager calls it. */
+  /** Name for the service manager. */
   readonly name: string;
   readonly kind: "systemd" | "launchd";
   /** Absolute path of the file. */
   readonly path: string;
   readonly text: string;
-  /** Commands that set it going, and that end it, for a shell. */
+  /** Shell commands that start and stop the service. */
   readonly enable: readonly string[];
   readonly disable: readonly string[];
 }
@@ -26,7 +26,7 @@ export interface ServiceParts {
   readonly userHome: string;
   /** XDG_CONFIG_HOME, when it is set and absolute. */
   readonly configHome: string | undefined;
-  /** Absolute path of Node, and of goald.js. */
+  /** Absolute path of Node; `program` is the path of goald.js. */
   readonly node: string;
   readonly program: string;
 }
@@ -69,13 +69,13 @@ WantedBy=default.target
   };
 }
 
-/** systemd.syntax(7): in quotes, with C escapes; a percent sign would begin a specifier. */
+/** Quotes with C escapes (systemd.syntax(7)). An unescaped percent sign would start a specifier. */
 const quote = (text: string): string =>
   `"${escapePercent(text)
     .replace(/[\\"]/g, "\\$&")
     .replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`)}"`;
 
-/** In arguments a dollar sign would begin a variable; in the path of the program it stands for itself. */
+/** A dollar sign starts a variable in arguments, but not in the program path. */
 const quoteArgument = (text: string): string => quote(text).replaceAll("$", "$$$$");
 
 const escapePercent = (text: string): string => text.replaceAll("%", "%%");
@@ -133,7 +133,7 @@ ${[node, program, "up", "--foreground", "--home", home.root].map((word) => `    
 const stringElement = (text: string): string =>
   `<string>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}</string>`;
 
-/** `goald` for the home in its usual place; any other has a name of its own, the same each time. */
+/** Returns `goald` for the default home, and a stable unique name for any other. */
 function nameOf({ home: { root }, userHome }: ServiceParts): string {
   if (root === join(userHome, "goald")) return "goald";
   const slug = basename(root)

@@ -1,4 +1,4 @@
-/** session.ts -- a terminal's connection to the host that runs its agent: the daemon that is up, or one in this process. */
+/** session.ts -- connects a terminal to the host that runs its agent: a running daemon, or a host in this process. */
 import type { HostClient } from "#api/client.ts";
 import type { Catalogue } from "#app/catalogue.ts";
 import type { Host, HostParts } from "#app/host.ts";
@@ -13,36 +13,36 @@ export interface Session extends AsyncDisposable {
   readonly context: CliContext;
   readonly client: HostClient;
   readonly interrupts: Interrupts;
-  /** The host is a daemon: its agents go on when this process ends. */
+  /** True when the host is a daemon, whose agents continue after this process ends. */
   readonly isDaemon: boolean;
-  /** As the host in this process has read it. */
+  /** The catalogue that the host in this process has loaded. */
   readonly catalogue?: Pick<Catalogue, "readReply">;
-  /** The agent was started on this terminal. */
+  /** Call when the agent was started on this terminal. */
   own(agent: string): void;
-  /** That agent has come to its end. */
+  /** Call when that agent has ended. */
   end(): void;
-  /** Ends the host in this process. Says which agents go on without this terminal. */
+  /** Ends the host in this process. Prints which agents continue without this terminal. */
   close(): Promise<void>;
 }
 
 export interface SessionOptions extends GlobalOptions {
   readonly model?: string;
-  /** For a person without a key; resolves to the exit code. */
+  /** Called when a person without a key chooses the demo; resolves to the exit code. */
   playDemo(): Promise<number>;
-  /** The agent is one of the background: a daemon is started when none is up. */
+  /** True for a background agent. Starts a daemon when none is running. */
   readonly inBackground: boolean;
 }
 
 type Opened =
   | { readonly kind: "session"; readonly session: Session }
-  /** The person chose to do something else. */
+  /** The person chose not to run the agent. */
   | { readonly kind: "done"; readonly exitCode: number };
 
-/** Throws GOALD_KEY_MISSING, and as `openHost` does. */
+/** Throws GOALD_KEY_MISSING, and throws as `openHost` does. */
 export async function openSession(visited: CliContext, options: SessionOptions): Promise<Opened> {
   const daemon = await findDaemon(visited);
   if (daemon) return { kind: "session", session: throughDaemon(visited, daemon) };
-  // A daemon that is started inherits our settings, so a missing key is found first.
+  // A started daemon inherits these settings, so a missing key is reported first.
   const connection = await connected(visited, { ...options, forDaemon: options.inBackground });
   if (connection.kind === "done") return connection;
   const { context } = connection;
@@ -99,7 +99,7 @@ interface OwnAgent {
   readonly hasEnded: boolean;
 }
 
-/** Also after an error, which ends this process and not the agent. A daemon that does not answer is left alone. */
+/** Also prints after an error, which ends this process but not the agent. Ignores a daemon that does not respond. */
 async function sayGoing(client: HostClient, { agent, hasEnded }: OwnAgent, { home }: CliContext): Promise<void> {
   const going = (await client.agents().catch(() => [])).filter(isGoing).map(({ id }) => id);
   const others = going.filter((id) => id !== agent).length;
@@ -111,5 +111,5 @@ async function sayGoing(client: HostClient, { agent, hasEnded }: OwnAgent, { hom
     );
 }
 
-/** At work, or waiting for something else than a person. */
+/** True when the agent runs, or waits for something other than a person. */
 const isGoing = ({ state }: AgentView): boolean => /^(?:running|waiting: (?!approval|person))/.test(state);

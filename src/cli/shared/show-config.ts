@@ -1,8 +1,8 @@
 /**
- * show-config.ts -- the work of `goald config`.
+ * show-config.ts -- implements `goald config`.
  *
- * It works with wrong settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are never
- * written into goald.json.
+ * It works with invalid settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are
+ * never written into goald.json.
  */
 import { existsSync } from "node:fs";
 import { renderTable } from "#cli/terminal/table.ts";
@@ -19,7 +19,7 @@ export interface ConfigOptions extends GlobalOptions {
   readonly showOrigin?: boolean;
 }
 
-/** Throws GOALD_CONFIG (exit code 2) for a wrong setting, after it has shown all. */
+/** Throws GOALD_CONFIG (exit code 2) for an invalid setting, after it has listed all. */
 export async function configList(options: ConfigOptions): Promise<number> {
   return inHome(options, async ({ home, output }) => {
     const read = await readAll(home, options);
@@ -77,7 +77,7 @@ async function inHome(
   }
 }
 
-/** Reads all settings, with --no-color of this call. */
+/** Reads all settings, including --no-color of this call. */
 const readAll = (home: Home, { color }: GlobalOptions): Promise<ReadSettings> =>
   readSettings({ home, env: process.env, flags: color === false ? { color } : {} });
 

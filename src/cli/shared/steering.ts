@@ -1,5 +1,5 @@
 /**
- * steering.ts -- what the verbs that steer an agent share: find it, reach its host, print the result.
+ * steering.ts -- shared parts of verbs that control an agent: find it, connect to its host, print the result.
  *
  * An unknown agent is an error before any daemon is started.
  */
@@ -17,11 +17,11 @@ import { withReading } from "./reading.ts";
 
 export interface Steered extends Found {
   readonly context: CliContext;
-  /** The host of the agent; a daemon is started when there is none. */
+  /** Connects to the agent's host; starts a daemon when there is none. */
   reach(): Promise<Client>;
 }
 
-/** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: refuses a name that several agents share. */
+/** Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. */
 export async function steering(
   name: string,
   options: GlobalOptions,
@@ -38,7 +38,7 @@ export async function steering(
   }
 }
 
-/** A name that several agents share means the newest, with a notice. `unique`: throws GOALD_CONFLICT instead. */
+/** A shared name selects the newest agent, with a notice. `unique`: throws GOALD_CONFLICT instead. */
 function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean): void {
   if (name === row.id) return;
   if (ids.length < 2) return;
@@ -50,14 +50,14 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
     });
 }
 
-/** Prints what was done and the agent's state. `more`: only in the JSON. */
+/** Prints the note and the agent's state. `more`: extra members of the JSON. */
 export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
   if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
   else output.say(redact(clean(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
 }
 
-/** A call at the end of the note stays at the end of its line, so that it can be pasted. */
+/** Keeps a call at the end of the note on its own line, so that it can be pasted. */
 const withStanding = (note: string, standing: string): string =>
   note === "" ? standing : `${note}${/[.…]$/.test(note) ? " " : "\n"}${standing}`;
 
@@ -68,12 +68,12 @@ function standingOf(agent: AgentView): string {
   return `${agent.id} is ${stateWord(agent)}${why} (step ${agent.step}).`;
 }
 
-/** `paused` for `paused: person`. */
+/** Returns `paused` for `paused: person`. */
 export const stateWord = ({ state }: AgentView): string => state.split(":")[0] ?? state;
 
 /**
- * Waits up to 0.2 s until the agent has read its message, which a waiting agent does at once, and returns its view.
- * `told`: its view when the message was delivered, returned when the time is over.
+ * Waits about 0.2 s for the agent to read its message, and returns its view. A waiting agent reads at once. `told`: the
+ * view at delivery, returned after the timeout.
  */
 export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: AgentView): Promise<AgentView> {
   for (let look = 1; look <= LOOKS; look++) {
@@ -87,6 +87,6 @@ export async function viewWhenHeard(client: Pick<HostClient, "agent">, told: Age
 const LOOKS = 10;
 const LOOK_AGAIN_MS = 20;
 
-/** As its log and its host show it now. */
+/** Returns the current view from the agent's log and host. */
 export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
   withReading(context, (reading) => reading.agent(id));

@@ -1,5 +1,6 @@
 /**
- * attach.ts -- `goald attach`: follows an agent from any of its steps on, as if it ran on this terminal. Ctrl-C leaves it to itself.
+ * attach.ts -- `goald attach`: follows an agent from any of its steps, as if it ran on this terminal. Ctrl-C ends only
+ * the following.
  */
 
 import { isHostHeld } from "#api/host-lock.ts";
@@ -30,7 +31,7 @@ export const verb = defineVerb({
 });
 
 export interface AttachOptions extends GlobalOptions {
-  /** Step. */
+  /** Number of the first step to show. */
   readonly since?: number;
 }
 
@@ -49,7 +50,7 @@ export async function attachVerb(name: string, options: AttachOptions): Promise<
     if (since === undefined) await showLastStep(row.id, head, context, screen.show);
     else await showFrom(row.id, since, head, context, screen.show);
     if (isOver(state)) return sayResult(agent, state, context);
-    // A daemon started now would not go on with an agent of a terminal.
+    // A daemon started now would not continue a terminal's agent.
     const client = state.settings.background || isHostHeld(home.lock) ? await reach() : undefined;
     const view = await client?.agent(row.id);
     if (!client || (view?.state === "interrupted" && !view.background)) {

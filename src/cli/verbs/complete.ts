@@ -1,4 +1,4 @@
-/** complete.ts -- `goald complete agents`: what the completion scripts ask for. It starts no daemon and never fails. */
+/** complete.ts -- `goald complete agents`: lists agents for completion scripts. Starts no daemon, never fails. */
 import { listAgentNames } from "#app/reading.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
@@ -19,7 +19,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Ids with their names behind a tab; without such an id, the names. */
+/** Returns matching ids, each with a tab and its name. Returns matching names when no id matches. */
 async function agentsThatBegin(begin: string, options: GlobalOptions): Promise<readonly string[]> {
   const { home, output } = await findContext({ ...options, input: false });
   try {

@@ -1,8 +1,8 @@
 /**
- * daemon.ts -- the daemon's own process: `goald up --foreground`, and what every other verb starts in the background.
+ * daemon.ts -- the daemon's process, for `goald up --foreground` and for daemons in the background.
  *
- * It sends one message about its start to the process that started it, and then belongs to nobody. SIGTERM and SIGINT finish
- * the steps under way; a second one cuts them off. SIGHUP reads the settings again.
+ * It sends one message about its start to its parent process, then disconnects. SIGTERM and SIGINT finish the current
+ * steps; a second one cuts them off. SIGHUP reads the settings again.
  */
 import { expectDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
@@ -28,13 +28,13 @@ export const verb = defineVerb({
 });
 
 export interface DaemonOptions extends GlobalOptions {
-  /** Started by a person or a service manager, who watches it. */
+  /** True when a person or a service manager started the daemon and watches it. */
   readonly foreground?: boolean;
 }
 
-/** Resolves when the daemon has gone down. */
+/** Resolves when the daemon has shut down. */
 export async function daemonVerb(options: DaemonOptions): Promise<number> {
-  // All files that it makes are for this user only.
+  // Makes all new files private to this user.
   process.umask(0o077);
   const context = await openContext({ ...options, input: false }).catch(failed);
   await openHome(context.home, process.getuid?.()).catch(failed);
@@ -55,7 +55,7 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   log.info({ socket: daemon.socket }, "The daemon is ready.");
   if (options.foreground)
     context.output.say(`The daemon is ready (pid ${process.pid}, ${daemon.socket}). Ctrl-C ends it.`);
-  // A daemon that is asked to go down while it starts many agents starts no more of them.
+  // A shutdown request stops the start of further agents.
   const starting = host.supervisor.start();
   const graceMs = await Promise.race([ending, starting.then(() => ending)]);
   host.isStopping = true;
@@ -70,7 +70,7 @@ interface Daemon {
   readonly socket: string;
 }
 
-/** Takes calls when it resolves. Throws as `openHost` does. */
+/** Accepts requests when it resolves. Throws as `openHost` does. */
 async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: number) => void): Promise<Daemon> {
   const { home, settings, redact, scrub } = context;
   const socket = await chooseSocketPath(home, process.getuid?.());
@@ -89,14 +89,14 @@ async function openDaemon(context: CliContext, log: Log, onShutdown: (graceMs: n
   }
 }
 
-/** Taken out of the environment: it is not for the processes that agents start. */
+/** Removes the variable from the environment, so that agents' processes do not inherit it. */
 function takePredecessor(): number | undefined {
   const pid = Number(process.env[PREDECESSOR]);
   delete process.env[PREDECESSOR];
   return Number.isInteger(pid) && pid > 0 ? pid : undefined;
 }
 
-/** Resolves to the grace time when a signal asks the daemon to go down. */
+/** Resolves to the grace time when a signal requests a shutdown. */
 function untilSignalled({ supervisor, control }: Host, { settings }: CliContext, log: Log): Promise<number> {
   const signalled = Promise.withResolvers<number>();
   let isSignalled = false;
@@ -115,7 +115,7 @@ function untilSignalled({ supervisor, control }: Host, { settings }: CliContext,
   return signalled.promise;
 }
 
-/** `known`: secrets read earlier; one that was replaced is still a secret. */
+/** `known`: secrets of earlier readings, which stay secret after they are replaced. */
 async function loadAgain(context: CliContext, known: Set<string>): Promise<LoadedSettings> {
   const { settings, secrets } = await loadSettings({ home: context.home, env: process.env, flags: {} });
   for (const secret of secrets) known.add(secret);
@@ -134,7 +134,7 @@ function failed(thrown: unknown): never {
   throw error;
 }
 
-/** Sent to the process that started this one, if there is one. */
+/** Sends the message to the parent process, if it has a channel. */
 function handshake(message: unknown): void {
   if (!process.send) return;
   process.send(message, () => {

@@ -33,7 +33,7 @@ export const verb = defineVerb({
 });
 
 export interface DemoOptions extends GlobalOptions {
-  /** File to record the run into. */
+  /** File into which the run is recorded. */
   readonly record?: string;
 }
 
@@ -82,7 +82,7 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
   }
 }
 
-/** The person's home; a temporary one when another process runs the agents there. */
+/** Opens the person's home, or a temporary one when another process holds the person's home. */
 async function openFreeContext(
   options: GlobalOptions,
   flags: SettingFlags,
@@ -100,12 +100,12 @@ async function openFreeContext(
 
 const SET_UP = { advisor: { ready: true }, pages: { ready: true }, search: { ready: true } } as const;
 
-/** The recording fits these settings; those of a person's own agents may be any. */
+/** The settings that the recording needs, regardless of the person's settings. */
 const AS_RECORDED = {
   "models.smart": "recording",
   "models.fast": "recording",
   "search.providers": "searxng",
-  // Its sites are on this machine, and have no robots.txt.
+  // The recorded sites are served by this machine and have no robots.txt.
   "web.robots": false,
   embedder: "offline",
   contextTokens: null,

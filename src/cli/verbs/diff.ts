@@ -1,4 +1,7 @@
-/** diff.ts -- `goald diff`: what changed in an agent's files between two steps; by default in the last step that changed any. */
+/**
+ * diff.ts -- `goald diff`: shows changes in an agent's files between two steps; by default in the last step that
+ * changed any.
+ */
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";
 import { showUnseen } from "#util/unseen.ts";
@@ -52,7 +55,7 @@ export async function diff(name: string, path: string | undefined, options: Diff
   });
 }
 
-/** `isNamed`: the person named a step. */
+/** `isNamed`: true when the person named a step. */
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
   if (output.json) {
     output.data(JSON.stringify(found));

@@ -1,8 +1,8 @@
 /**
  * doctor.ts -- `goald doctor`: checks everything that goald needs and explains what to fix.
  *
- * Each check works on its own, so that a failure of one hides no other. No key is shown, and nothing leaves the machine
- * without `--online`.
+ * Checks are independent, so that one failure hides no other. It shows no keys, and uses the network only with
+ * `--online`.
  */
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
@@ -50,7 +50,7 @@ const NO_DISK_BYTES = 0.05 * GIBIBYTE;
 const FEW_FILES = 1_000;
 /** Tolerance for two processes that write the log at the same time. */
 const CLOCK_SLACK_MS = 60_000;
-/** No log is older than the first version of goald that writes one. */
+/** goald wrote no logs before this date. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 
 export async function doctor(
@@ -74,7 +74,7 @@ export async function doctor(
 
 async function examine(home: Home): Promise<readonly Finding[]> {
   const ofHome = await checkHome(home, process.getuid?.());
-  // Commands are programs, so who may write them is checked before they are loaded.
+  // Commands are programs, so their permissions are checked before they are loaded.
   const isSafe = ofHome.every(({ level }) => level === "ok");
   const isOpen = !(await isClosed(home.privateFolder));
   return [
@@ -124,7 +124,7 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-/** No agent runs while one of the home's own commands, prompts or prices is wrong. */
+/** Agents cannot run while a command, prompt or price of the home is invalid. */
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry } = await loadWholeCatalogue(home);
@@ -167,7 +167,7 @@ async function checkStore(home: Home): Promise<readonly Finding[]> {
   }
 }
 
-/** A last event in the future means that the clock was set back since. */
+/** A last event in the future means that the clock has been set back. */
 function checkClock(lastEventAt: string): readonly Finding[] {
   const now = systemClock.now();
   const advice = "Set the clock of this machine: deadlines and waiting times depend on it.";
@@ -185,7 +185,7 @@ async function checkDisk({ root }: Home): Promise<readonly Finding[]> {
   const advice = "Free some space on that disk. Agents stop when it is full, and lose nothing that is written.";
   if (freeBytes < NO_DISK_BYTES) return [problem("disk", text, advice)];
   if (freeBytes < LITTLE_DISK_BYTES) return [warning("disk", text, advice)];
-  // Some file systems report no number of files.
+  // Some file systems do not report the number of files.
   if (found.files > 0 && found.ffree < FEW_FILES)
     return [
       warning("disk", `only ${found.ffree} more files can be created at ${root}`, "Remove files that you do not need."),

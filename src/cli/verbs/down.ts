@@ -1,5 +1,5 @@
 /**
- * down.ts -- `goald down`: stops the daemon after the steps under way.
+ * down.ts -- `goald down`: stops the daemon after the current steps.
  *
  * The daemon has stopped when its lock is free. It is killed only with --kill.
  */
@@ -31,9 +31,9 @@ export const verb = defineVerb({
 });
 
 export interface StopOptions extends GlobalOptions {
-  /** Seconds for the steps under way. */
+  /** Grace time for current steps, in seconds. */
   readonly timeout?: number;
-  /** Kill it when it does not go. */
+  /** Kill the daemon if it does not stop in time. */
   readonly kill?: boolean;
 }
 
@@ -46,10 +46,10 @@ export interface Stopped {
 }
 
 const GRACE_SECONDS = 30;
-/** After the grace time: for cutting off steps and closing the store. */
+/** Additional time after the grace time, to cut off steps and close the store. */
 const CLOSING_MS = 10_000;
 const KILLED_MS = 5_000;
-/** With --kill: the wait for an answer of a daemon that may hang. */
+/** With --kill: maximum wait for a reply of a daemon that may hang. */
 const HASTY_MS = 3_000;
 const SHORT_PAUSE_MS = 20;
 const LONG_PAUSE_MS = 200;
@@ -78,8 +78,8 @@ export async function down(options: StopOptions): Promise<number> {
 }
 
 /**
- * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when a run on a terminal holds the home, GOALD_DAEMON
- * when the daemon does not answer and may not be killed. Prints what it waits for.
+ * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when a run on a terminal holds the home. Throws
+ * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for.
  */
 export async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,

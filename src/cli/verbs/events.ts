@@ -1,4 +1,4 @@
-/** events.ts -- `goald events`: the event log of an agent, one event a line. */
+/** events.ts -- `goald events`: prints the event log of an agent, one event per line. */
 import { createEventLines, type EventLine } from "#cli/terminal/event-line.ts";
 import { EXIT } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
@@ -36,7 +36,7 @@ async function events(name: string, options: GlobalOptions & { readonly after?: 
   });
 }
 
-/** The members that other events do not have. */
+/** Returns the members that are specific to this type of event, as JSON. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
   return escapeUnseenInJson(JSON.stringify(rest));
 }

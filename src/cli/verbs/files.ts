@@ -1,4 +1,4 @@
-/** files.ts -- `goald files`: the files that an agent wrote, as they are now. */
+/** files.ts -- `goald files`: lists the files that an agent wrote, as they are now. */
 
 import { renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";

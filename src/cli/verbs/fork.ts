@@ -1,7 +1,8 @@
 /**
- * fork.ts -- `goald fork`: a new agent that begins where another stood after a step (daemon/fork-agent.ts).
+ * fork.ts -- `goald fork`: creates an agent that starts from another agent's state after a step (host/fork-agent.ts).
  *
- * Made by the host of the home when there is one, which may be at work with the other agent; else here, under its lock.
+ * The host of the home creates it, even while it runs the other agent. Without a host, this process creates it under
+ * the home's lock.
  */
 
 import type { ForkedAgent } from "#api/control.ts";
@@ -51,7 +52,7 @@ export interface ForkOptions extends GlobalOptions {
 
 type Made = Pick<ForkedAgent, "id" | "name" | "workspace" | "events" | "files">;
 
-/** `step`: after which the new agent begins; 0 is before the first. */
+/** `step`: the fork starts after it; 0 is before the first step. */
 export async function forkVerb(name: string, step: number, options: ForkOptions): Promise<number> {
   const context = await openContext(options);
   try {

@@ -64,7 +64,7 @@ export async function goalsVerb(name: string, options: GoalsOptions): Promise<nu
   });
 }
 
-/** Returns undefined when nothing changes. Throws GOALD_USAGE for options that exclude each other. */
+/** Returns undefined when nothing changes. Throws GOALD_USAGE for conflicting options. */
 function changed(
   agent: string,
   goals: readonly string[],

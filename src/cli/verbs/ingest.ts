@@ -44,7 +44,7 @@ interface Ingestion {
   readonly context: CliContext;
   readonly space: Space;
   readonly changer: Changer;
-  /** By the source. */
+  /** Known sources and their pieces, by source. */
   readonly known: Map<string, Held>;
   readonly skipped: Skipped[];
   readonly sums: { sources: number; added: number; changed: number; removed: number; unchanged: number };
@@ -149,7 +149,7 @@ async function apply({ changes, ...counts }: IngestPlan, { changer, space, sums 
   for (const name of ["added", "changed", "removed", "unchanged"] as const) sums[name] += counts[name];
 }
 
-/** Throws when none of the named sources could be read. */
+/** Prints the result. The exit code is an error when none of the named sources could be read. */
 function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
   const { sources, added, changed, removed, unchanged } = sums;
   const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;

@@ -1,4 +1,4 @@
-/** init.ts -- `goald init`: makes a home, lists what it made, and records that the person trusts it. */
+/** init.ts -- `goald init`: creates a home, lists the created files, and records that the person trusts the home. */
 import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ function nextSteps(home: Home): string {
 }
 
 /**
- * Records the home as trusted, so that goald uses it from inside without asking. A folder that held commands or keys
+ * Records the home as trusted, so that goald uses it from inside without asking. A folder that had commands or keys
  * before is not recorded: goald asks about it later. Resolves to notes for the person.
  */
 async function trust(home: Home, wasStrange: boolean): Promise<string[]> {

@@ -130,7 +130,7 @@ async function write(path: string, text: string): Promise<void> {
   try {
     await makeFolders(dirname(path), 0o755);
     await replacePrivateFile(path, text);
-    // systemd warns about units that others cannot read, and this one holds no secret.
+    // systemd warns about unreadable units, and this one contains no secret.
     await chmod(path, 0o644);
   } catch (thrown) {
     throw cannot(`${path} cannot be written`, thrown);

@@ -1,8 +1,8 @@
 /**
- * logs.ts -- `goald logs`: goald's own log, filtered, and followed as it grows.
+ * logs.ts -- `goald logs`: prints and follows goald's own log, with filters.
  *
- * The lines were scrubbed of secrets when they were written; they are cleaned again for the terminal, since others can
- * write into the file. With --json each line is printed as it stands in the file.
+ * Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
+ * into the file. With --json each line is printed exactly as in the file.
  */
 import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -90,7 +90,7 @@ async function filterOf(
 
 async function printLines(filter: LogFilter, options: LogsOptions, context: CliContext): Promise<void> {
   const { tail, follow = false, daemon = false } = options;
-  // What a daemon prints is what it could not log: how it died.
+  // A daemon that dies may print errors that it cannot log.
   const names = daemon ? ["goald.log", "daemon.out"] : ["goald.log"];
   const files = names.map((name) => openLogReader(join(context.home.logFolder, name)));
   let shown = 0;
@@ -118,7 +118,7 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
     if (!context.output.json && shown === 0) console.error(follow ? "No such line yet." : "No such line in the log.");
   };
   let next = readAll;
-  // Ctrl-C is no failure from the first line on.
+  // Ctrl-C is not a failure, even while the first lines are printed.
   if (follow)
     await untilInterrupt(LOOK_EVERY_MS, async () => {
       next();
@@ -138,7 +138,7 @@ function printer({ output, redact }: CliContext): (text: string) => void {
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds since 1970. Throws GOALD_USAGE. */
+/** Returns milliseconds since 1970. Throws GOALD_USAGE. */
 function timeOf(text: string, now: Date): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];
   if (count !== undefined && unit !== undefined) return now.getTime() - Number(count) * (UNITS_MS[unit] ?? 0);

@@ -1,4 +1,4 @@
-/** memory-import.ts -- `goald memory <agent> import`: adds memories of an exported file. */
+/** memory-import.ts -- `goald memory <agent> import`: adds the memories of an exported file. */
 import { HOST_CODES } from "../exit-codes.ts";
 import { flag, MEMORY_AGENT, SHARED } from "../option.ts";
 import { importMemories } from "../shared/memory-file.ts";

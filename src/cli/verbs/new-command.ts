@@ -1,4 +1,4 @@
-/** new-command.ts -- `goald new command`: writes a command that works as it stands, and its test. */
+/** new-command.ts -- `goald new command`: writes a command that works without changes, and its test. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadRegistryOf } from "#app/catalogue.ts";

@@ -1,4 +1,4 @@
-/** new.ts -- `goald new`: begins something of your own. */
+/** new.ts -- `goald new`: groups the verbs that create something. */
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({

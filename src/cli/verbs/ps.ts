@@ -1,8 +1,8 @@
 /**
- * ps.ts -- `goald ps`: the agents of a home, as they stand; with --watch, again and again.
+ * ps.ts -- `goald ps`: lists the agents of a home; --watch repeats the list.
  *
- * Listed are those that are not over, and those that finished or were stopped within a day; -a lists all. The table and
- * the JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
+ * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
+ * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 
 import { shortSpan } from "#cli/terminal/span.ts";
@@ -68,7 +68,7 @@ async function list(context: CliContext, { all = false }: PsOptions): Promise<Li
   return { shown: belowParents(shown), hidden: views.length - shown.length };
 }
 
-/** Each agent is followed by those that it started; one whose parent is not shown stands where it is. */
+/** Puts sub-agents directly below their parent. An agent whose parent is not listed keeps its place. */
 function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   const ids = new Set(views.map(({ id }) => id));
   const byParent = Map.groupBy(views, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
@@ -79,13 +79,13 @@ function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   return (byParent.get(null) ?? []).flatMap(withOthers);
 }
 
-/** Those that are not over first, then the newest: what a small screen has room for. */
+/** Unfinished agents come first, then the newest, because a small screen cuts off the end. */
 function byInterest(a: AgentView, b: AgentView): number {
   const over = Number(isOver(a.state)) - Number(isOver(b.state));
   return over || Date.parse(b.createdAt) - Date.parse(a.createdAt);
 }
 
-/** It has something to do, and somebody runs it. */
+/** True when the agent has work and a host runs it. */
 export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
 
 const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
@@ -102,7 +102,7 @@ function show(listed: Listed, { output, home }: CliContext): void {
   for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) output.say(clean(`${id}: ${reason}`));
 }
 
-/** Whose an agent is, is said where agents have started some. */
+/** Adds the column STARTED BY only if an agent has a parent. */
 function tableOf(views: readonly AgentView[]): string {
   const hasParents = views.some(({ parent }) => parent !== null);
   const rows = views.map((view) => {
@@ -131,7 +131,7 @@ function rowOf({
   return [id, clean(oneLine(name, 30)), standing, `${step}`, `${tokens}`, dollars(costUsd), ago(changedAt), workspace];
 }
 
-/** On a terminal the screen is drawn anew each second; elsewhere what changed is printed. Ctrl-C ends it, which is no failure. */
+/** A terminal is redrawn each second; other outputs get only changes. Ctrl-C ends it without an error. */
 async function watch(context: CliContext, options: PsOptions): Promise<number> {
   const { stdout } = process;
   const onTerminal = stdout.isTTY === true && !context.output.json;
@@ -149,7 +149,7 @@ async function watch(context: CliContext, options: PsOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Home, and erase from there. */
+/** Moves the cursor to the top left and clears the screen. */
 const CLEAR = "\u001b[H\u001b[2J";
 
 function screenOf({ shown, hidden }: Listed, { home }: CliContext, columns: number, rows: number): string {

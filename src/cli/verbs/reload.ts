@@ -1,4 +1,4 @@
-/** reload.ts -- `goald reload`: has the daemon read its settings, commands and prompts again. */
+/** reload.ts -- `goald reload`: makes the daemon read its settings, commands and prompts again. */
 import { findHost } from "#api/auto-start.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/clean.ts";

@@ -1,9 +1,9 @@
 /**
- * replay.ts -- `goald replay`: plays a recording through the real loop, without a network.
+ * replay.ts -- `goald replay`: replays a recording through the real loop, without a network.
  *
- * It works in a home of its own, with the commands and words of the current home: a temporary one, removed when all went
- * well, or the one that --home names. Time, requests, messages and files are those of the recording. The exit code is 0 only
- * when the agent comes to the same state, with the same files.
+ * It uses a separate home with the commands and prompts of the current home. That home is temporary and removed after
+ * success, or is named by --home. Time, responses, messages and files come from the recording. The exit code is 0 only
+ * when the agent reaches the same state, with the same files.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -60,7 +60,7 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
   }
 }
 
-/** A run that was killed at once has left no state to compare with. */
+/** A run that was killed at once has no state to compare with. */
 function requireState({ path, sessions: [first, ...more] }: Cassette): void {
   if ([first, ...more].some((session) => session.end || ofType(session, "committed").length > 0)) return;
   throw new GoaldError("GOALD_REPLAY", `Nothing is recorded in ${path}: the run was cut off as it began.`, {
@@ -68,7 +68,7 @@ function requireState({ path, sessions: [first, ...more] }: Cassette): void {
   });
 }
 
-/** Commands, words and prices are those of the home that was found; today's secrets are not used. */
+/** Uses the commands, prompts and prices of the current home, but none of its secrets. */
 async function ownHome(visited: CliContext, options: GlobalOptions): Promise<CliContext> {
   const redactors = redactorsFor([]);
   const context = { ...visited, ...redactors, scrub: redactors.redact };

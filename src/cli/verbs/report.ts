@@ -1,4 +1,7 @@
-/** report.ts -- `goald report`: an agent's work, rendered from the store. The same text is in its folder as `_goald/report.md`. */
+/**
+ * report.ts -- `goald report`: renders an agent's work from the store. The same text is in its folder as
+ * `_goald/report.md`.
+ */
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
@@ -27,7 +30,7 @@ export async function report(name: string, options: GlobalOptions): Promise<numb
   });
 }
 
-/** Only in the last part: the parts above may contain a model's text. */
+/** Completes calls only in the last part, because earlier parts may contain a model's text. */
 function withCallsHere(text: string, home: Home): string {
   const at = text.lastIndexOf(NEXT_HEADING);
   return text.slice(0, at) + callsHere(home, text.slice(at));

@@ -21,7 +21,7 @@ export const verb = defineVerb({
   run: (_args, options) => restart(options),
 });
 
-/** Checks the settings before it stops the daemon, so that wrong ones leave it running. */
+/** Checks the settings first, so that invalid ones leave the daemon running. */
 async function restart(options: StopOptions): Promise<number> {
   const { home, output } = await findOwnContext(options);
   try {

@@ -1,7 +1,7 @@
 /**
  * restore.ts -- `goald restore`: restores an agent's files to their versions after a step (host/restore-files.ts).
  *
- * Refuses an agent that is running: its lease would be taken away, and it would write between the restored files.
+ * Refuses a running agent, which would lose its lease and write between the restored files.
  */
 import { isHostHeld } from "#api/host-lock.ts";
 import { openOwnStore, openSharedStore } from "#app/own-store.ts";
@@ -46,7 +46,7 @@ export interface RestoreOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
-/** `step`: the files get their versions after it; 0 is before the first. */
+/** `step`: files get their versions after it; 0 is before the first step. */
 export async function restore(
   name: string,
   given: readonly string[],

@@ -1,4 +1,4 @@
-/** resume.ts -- `goald resume`: goes on with an agent where its log ends, after a pause, a limit or a crash. */
+/** resume.ts -- `goald resume`: continues an agent from the end of its log, after a pause, a limit or a crash. */
 
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
@@ -30,7 +30,7 @@ export const verb = defineVerb({
   run: ([agent], options) => resumeVerb(agent, options),
 });
 
-/** `name`: id or name; without one, the last agent that is not finished. */
+/** `name`: id or name; if absent, the last unfinished agent. */
 export async function resumeVerb(name: string | undefined, options: RunAgentOptions): Promise<number> {
   checkOptions(options);
   const context = await openContext(options, flagsOf(options));

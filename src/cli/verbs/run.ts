@@ -1,7 +1,7 @@
 /**
- * run.ts -- `goald run`: creates an agent and follows it, or leaves it to the background.
+ * run.ts -- `goald run`: creates an agent, then follows it or lets it run in the background.
  *
- * Everything that can be wrong with the call is found before anything is created: flags, agent, terminal, key.
+ * Flags, agent, terminal and key are checked before anything is created.
  */
 
 import { setUpAgent } from "#cli/terminal/set-up.ts";
@@ -55,7 +55,7 @@ export interface RunOptions extends RunAgentOptions {
   readonly from?: string;
 }
 
-/** `goal` is the argument without a flag: one more goal. */
+/** `goal`: the argument without a flag, which adds a goal. */
 export async function runVerb(goal: string | undefined, options: RunOptions): Promise<number> {
   checkOptions(options);
   const context = await openContext(options, flagsOf(options));
@@ -77,11 +77,11 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
   }
 }
 
-/** Not finished, and no daemon goes on with it by itself. */
+/** True for an unfinished agent that no daemon continues by itself. */
 const isLeftBehind = ({ state }: Found): boolean =>
   !isFinished(state) && (state.paused !== null || !state.settings.background);
 
-// ---------------------------------------------------------------- what was asked for
+// ---------------------------------------------------------------- the requested agent
 
 async function agentFromFlags(
   goal: string | undefined,

@@ -1,4 +1,4 @@
-/** show.ts -- `goald show`: one agent in full: goals, state and reason, cost and limits, files. */
+/** show.ts -- `goald show`: shows one agent in full: goals, state, cost, limits and files. */
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import type { Home } from "#config/home.ts";
@@ -62,7 +62,7 @@ function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home):
   return lines.join("\n");
 }
 
-/** The command or the question that waits for a person. */
+/** Describes the command or question that waits for a person. */
 function describeWaiting({ kind, command, question, reason }: WaitingView): string {
   if (kind === "question") return `Question:   ${question}`;
   return `Wants:      ${describeCall(command).replaceAll("\n", "\n            ")}${reason ? `\n            ${reason}` : ""}`;

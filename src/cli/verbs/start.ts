@@ -1,8 +1,8 @@
 /**
  * start.ts -- goald without a verb, and `npm start`.
  *
- * `npm start` is the set-up on a terminal, the demo without one. Plain `goald` is the same as long as nothing is lost sight
- * of by that: agents at work are listed, and no demo is played among a person's own agents.
+ * `npm start` runs the set-up on a terminal, and the demo without one. Plain `goald` does the same unless it must list
+ * agents: on a terminal those at work, elsewhere any agents of the home.
  */
 
 import { RUN_CODES } from "../exit-codes.ts";

@@ -21,7 +21,7 @@ export const verb = defineVerb({
 
 type StatusContext = Pick<CliContext, "home" | "output">;
 
-/** For a daemon that is starting, or busy. */
+/** Maximum wait for a daemon that is starting or busy. */
 const PATIENCE_MS = 5_000;
 const MEBIBYTE = 1024 * 1024;
 
@@ -60,7 +60,7 @@ function show({ client, status: told }: Extract<Meeting, { kind: "host" }>, { ou
   try {
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
-    // Other verbs fail for another version; the status can still be shown.
+    // Status is printed even for a daemon of another version.
     if (Error.isError(thrown))
       console.error(clean(`${thrown.message} Start this version: ${formatCall(home, "restart")}`));
   }
@@ -105,7 +105,7 @@ function describeEmbeddings({ model, tokens, tokensPerDay, usd }: DaemonStatus["
 
 const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;
 
-/** The two biggest units: "2 days 3 hours", "5 minutes". */
+/** Returns the two largest units: "2 days 3 hours", "5 minutes". */
 function spanOf(durationMs: number): string {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));
   const units: readonly (readonly [number, string])[] = [

@@ -33,7 +33,7 @@ export async function up(options: GlobalOptions & { readonly foreground?: boolea
   }
 }
 
-/** Throws for a run on a terminal, which ends with its agent. */
+/** Throws when the host is a run on a terminal, which ends with its agent. */
 export function requireDaemon({ status }: Reached): void {
   if (status.role === "daemon") return;
   throw new GoaldError(
