@@ -80,7 +80,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
       () =>
         fail(
           `did not become ready within ${readyMs / 1000} s (pid ${child.pid})`,
-          "It may still come: goald status\nWhat it does stands in its log: goald doctor",
+          "It may still come: goald status\nSee its log: goald doctor",
         ),
       readyMs,
     );

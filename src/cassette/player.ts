@@ -142,7 +142,7 @@ export class Player implements Tape {
     const left = this.#http.left();
     if (left) this.#fail(`the recording holds a request that was not made: ${left}`);
     const [row] = this.#inbox.flatMap(({ rows }) => rows);
-    if (row) this.#fail(`the recording holds a message that was not heard (${row.message.type}, ${row.at})`);
+    if (row) this.#fail(`the recording holds a message that was not received (${row.message.type}, ${row.at})`);
     if (this.#commits[0]) this.#fail(`the recording goes on with ${this.#commits[0].events.join(", ")}`);
   }
 

@@ -24,7 +24,7 @@ export function judge(call: CommandCall, facts: Annotations | undefined, state: 
   // A person who approved ahead did not know what the agent would read meanwhile.
   const isUnforeseen = state.tainted && isRisky(facts);
   if (state.grantedApprovals > 0 && !isUnforeseen) return { kind: "allow", by: "earlier-approval" };
-  return { kind: "ask", reason: approve === "always" ? "Every command is asked about." : riskOf(facts, state) };
+  return { kind: "ask", reason: approve === "always" ? "Every command needs your approval." : riskOf(facts, state) };
 }
 
 function riskOf(facts: Annotations, state: AgentState): string {

@@ -12,7 +12,7 @@ export interface HaltParts extends Pick<HostViewParts, "store" | "supervisor" | 
   done(row: AgentRow, note: string): Promise<ControlResult>;
 }
 
-const ALREADY = "It stands already.";
+const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
 
 export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {

@@ -159,7 +159,7 @@ export class HostControl implements Control {
     const { phase } = activeFrame(state);
     const waiting = phase.kind === "awaiting-approval" ? phase.callId : undefined;
     if (waiting === undefined || (given.callId !== undefined && given.callId !== waiting))
-      throw conflict(`${row.id} has no command that waits for this answer.`, `Where it stands: goald show ${row.id}`);
+      throw conflict(`${row.id} has no command that waits for this answer.`, `See its state: goald show ${row.id}`);
     await this.#send(found, { type: "approval", ...given, callId: waiting });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
     return this.#done(row, `${told}: ${openCommand(state, waiting)?.call.name ?? ""}`);

@@ -63,7 +63,7 @@ const WORDS: Readonly<Record<string, string>> = {
   running: "working",
   completed: "finished",
   "waiting: person": "waits for an answer from a person",
-  "waiting: approval": "waits for a yes from a person",
+  "waiting: approval": "waits for a person's approval",
 };
 
 /** The staged writes with granted requests, or the reason for refusing the whole call. */

@@ -21,7 +21,7 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   const error = body.error || (body.object === "error" && body) || (isRecord(choice) && choice.error);
   if (error) throw toStatusError(error);
   if (!Array.isArray(body.choices))
-    return unusableReply("broken-reply", "sent JSON that is no chat completion", body, asked);
+    return unusableReply("broken-reply", "sent JSON that is not a chat completion", body, asked);
   if (!isRecord(choice)) return unusableReply("incomplete-reply", "sent a reply without a choice", body, asked);
   const { finish_reason: finishReason } = choice;
   // A router reports this if the server behind it failed, even if the text looks complete.

@@ -60,7 +60,7 @@ function requireAudio(file: string, bytes: Uint8Array) {
   if (format) return format;
   throw new GoaldError(
     "GOALD_MEDIA",
-    `${file} is no recording: its bytes are none of mp3, m4a, wav, webm, ogg, flac.`,
+    `${file} is not a recording: its bytes are none of mp3, m4a, wav, webm, ogg, flac.`,
     {
       hint: "Name an audio file; for text there is read_file.",
     },

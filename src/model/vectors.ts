@@ -10,7 +10,7 @@ export class VectorProblem extends Error {
 export function readVectors(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
   const body = typeof answer === "string" ? parseJson(answer) : answer;
   const data = isRecord(body) ? body.data : undefined;
-  if (!Array.isArray(data)) throw new VectorProblem("what came is no list of vectors");
+  if (!Array.isArray(data)) throw new VectorProblem("the answer is not a list of vectors");
   if (data.length !== count) throw new VectorProblem(`${count} vectors were expected and ${data.length} came`);
   const vectors = sortByIndex(data).map((item) => normalizeVector(parseNumbers(item.embedding)));
   const expected = dimensions || (vectors[0]?.length ?? 0);
@@ -43,6 +43,6 @@ function parseNumbers(embedding: unknown): Float32Array {
 function normalizeVector(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   if (vector.length === 0 || !Number.isFinite(length) || length === 0)
-    throw new VectorProblem("one vector is empty, zero or holds something that is no number");
+    throw new VectorProblem("one vector is empty, zero or contains something that is not a number");
   return vector.map((value) => value / length);
 }

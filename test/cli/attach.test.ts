@@ -138,7 +138,7 @@ describe("goald attach", () => {
     await attached.see('"callId":"m2"');
     const down = home.goald.run(["down", "-t", "0"]);
     const { stderr } = endedWith(4, await attached.ended);
-    expect(stderr).toContain("The daemon is down; t goes on where it stands when it is up again.");
+    expect(stderr).toContain("The daemon is down; t continues when the daemon is up again.");
     endedWith(0, await down);
   });
 

@@ -93,7 +93,7 @@ describe("an agent in the middle of its work", () => {
     expect(home.server.chats).toHaveLength(2);
     expect(toldBy(await goald.ask(["pause", "t", "--json"]))).toMatchObject({
       agent: { state: "paused: person" },
-      note: "It stands already.",
+      note: "It is already stopped.",
     });
     expect(endedWith(0, await goald.ask(["stop", "t"])).stdout).toBe("t is already paused (step 2).\n");
     endedWith(0, await goald.run(["resume", "t", "--json"]));

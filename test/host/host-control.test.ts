@@ -157,7 +157,7 @@ describe("the calls that a host accepts", () => {
       state: "paused: person",
       reason: "Lunch.",
     });
-    expect((await host.control.stop("foo", 1_000)).note).toBe("It stands already.");
+    expect((await host.control.stop("foo", 1_000)).note).toBe("It is already stopped.");
   });
 
   it("remove finished agents, and unfinished ones only with force", async () => {

@@ -158,7 +158,7 @@ describe("an invalid reply", () => {
       later,
       /slow down/,
     ],
-    ["some other JSON", json({ hello: "world" }), "broken-reply", later, /no chat completion.*hello/],
+    ["some other JSON", json({ hello: "world" }), "broken-reply", later, /not a chat completion.*hello/],
     ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
     ["null", json(null), "broken-reply", later, /no JSON object/],
     ["nothing", json(undefined), "broken-reply", later, /It was empty/],

@@ -169,7 +169,7 @@ async function requireFolder({ root, privateFolder }: Home): Promise<void> {
       hint: "Name another home with --home FOLDER or GOALD_HOME.",
     });
   const found = await stat(root).catch(() => undefined);
-  if (found && !found.isDirectory()) throw refuse("it is no folder");
+  if (found && !found.isDirectory()) throw refuse("it is not a folder");
   if (await isClosed(privateFolder))
     throw refuse(`its folder ${privateFolder} belongs to another user, or is closed to you`);
 }

@@ -35,7 +35,7 @@ export async function checkHome(home: Home, uid: number | undefined): Promise<re
   const found = await look(root);
   if (!found) return [fine("home", `${root} (${chosenBy}) is not there yet; the first agent makes it`)];
   if (!found.isDirectory())
-    return [problem("home", `${root} is no folder`, "Name another home with --home FOLDER or GOALD_HOME.")];
+    return [problem("home", `${root} is not a folder`, "Name another home with --home FOLDER or GOALD_HOME.")];
   const isWritable = await access(root, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,

@@ -193,7 +193,7 @@ class Follower {
       throw new GoaldError("GOALD_DAEMON", `The run on a terminal that ${agent} belongs to has ended.`, {
         hint: `Go on with it: ${formatCall(home, "resume", agent)}`,
       });
-    throw new GoaldError("GOALD_DAEMON", `The daemon is down; ${agent} goes on where it stands when it is up again.`, {
+    throw new GoaldError("GOALD_DAEMON", `The daemon is down; ${agent} continues when the daemon is up again.`, {
       hint: `Start it: ${formatCall(home, "up")}`,
     });
   }

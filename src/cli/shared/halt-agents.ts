@@ -68,7 +68,7 @@ function haltAgent(halt: Halt, agent: string, client: Client, { timeout = 30 }: 
 }
 
 /** The host's note for an agent that is already paused or finished. */
-const ALREADY = "It stands already.";
+const ALREADY = "It is already stopped.";
 const DONE = { pause: "Paused.", stop: "Stopped.", kill: "Killed." } as const;
 
 /** Adds a note for the JSON output. */

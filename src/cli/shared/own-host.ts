@@ -152,7 +152,7 @@ function sayQuestion(agent: string, state: AgentState, { output, redact, home }:
   if (!state.settings.background) return;
   const question = questionOf(state);
   const answer = question === undefined ? formatCall(home, "approve", agent) : formatCall(home, "say", agent, '"…"');
-  const what = question === undefined ? "waits for a yes" : `asks: ${oneLine(question, 200)}`;
+  const what = question === undefined ? "waits for an approval" : `asks: ${oneLine(question, 200)}`;
   output.say(redact(clean(`\n${agent} ${what}\n  Answer with: ${answer}`)));
 }
 

@@ -100,9 +100,7 @@ function say(from: AgentRow, { id, name, workspace, events, files }: Made, step:
   output.data(id);
   const tell = process.stdout.isTTY ? output.say : console.error;
   tell(
-    clean(
-      `${name} (${id}) begins where ${from.id} stood after step ${step}, with ${counted(files, "file")} in ${workspace}`,
-    ),
+    clean(`${name} (${id}) starts from ${from.id} after step ${step}, with ${counted(files, "file")} in ${workspace}`),
   );
   tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
 }

@@ -46,7 +46,7 @@ export async function newCommand(name: string, options: GlobalOptions): Promise<
         `Your command: ${file}`,
         `Its test:     ${test}`,
         ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
-        "It counts words, and works as it stands. Next:",
+        "It counts words and works as it is. Next:",
         `  node --test ${quoteForShell(test)}`,
         `  ${formatCall(home, "commands", name)}`,
         `  ${formatCall(home, "reload")}    (when the daemon is running)`,

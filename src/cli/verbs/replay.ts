@@ -55,7 +55,7 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
     return isSame ? EXIT.ok : EXIT.error;
   } finally {
     if (options.home === undefined && isSame) await rm(home.root, { recursive: true, force: true });
-    else if (options.home === undefined) output.say(`What came of it lies in ${home.root}`);
+    else if (options.home === undefined) output.say(`The result is in ${home.root}`);
     output.close();
   }
 }

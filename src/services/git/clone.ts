@@ -129,7 +129,7 @@ function listOmissions({ links, submodules }: TreeTally, pointers: number): read
     ),
     ...countOmitted(
       pointers,
-      "large file (LFS) was left out: a pointer stands in its place",
+      "large file (LFS) was left out: a pointer is in its place",
       "large files (LFS) were left out: pointers stand in their places",
     ),
   ];

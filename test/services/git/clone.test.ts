@@ -146,7 +146,7 @@ describe("a clone", () => {
     expect(remarks).toEqual([
       "2 links became plain files with the path they led to.",
       "1 submodule was left out: clone what you need of it by itself.",
-      "1 large file (LFS) was left out: a pointer stands in its place.",
+      "1 large file (LFS) was left out: a pointer is in its place.",
     ]);
     expect((await lstat(join(folder, "passwd"))).isFile()).toBe(true);
     expect(await readFile(join(folder, "passwd"), "utf8")).toBe("/etc/passwd");
