@@ -15,8 +15,11 @@ export type PersonSaid =
   /** The question was withdrawn before an answer. */
   | { readonly kind: "withdrawn" };
 
-/** Resolves to the person's answer. Aborting `withdraw` withdraws the question. */
-export type AskPerson = (withdraw: AbortSignal) => Promise<PersonSaid>;
+/**
+ * Resolves to the person's answer. Aborting `withdraw` withdraws the question. `isAsked`: the same question was asked
+ * before, so that a half-typed line may answer it.
+ */
+export type AskPerson = (withdraw: AbortSignal, isAsked: boolean) => Promise<PersonSaid>;
 
 /** Asks the agent's own question. Resolves to undefined when the person leaves or the question is withdrawn. */
 export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
@@ -26,12 +29,12 @@ export function createAskPerson(context: CliContext): AskPerson | undefined {
   const { output, settings } = context;
   if (!output.interactive) return undefined;
   const question = approvalQuestion(settings.keys);
-  return async (withdraw) => {
-    for (;;) {
+  return async (withdraw, isAsked) => {
+    for (let isSeen = isAsked; ; isSeen = true) {
       const line = await askLine(context, question, withdraw);
       if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
       const answer = readApproval(line, settings.keys);
-      if (answer.kind === "approved" && output.input().wasBegunEarly) {
+      if (answer.kind === "approved" && !isSeen && output.input().wasBegunEarly) {
         output.say("You began to type that before the command was shown. Answer again.");
         continue;
       }

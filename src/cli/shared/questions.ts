@@ -35,6 +35,8 @@ export class Questions {
   #open: OpenQuestion | undefined;
   /** Id of the call whose answer was sent, but not yet read by the agent. */
   #answered = "";
+  /** The call that was asked about last. */
+  #asked = "";
   #state: AgentState | undefined;
   /** Words typed before a question was shown; they are sent with its answer. */
   readonly #typedWords: string[] = [];
@@ -62,12 +64,15 @@ export class Questions {
   async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
     const { output, redact } = this.#parts.context;
     const isQuestion = this.#state !== undefined && questionOf(this.#state) !== undefined;
-    const text = joinWords(await output.takeTypedAhead());
+    const isAsked = this.#asked === callId;
+    const text = isAsked ? "" : joinWords(await output.takeTypedAhead());
     if (text !== "") {
       output.say(redact(`Kept for the next step: ${text.replaceAll("\n", "\n  ")}`));
       this.#typedWords.push(text);
     }
-    const said = await ask(withdrawn);
+    // A question that was withdrawn before it was shown does not count as asked.
+    if (!withdrawn.aborted) this.#asked = callId;
+    const said = await ask(withdrawn, isAsked);
     if (said.kind !== "withdrawn") this.#answered = callId;
     if (isQuestion) {
       // The answer goes first: words sent before it would answer the agent's question.
