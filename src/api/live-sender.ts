@@ -3,8 +3,20 @@
  *
  * Sends at most twenty times a second, only while the client is caught up and reading.
  */
-import type { Response, StreamParts } from "./event-stream.ts";
+import type { Control } from "./control.ts";
 import { createLiveReader } from "./live-reader.ts";
+
+/** The client's connection. */
+export interface LiveResponse {
+  readonly writableNeedDrain: boolean;
+  write(text: string): unknown;
+}
+
+export interface LiveSenderParts {
+  readonly control: Pick<Control, "live">;
+  toJson(value: unknown): string;
+  redact(text: string): string;
+}
 
 export interface LiveSender {
   /** Sends pieces only after `setCaughtUp(true)`. */
@@ -16,8 +28,8 @@ const LIVE_EVERY_MS = 50;
 
 export function openLiveSender(
   agent: string,
-  response: Response,
-  { control, toJson, redact }: Pick<StreamParts, "control" | "toJson" | "redact">,
+  response: LiveResponse,
+  { control, toJson, redact }: LiveSenderParts,
 ): LiveSender {
   const nextPiece = createLiveReader(redact);
   let isCaughtUp = false;

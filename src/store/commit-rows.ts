@@ -7,11 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
-import { DIGESTED } from "./memory-rows.ts";
-
-type RowValue = string | number | null;
-/** The values of one row. The first is the number of its event. */
-export type RowValues = readonly [seq: number, ...rest: RowValue[]];
+import { DIGESTED, type RowValue, type RowValues } from "./memory-rows.ts";
 
 export interface CommitRows {
   readonly memories: readonly RowValues[];

@@ -11,12 +11,12 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256 } from "./chain.ts";
-import { type CommitRows, digestOf, openFileInsert, type RowValues, sortBySeq } from "./commit-rows.ts";
+import { type CommitRows, digestOf, openFileInsert, sortBySeq } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 import type { EventLog } from "./log.ts";
 import { type Mailbox, senderKey } from "./mailbox.ts";
-import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert } from "./memory-rows.ts";
+import { digestedValues, type EventPlace, memoriesOf, openMemoryInsert, type RowValues } from "./memory-rows.ts";
 import { isoTime } from "./rows.ts";
 
 const SNAPSHOTS_KEPT = 2;

@@ -13,11 +13,14 @@ import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
-import type { RowValues } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 import { nameOf, nameOfRow } from "./rows.ts";
 import { SHARED_NO } from "./tables.ts";
+
+export type RowValue = string | number | null;
+/** The values of one row. The first is the number of its event. */
+export type RowValues = readonly [seq: number, ...rest: RowValue[]];
 
 /** The event that a row was committed with. */
 export interface EventPlace {
