@@ -56,7 +56,8 @@ describe.each([
     await terminal.see("Step 2");
     terminal.type("y\r");
     terminal.type("use shorter lines\r");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // The echo shows that the process has read the line.
+    await terminal.see("use shorter lines");
     answer();
     await terminal.see("Kept for the next step: y");
     await terminal.see("Run it? ");
@@ -82,9 +83,9 @@ describe.each([
     const { home, goald, terminal, answer } = await open(2);
     await using _home = home;
     terminal.type("y\r");
-    await terminal.see("Step 2");
+    await terminal.see("Step 2 · asking gpt-4.1");
     terminal.type("y");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await terminal.see("y");
     answer();
     await terminal.see("Run it? ");
     terminal.type("\r");
@@ -105,7 +106,7 @@ describe.each([
     terminal.type("y -9\r");
     await terminal.see("Step 2");
     terminal.type("and a summary\r");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await terminal.see("and a summary");
     answer();
     answer();
     endedWith(0, await terminal.ended);
