@@ -111,7 +111,7 @@ const ROOMS: readonly Room[] = [
   room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto"),
   room("src/config/*.ts", CORE, UTIL, FILES, "node:crypto", "dotenv", "yaml"),
   withTypes(
-    room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:util"),
+    room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:tty", "node:util"),
     "#reply/(read|thoughts)\\.ts",
   ),
   room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "eventsource-parser", "pino"),

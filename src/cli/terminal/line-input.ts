@@ -7,6 +7,7 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
+import type { ReadStream } from "node:tty";
 import { GoaldError } from "#core/errors.ts";
 
 export interface LineInput {
@@ -40,7 +41,21 @@ export function openLineInput(
 ): LineInput {
   const isTerminal = options.isTerminal ?? (input.isTTY === true && output.isTTY === true);
   const onInterrupt = options.onInterrupt ?? (() => process.kill(process.pid, "SIGINT"));
+  keepRawModeErrorsQuiet(input);
   return new QueuedLines(input, output, isTerminal, onInterrupt);
+}
+
+/** Readline resets the mode of a terminal that is gone, from an event, where the error would end the process. */
+function keepRawModeErrorsQuiet(input: Stream<NodeJS.ReadableStream> & Partial<Pick<ReadStream, "setRawMode">>): void {
+  const setRawMode = input.setRawMode?.bind(input);
+  if (!setRawMode) return;
+  input.setRawMode = (mode) => {
+    try {
+      return setRawMode(mode);
+    } catch {
+      return input as ReadStream;
+    }
+  };
 }
 
 /** An open question. */

@@ -154,6 +154,23 @@ describe("Ctrl-C", () => {
   });
 });
 
+describe("a terminal that is gone", () => {
+  it("ends the input, although its mode can no longer be reset", async () => {
+    const terminal = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: (mode: boolean) => {
+        if (!mode) throw new Error("setRawMode EIO");
+        return terminal;
+      },
+    });
+    const lines = openLineInput(terminal, new PassThrough(), { isTerminal: true });
+    const answer = lines.askLine("? ");
+    terminal.end();
+    expect(await answer).toBeUndefined();
+    expect(await lines.askLine("? ")).toBeUndefined();
+  });
+});
+
 describe("a secret that was pasted ahead", () => {
   it("is used, and not shown by the question", async () => {
     const { lines, input, shown } = open({ isTerminal: false });
