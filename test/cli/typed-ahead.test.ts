@@ -27,6 +27,8 @@ async function atTerminal(tasks: number) {
     server,
     answer: () => gate(answered++).resolve(),
     [Symbol.asyncDispose]: async () => {
+      // Ends the daemon of the tests that have one.
+      await goald.run(["down", "-t", "0"]);
       await goald[Symbol.asyncDispose]();
       await server.close();
     },
