@@ -1,14 +1,16 @@
 /** show.ts -- `goald show`: shows one agent in full: goals, state, cost, limits and files. */
+
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { shortSpan } from "#cli/terminal/span.ts";
 import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import type { AgentDetails } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/limits-left.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { AGENT, step } from "../option.ts";
-import { callsHere, counted, type GlobalOptions } from "../shared/context.ts";
+import { callsHere, type GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
 import { showStep } from "../shared/show-step.ts";
 import { defineVerb } from "../verb.ts";
@@ -29,7 +31,9 @@ export const verb = defineVerb({
 export async function show(name: string, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact, home }) => {
     const { next, ...details } = await reading.details(name);
-    const waiting = (await reading.waiting()).find(({ agent }) => agent === details.id) ?? null;
+    // `waiting` reads the log of every agent, so it is called only for an agent that waits.
+    const all = details.state.startsWith("waiting: ") ? await reading.waiting() : [];
+    const waiting = all.find(({ agent }) => agent === details.id) ?? null;
     const text = output.json
       ? JSON.stringify({ ...details, waiting })
       : clean(describe({ ...details, next }, waiting, home));
@@ -48,7 +52,7 @@ function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home):
     `State:      ${agent.state}${agent.reason ? ` (${agent.reason})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
-    `Steps:      ${agent.step}, ${counted(agent.tokens, "token")}`,
+    `Steps:      ${agent.step}, ${countNoun(agent.tokens, "token")}`,
     `Turn:       ${agent.turn}`,
     ...(agent.parent === null ? [] : [`Started by: ${agent.parent}`]),
     ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
@@ -57,7 +61,7 @@ function describe(agent: AgentDetails, waiting: WaitingView | null, home: Home):
     ...(agent.lastThought ? [`Thought:    ${agent.lastThought}`] : []),
     ...agent.next.todo.map(({ text, command }) => `Next:       ${text}: ${callsHere(home, command)}`),
     `Workspace:  ${agent.workspace}`,
-    ...agent.files.map(({ path, bytes, step }) => `  ${path} (${counted(bytes, "byte")}, step ${step})`),
+    ...agent.files.map(({ path, bytes, step }) => `  ${path} (${countNoun(bytes, "byte")}, step ${step})`),
   ];
   return lines.join("\n");
 }
