@@ -6,8 +6,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
-import type { AgentView } from "#views/agent-view.ts";
-import { type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { type AgentView, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { findAgent, stateOf } from "#views/load-agent.ts";
 import type { Supervisor } from "./supervisor.ts";
 

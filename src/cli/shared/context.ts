@@ -157,9 +157,6 @@ export const callsHere = (home: Home, text: string): string => callsFor(namedRoo
 
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
 
-/** "1 step", "2 steps". */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
 const isColourTerminal = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
 /** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */

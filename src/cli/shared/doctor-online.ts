@@ -9,7 +9,7 @@ import { checkModelServer } from "#app/services.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
-import { counted } from "./context.ts";
+import { countNoun } from "#core/text.ts";
 import { type Finding, fine, problem, warning } from "./doctor-home.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -39,7 +39,7 @@ function checkNames(
   { names, offer }: { readonly names: readonly string[]; readonly offer: string },
   { settings, originOf }: LoadedSettings,
 ): readonly Finding[] {
-  const offered = counted(names.length, "model");
+  const offered = countNoun(names.length, "model");
   const missing = settingsOfModels(settings).filter(([, model]) => !isOffered(model, names));
   if (missing.length === 0)
     return [fine("online", `${server} answers and has the models that are set, among ${offered}`)];

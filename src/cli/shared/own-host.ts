@@ -4,6 +4,7 @@
  * It accepts requests like a daemon, but starts its server late, so that the first model call is not delayed. When it
  * ends, a daemon continues its unfinished background agents.
  */
+
 import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
 import { LocalClient } from "#api/local-client.ts";
@@ -12,12 +13,12 @@ import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type AgentState, questionOf } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { countNoun, oneLine } from "#core/text.ts";
 import { BackgroundAgents } from "#host/background-agents.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { type Log, openLog } from "#util/log.ts";
-import { type CliContext, counted, formatCall } from "./context.ts";
+import { type CliContext, formatCall } from "./context.ts";
 import { isAwaitingPerson } from "./result.ts";
 
 /** Delay after the first commit, by which the first model request has been sent. */
@@ -136,7 +137,7 @@ export class OwnHost {
 
   async #sayHandedOver(count: number, daemon: Promise<unknown>): Promise<void> {
     const { home } = this.#context;
-    const agents = `${counted(count, "agent")} ${count === 1 ? "goes" : "go"} on in the background`;
+    const agents = `${countNoun(count, "agent")} ${count === 1 ? "goes" : "go"} on in the background`;
     try {
       await daemon;
       console.error(`${agents}: ${formatCall(home, "ps")}`);

@@ -1,9 +1,11 @@
 /** recording.ts -- describes the recording at the end of a run. */
+
 import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/read-cassette.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import { type CliContext, counted } from "./context.ts";
+import type { CliContext } from "./context.ts";
 
 const LOOKS = 40;
 const LOOK_AGAIN_MS = 50;
@@ -27,7 +29,7 @@ export async function sayRecorded(path: string, before: number, { output }: CliC
       continue;
     }
     const requests = sessions.slice(before).reduce((sum, session) => sum + ofType(session, "exchange").length, 0);
-    output.say(clean(`Recorded in ${path}: ${counted(requests, "request")}.`));
+    output.say(clean(`Recorded in ${path}: ${countNoun(requests, "request")}.`));
     output.say(end ? `State: ${end.state}` : "The recording has no end yet: what was cut off is not in it.");
     return;
   }

@@ -9,9 +9,10 @@ import { createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/sh
 import { EXIT } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, isFinished, questionOf } from "#core/state.ts";
+import { countNoun } from "#core/text.ts";
 import { dollars } from "#views/limits-left.ts";
 import { goOnCall } from "#views/next-step.ts";
-import { type CliContext, callsHere, counted, formatCall } from "./context.ts";
+import { type CliContext, callsHere, formatCall } from "./context.ts";
 
 export type Show = ShowRun;
 
@@ -114,7 +115,7 @@ export function sayEnd(
   const about = usage.estimated ? "about " : "";
   output.say("");
   output.say(
-    `${counted(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
+    `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.`,
   );
   output.say(`Workspace: ${workspace}`);
   if (isAwaitingApproval(state))

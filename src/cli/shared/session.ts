@@ -1,10 +1,12 @@
 /** session.ts -- connects a terminal to the host that runs its agent: a running daemon, or a host in this process. */
+
 import type { HostClient } from "#api/client.ts";
 import type { Catalogue } from "#app/catalogue.ts";
 import type { Host, HostParts } from "#app/host.ts";
+import { countNoun } from "#core/text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connected } from "./connect.ts";
-import { type CliContext, counted, formatCall, type GlobalOptions } from "./context.ts";
+import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
 import { Interrupts } from "./interrupts.ts";
 import { openOwnHost } from "./own-host.ts";
 import { findDaemon, reachHost } from "./reach.ts";
@@ -107,7 +109,7 @@ async function sayGoing(client: HostClient, { agent, hasEnded }: OwnAgent, { hom
     console.error(`${agent} goes on in the background: ${formatCall(home, "ps")}`);
   if (others > 0)
     console.error(
-      `${counted(others, "other agent")} ${others === 1 ? "goes" : "go"} on in the background: ${formatCall(home, "ps")}`,
+      `${countNoun(others, "other agent")} ${others === 1 ? "goes" : "go"} on in the background: ${formatCall(home, "ps")}`,
     );
 }
 

@@ -2,13 +2,15 @@
  * diff.ts -- `goald diff`: shows changes in an agent's files between two steps; by default in the last step that
  * changed any.
  */
+
 import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { showUnseen } from "#util/unseen.ts";
 import type { DiffView } from "#views/agent-diff.ts";
 import type { FileDiff } from "#views/file-diff.ts";
 import { AGENT, flag, step } from "../option.ts";
-import { type CliContext, counted, type GlobalOptions } from "../shared/context.ts";
+import type { CliContext, GlobalOptions } from "../shared/context.ts";
 import { findFile } from "../shared/find-file.ts";
 import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
@@ -82,5 +84,5 @@ function statLine({ path, change, fromBytes, toBytes, added, removed, note }: Fi
 function sumLine(diffs: readonly FileDiff[], between: string): string {
   const sum = (of: (diff: FileDiff) => number | null): number =>
     diffs.reduce((total, diff) => total + (of(diff) ?? 0), 0);
-  return `${counted(diffs.length, "file")}, +${sum(({ added }) => added)} -${sum(({ removed }) => removed)} lines, ${between}`;
+  return `${countNoun(diffs.length, "file")}, +${sum(({ added }) => added)} -${sum(({ removed }) => removed)} lines, ${between}`;
 }

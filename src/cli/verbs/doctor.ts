@@ -4,6 +4,7 @@
  * Checks are independent, so that one failure hides no other. It shows no keys, and uses the network only with
  * `--online`.
  */
+
 import { statfs } from "node:fs/promises";
 import { loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
@@ -11,20 +12,13 @@ import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load.ts";
 import { DEFAULT_BASE_URL } from "#config/settings.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
 import { flag } from "../option.ts";
-import {
-  callsHere,
-  counted,
-  findContext,
-  formatCall,
-  type GlobalOptions,
-  isClosed,
-  type Output,
-} from "../shared/context.ts";
+import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../shared/context.ts";
 import { checkDaemon, checkService } from "../shared/doctor-daemon.ts";
 import { checkHome, type Finding, fine, problem, warning } from "../shared/doctor-home.ts";
 import { checkOnline } from "../shared/doctor-online.ts";
@@ -128,7 +122,7 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry } = await loadWholeCatalogue(home);
-    return fine("commands", `${counted(registry.all.length, "command")}, prompts and prices can be read`);
+    return fine("commands", `${countNoun(registry.all.length, "command")}, prompts and prices can be read`);
   } catch (thrown) {
     return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
   }
@@ -159,7 +153,7 @@ function checkModel({ settings, originOf }: LoadedSettings, { envFile }: Home): 
 async function checkStore(home: Home): Promise<readonly Finding[]> {
   try {
     const { agents, events, lastEventAt } = await measureStore(home);
-    const sound = `${counted(agents, "agent")}, ${counted(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
+    const sound = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
     return [fine("store", sound), ...checkClock(lastEventAt)];
   } catch (thrown) {
     const hint = isGoaldError(thrown) ? thrown.hint : "";
@@ -217,7 +211,9 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
       );
   }
   const verdict =
-    errors + warnings === 0 ? "No problems found." : `${counted(errors, "error")}, ${counted(warnings, "warning")}.`;
+    errors + warnings === 0
+      ? "No problems found."
+      : `${countNoun(errors, "error")}, ${countNoun(warnings, "warning")}.`;
   output.say(verdict);
 }
 

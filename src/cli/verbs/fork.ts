@@ -12,13 +12,14 @@ import { validateAgent } from "#config/agent-spec.ts";
 import { makeFolders } from "#config/make-folders.ts";
 import { EXIT } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
+import { countNoun } from "#core/text.ts";
 import { forkAgent } from "#host/fork-agent.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT, step, text, texts } from "../option.ts";
-import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { reachHost } from "../shared/reach.ts";
 import { folderOf } from "../shared/reading.ts";
@@ -100,7 +101,9 @@ function say(from: AgentRow, { id, name, workspace, events, files }: Made, step:
   output.data(id);
   const tell = process.stdout.isTTY ? output.say : console.error;
   tell(
-    clean(`${name} (${id}) starts from ${from.id} after step ${step}, with ${counted(files, "file")} in ${workspace}`),
+    clean(
+      `${name} (${id}) starts from ${from.id} after step ${step}, with ${countNoun(files, "file")} in ${workspace}`,
+    ),
   );
   tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
 }

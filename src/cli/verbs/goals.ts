@@ -7,10 +7,11 @@
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { HOST_CODES, NO_AGENT } from "../exit-codes.ts";
 import { AGENT, positiveInteger, texts } from "../option.ts";
-import { type CliContext, callsHere, counted, type GlobalOptions } from "../shared/context.ts";
+import { type CliContext, callsHere, type GlobalOptions } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { steering, tellDone, viewWhenHeard } from "../shared/steering.ts";
 import { defineVerb } from "../verb.ts";
@@ -78,7 +79,7 @@ function changed(
   if (add.length + rm.length === 0) return undefined;
   const missing = rm.find((number) => number > goals.length);
   if (missing !== undefined)
-    throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${counted(goals.length, "goal")}.`, {
+    throw new GoaldError("GOALD_USAGE", `There is no goal ${missing}: it has ${countNoun(goals.length, "goal")}.`, {
       hint: `See the goals with their numbers: goald goals ${agent}`,
     });
   return [...goals.filter((_, at) => !rm.includes(at + 1)), ...add];

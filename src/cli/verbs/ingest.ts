@@ -4,9 +4,11 @@
  * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or corrected
  * do not come back.
  */
+
 import { resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import {
   type IngestPlan,
@@ -20,7 +22,7 @@ import type { MemoryView } from "#views/memory-view.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { MEMORY_AGENT, SHARED } from "../option.ts";
 import { type Changer, inUnits, lengthOfChange, openChanger } from "../shared/change-memory.ts";
-import { type CliContext, counted, openContext } from "../shared/context.ts";
+import { type CliContext, openContext } from "../shared/context.ts";
 import { filesBelow, isGone, placeOf, readText, type Skipped } from "../shared/ingest-read.ts";
 import { allMemories, findSpace, type MemoryOptions, type Space } from "../shared/memory-space.ts";
 import { withReading } from "../shared/reading.ts";
@@ -159,8 +161,8 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
   }
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) console.error(clean(`Skipped ${path}: ${reason}`));
   if (skipped.length > MAX_SHOWN) console.error(`Skipped ${skipped.length - MAX_SHOWN} more.`);
-  const pieces = `${counted(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
+  const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
-  output.say(clean(`${counted(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
+  output.say(clean(`${countNoun(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
   return code;
 }

@@ -8,14 +8,13 @@
 import { shortSpan } from "#cli/terminal/span.ts";
 import { fitLine, renderTable } from "#cli/terminal/table.ts";
 import { EXIT } from "#core/errors.ts";
-import { oneLine } from "#core/text.ts";
+import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
-import type { AgentView } from "#views/agent-view.ts";
-import { FAILING, isOver } from "#views/agent-view.ts";
+import { type AgentView, FAILING, isOver } from "#views/agent-view.ts";
 import { dollars } from "#views/limits-left.ts";
 import { flag } from "../option.ts";
-import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { withReading } from "../shared/reading.ts";
 import { untilInterrupt } from "../shared/until-interrupt.ts";
 import { defineVerb } from "../verb.ts";
@@ -96,7 +95,7 @@ function show(listed: Listed, { output, home }: CliContext): void {
   if (output.json) return;
   const { shown, hidden } = listed;
   if (hidden > 0)
-    output.say(`${counted(hidden, "agent")} that ended more than a day ago: ${formatCall(home, "ps", "-a")}`);
+    output.say(`${countNoun(hidden, "agent")} that ended more than a day ago: ${formatCall(home, "ps", "-a")}`);
   else if (shown.length === 0) output.say(`No agents in ${home.root} yet. Set one up: ${formatCall(home, "run")}`);
   for (const { id, reason } of shown.filter(isDamaged)) output.say(clean(`${id} is damaged: ${reason}`));
   for (const { id, reason } of shown.filter(({ state }) => state === FAILING)) output.say(clean(`${id}: ${reason}`));

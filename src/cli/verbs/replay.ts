@@ -5,6 +5,7 @@
  * success, or is named by --home. Time, responses, messages and files come from the recording. The exit code is 0 only
  * when the agent reaches the same state, with the same files.
  */
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -13,15 +14,9 @@ import { readCassette } from "#cassette/read-cassette.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import {
-  type CliContext,
-  counted,
-  findContext,
-  type GlobalOptions,
-  openContext,
-  redactorsFor,
-} from "../shared/context.ts";
+import { type CliContext, findContext, type GlobalOptions, openContext, redactorsFor } from "../shared/context.ts";
 import { quoteForShell } from "../shared/own-calls.ts";
 import { type Played, playSession } from "../shared/play-session.ts";
 import { defineVerb } from "../verb.ts";
@@ -146,9 +141,9 @@ function say(sum: Sum, { output, redact }: CliContext): void {
       JSON.stringify({ type: "replay", same, state, expected, step, sessions, requests, events, files, problems }),
     );
   } else {
-    const played = `${counted(step, "step")} in ${counted(sessions, "session")}, ${counted(requests, "request")}`;
+    const played = `${countNoun(step, "step")} in ${countNoun(sessions, "session")}, ${countNoun(requests, "request")}`;
     output.say(
-      `\nPlayed ${played}; ${events.same} of ${counted(events.all, "event")} the same to the letter; ${counted(files, "file")}.`,
+      `\nPlayed ${played}; ${events.same} of ${countNoun(events.all, "event")} the same to the letter; ${countNoun(files, "file")}.`,
     );
     output.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
     for (const problem of problems) output.say(redact(clean(problem)));

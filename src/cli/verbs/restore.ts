@@ -3,9 +3,11 @@
  *
  * Refuses a running agent, which would lose its lease and write between the restored files.
  */
+
 import { isHostHeld } from "#api/host-lock.ts";
 import { openOwnStore, openSharedStore } from "#app/own-store.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { restoreFiles } from "#host/restore-files.ts";
 import { clean } from "#util/clean.ts";
 import { systemClock } from "#util/clock.ts";
@@ -14,7 +16,7 @@ import type { RestorePlan } from "#views/restore-plan.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { HOST_CODES } from "../exit-codes.ts";
 import { AGENT, flag, step } from "../option.ts";
-import { type CliContext, counted, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
+import { type CliContext, formatCall, type GlobalOptions, openContext } from "../shared/context.ts";
 import { findState } from "../shared/find.ts";
 import { findFile } from "../shared/find-file.ts";
 import { withReading } from "../shared/reading.ts";
@@ -113,12 +115,12 @@ function tell(view: AgentView, plan: RestorePlan, { output, home }: CliContext, 
   const [write, remove] = dryRun ? ["would write", "would remove"] : ["written", "removed"];
   for (const { path, action, bytesNow, bytes } of work)
     output.data(clean(`${action === "write" ? write : remove}  ${path}  ${sizeOf(bytesNow)} to ${sizeOf(bytes)}`));
-  const kept = counted(files.length - work.length, "file");
+  const kept = countNoun(files.length - work.length, "file");
   output.say(
-    `${counted(work.length, "file")} ${dryRun ? "to change" : "changed"}, ${kept} as before, in ${clean(workspace)}`,
+    `${countNoun(work.length, "file")} ${dryRun ? "to change" : "changed"}, ${kept} as before, in ${clean(workspace)}`,
   );
   if (!dryRun && step < view.step)
     output.say(`To take it back: ${formatCall(home, "restore", agent, "--step", `${view.step}`)}`);
 }
 
-const sizeOf = (bytes: number | null): string => (bytes === null ? "no file" : counted(bytes, "byte"));
+const sizeOf = (bytes: number | null): string => (bytes === null ? "no file" : countNoun(bytes, "byte"));

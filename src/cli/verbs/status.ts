@@ -1,12 +1,14 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
+
 import { checkVersion, takesNoCalls } from "#api/auto-start.ts";
 import type { DaemonStatus } from "#api/control.ts";
 import { hasDaemonDied } from "#api/daemon-expected.ts";
 import { type Meeting, meetHost } from "#api/meet-host.ts";
 import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, counted, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
+import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../shared/context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -119,6 +121,6 @@ function spanOf(durationMs: number): string {
   return units
     .slice(first, first + 2)
     .filter(([count]) => count > 0)
-    .map(([count, unit]) => counted(count, unit))
+    .map(([count, unit]) => countNoun(count, unit))
     .join(" ");
 }

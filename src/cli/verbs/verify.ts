@@ -1,8 +1,9 @@
 /** verify.ts -- `goald verify`: checks the hash chains and every reference of the store. */
 
 import { EXIT } from "#core/errors.ts";
+import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
-import { counted, type GlobalOptions } from "../shared/context.ts";
+import type { GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -23,8 +24,8 @@ async function verify(name: string | undefined, options: GlobalOptions): Promise
     if (output.json) output.data(JSON.stringify(report));
     else {
       for (const problem of report.problems) output.data(clean(problem));
-      const verdict = report.problems.length === 0 ? "sound" : counted(report.problems.length, "problem");
-      output.say(`${counted(report.agents, "agent")}, ${counted(report.events, "event")}: ${verdict}.`);
+      const verdict = report.problems.length === 0 ? "sound" : countNoun(report.problems.length, "problem");
+      output.say(`${countNoun(report.agents, "agent")}, ${countNoun(report.events, "event")}: ${verdict}.`);
     }
     return report.problems.length === 0 ? EXIT.ok : EXIT.error;
   });
