@@ -11,7 +11,7 @@ const HOST_ROUTES: readonly Route[] = [
       method: "GET",
       path: "/v1/status",
       operation: "status",
-      summary: "The host's load, limits and problems.",
+      summary: "Returns the host's load, limits and problems.",
       reply: schemas.DaemonStatus,
     },
     ({ control }) => control.status(),

@@ -41,7 +41,7 @@ export const DOCUMENT_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/openapi.json",
   operation: "openapi",
-  summary: "This document.",
+  summary: "Returns this document.",
   status: 200,
   reply: schemas.OpenApiDocument,
 };

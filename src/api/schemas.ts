@@ -34,7 +34,7 @@ import { MEMORY_KINDS, TRUSTS } from "#views/memory-view.ts";
 // ---------------------------------------------------------------- values
 
 const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
-/** One line, not blank, without control characters. */
+/** Matches one line that is not blank and has no control characters. */
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 

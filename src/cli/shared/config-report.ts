@@ -18,7 +18,7 @@ export interface SettingReport {
   readonly default: unknown;
   readonly origin: SettingOrigin;
   readonly secret?: true;
-  /** One sentence; absent when the value is valid. */
+  /** Says in one sentence what is wrong; absent when the value is valid. */
   readonly problem?: string;
 }
 
