@@ -191,7 +191,10 @@ describe("the fold of a log for its report", () => {
   });
 
   it("drops the rarest command over the limit, and keeps the counts of the others", () => {
-    const names = [...Array.from({ length: 5 }, () => "often"), ...Array.from({ length: 150 }, (_, at) => `once-${at}`)];
+    const names = [
+      ...Array.from({ length: 5 }, () => "often"),
+      ...Array.from({ length: 150 }, (_, at) => `once-${at}`),
+    ];
     const events = log(created(), ...names.map((name, at) => requested(name, at + 1)), requested("often", 156));
     const { commands } = foldReport(events, []);
     expect(commands).toHaveLength(REPORT_LIMITS.commands);
