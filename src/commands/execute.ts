@@ -156,6 +156,7 @@ function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
     append: checked((path, content) => workspace.append(path, content)),
     truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
     remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
+    move: checked((from, to) => workspace.move(from, to)),
     preserve: checked((path) => workspace.preserve(path)),
     place: async (path, fill) => {
       check();

@@ -18,6 +18,7 @@ import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts"
 import { appendWhole, readRange } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
+import { moveFile } from "./move-file.ts";
 import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -142,6 +143,19 @@ class LocalWorkspace implements Workspace {
       this.#report("delete", place?.path ?? normalizePath(path, this.folder), 0, null);
       return place?.found !== undefined;
     });
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    await using source = await withFileErrors(from, () => this.#place(from, true));
+    if (!source?.found) throw fileMissing(from);
+    const content = await withFileErrors(from, async () => {
+      await using opened = await openFile(source, flags.O_RDONLY);
+      return await readRange(opened, source.path);
+    });
+    await using target = await withFileErrors(to, () => this.#placeToChange(to));
+    await withFileErrors(to, () => moveFile(source, target));
+    this.#report("write", target.path, content.length, content);
+    this.#report("delete", source.path, 0, null);
   }
 
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {

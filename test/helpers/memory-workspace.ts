@@ -85,6 +85,17 @@ export class MemoryWorkspace implements Workspace {
     return removed;
   }
 
+  async move(from: string, to: string): Promise<void> {
+    const source = this.#pathToChange(from);
+    const content = this.#existing(source);
+    const target = this.#pathToChange(to);
+    if (this.#files.has(target)) throw new GoaldError("GOALD_FILE", `${to} exists already.`);
+    this.#files.delete(source);
+    this.#files.set(target, content);
+    this.#report("write", target, content.length, content);
+    this.#report("delete", source, 0, null);
+  }
+
   async preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     const file = this.#path(path);
     const content = this.#files.get(file);

@@ -32,6 +32,11 @@ export interface Workspace {
    */
   remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
   /**
+   * Renames one file, which keeps its content and mode, and creates folders. Reports the write of `to` and the removal
+   * of `from`. GOALD_FILE when `to` exists.
+   */
+  move(from: string, to: string): Promise<void>;
+  /**
    * Creates a folder atomically. `fill` receives the absolute path of an empty folder, which is renamed to `path` on
    * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
    */
