@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
     "#core/services\\.ts",

@@ -151,7 +151,7 @@ function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
     folder: workspace.folder,
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
-    list: (directory) => workspace.list(directory),
+    list: (directory, entered) => workspace.list(directory, entered),
     write: checked((path, content) => workspace.write(path, content)),
     append: checked((path, content) => workspace.append(path, content)),
     truncate: checked((path, bytes) => workspace.truncate(path, bytes)),

@@ -178,11 +178,11 @@ class LocalWorkspace implements Workspace {
     return await placeFolder(place, this.#keyOf(place), fill);
   }
 
-  async *list(directory: string): AsyncIterable<FileStat> {
+  async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
     try {
       const path = normalizePath(directory, this.folder);
       const folder = await openFolder(this.folder, path, false, this.#anchor);
-      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor);
+      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor, entered);
       else if (path !== "")
         throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quotePath(directory)} in the workspace.`, {
           hint: 'The folder "" is the whole workspace.',

@@ -176,6 +176,15 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(first).toMatchObject({ path: "a/b/c.txt", bytes: 9 });
       });
 
+      it("does not enter the folders that the caller leaves out", async () => {
+        for (const path of ["a.txt", "b/c.txt", "b/d/e.txt", "f/b/g.txt"]) await workspace.write(path, "x");
+        const left: string[] = [];
+        const entered = (folder: string): boolean => folder !== "b" || left.push(folder) === 0;
+        const listed = await Array.fromAsync(workspace.list("", entered));
+        expect(listed.map(({ path }) => path)).toEqual(["a.txt", "f/b/g.txt"]);
+        expect(left).toEqual(["b"]);
+      });
+
       it("is empty for an empty workspace, and fails for a missing folder and for a file", async () => {
         expect(await namesIn(workspace)).toEqual([]);
         await workspace.write("a.txt", "");

@@ -43,8 +43,8 @@ export interface Workspace {
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
   /** Adds the current file to the history, unless it is the last version. undefined when there is no file. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
-  /** Regular files below a folder, sorted by path, without following links; "" is the root. */
-  list(directory: string): AsyncIterable<FileStat>;
+  /** Regular files below a folder, sorted by path, without following links; "" is the root. Folders not `entered` are skipped. */
+  list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat>;
 }
 
 /** The last version of a path in the file history. */
