@@ -165,11 +165,12 @@ function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
     folder: workspace.folder,
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
-    list: (directory) => workspace.list(directory),
+    list: (directory, entered) => workspace.list(directory, entered),
     write: checked((path, content) => workspace.write(path, content)),
     append: checked((path, content) => workspace.append(path, content)),
     truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
     remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
+    move: checked((from, to) => workspace.move(from, to)),
     preserve: checked((path) => workspace.preserve(path)),
     place: async (path, fill) => {
       check();
