@@ -2,7 +2,8 @@
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
-import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
+import type { FrameOrigin } from "#core/frame.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
