@@ -2,7 +2,7 @@
  * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
 import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "#commands/execute.ts";
-import type { RegisteredCommand, Registry } from "#commands/registry.ts";
+import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
@@ -11,6 +11,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
+import type { CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { holdsSecret, restoreValue } from "./stored-values.ts";
@@ -22,7 +23,7 @@ export interface CommandParts extends PurchaseParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
-  readonly registry: Registry;
+  readonly commandsFor: CommandsFor;
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
@@ -43,7 +44,7 @@ export async function execute(
 ): Promise<Work> {
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.registry.get(open.call.name);
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
   if (!open || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
@@ -127,7 +128,7 @@ export async function probe(
 ): Promise<Work> {
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.registry.get(open.call.name);
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
   if (!open?.intent || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
