@@ -35,6 +35,8 @@ export type Move =
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  /** Present when the command has a `prepare`, which may take long or end the process. */
+  readonly prepare?: unknown;
 }
 
 export interface Rules {

@@ -12,7 +12,7 @@ import { decide, type Move, type Rules } from "#core/decide.ts";
 import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, openCommand } from "#core/state.ts";
 import { type JournalParts, openJournal } from "./journal.ts";
 import type { Prepare } from "./perform.ts";
 
@@ -54,7 +54,7 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
       case "read":
       case "execute":
       case "probe": {
-        if (isRetryAfterCrash(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
+        if (mayWait(move, journal.state, parts)) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);
@@ -67,6 +67,13 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   }
 }
 
-/** Commit what we know about a crash before retrying something that may crash again. */
-const isRetryAfterCrash = (move: Move): boolean =>
-  move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);
+/**
+ * True when preparing the move may take long or end the process. What is recorded becomes durable first: a reply that was
+ * paid, and what we know about a crash.
+ */
+function mayWait(move: Move, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
+  if (move.kind === "ask") return remoteRecall();
+  if (move.kind !== "execute") return move.kind === "probe";
+  const name = openCommand(state, move.callId)?.call.name ?? "";
+  return move.attempt > 1 || rules.facts(name)?.prepare !== undefined;
+}

@@ -123,7 +123,7 @@ describe("what `prepare` returned", () => {
   ])("comes back after a crash byte for byte: %s", async (_title, prepared) => {
     const { command, seen } = makeWitness(prepared);
     const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
-    await expect(loop.run({ scrub, store: cutPowerAt(3, "before") })).rejects.toThrow(PowerCut);
+    await expect(loop.run({ scrub, store: cutPowerAt(4, "before") })).rejects.toThrow(PowerCut);
     await loop.run({ scrub });
     expect(seen).toEqual({ probe: [prepared], run: [prepared, prepared] });
   });
