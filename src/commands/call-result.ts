@@ -92,17 +92,17 @@ export function checkWrite(name: string, write: CommandWrite): void {
 }
 
 /**
- * Returns a copy of what `prepare` returned, as plain JSON: the copy that the log gives back after a crash is the same.
- * Throws GOALD_COMMAND_INVALID for a value that the log cannot hold.
+ * Returns a copy as plain JSON: what the log gives back after a crash is the same. Throws GOALD_COMMAND_INVALID for a value
+ * that the log cannot hold. `what`: the value's name in the error, such as "The value prepared by act".
  */
-export function copyPrepared(name: string, prepared: unknown): unknown {
-  if (isJson(prepared)) {
-    const copy: unknown = JSON.parse(JSON.stringify(prepared) ?? "null");
+export function copyJson<T>(what: string, value: T): T {
+  if (isJson(value)) {
+    const copy = JSON.parse(JSON.stringify(value) ?? "null") as T;
     if (depthOf(copy) <= MAX_JSON_DEPTH) return copy;
   }
   throw new GoaldError(
     "GOALD_COMMAND_INVALID",
-    `The value prepared by ${name} is not JSON that is nested at most ${MAX_JSON_DEPTH} levels deep.`,
+    `${what} is not plain JSON that is nested at most ${MAX_JSON_DEPTH} levels deep.`,
   );
 }
 

@@ -12,7 +12,7 @@ import type { FileChange } from "#core/ports/file-version.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
-import { checkWrite, copyPrepared, parseResult } from "./call-result.ts";
+import { checkWrite, copyJson, parseResult } from "./call-result.ts";
 import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
@@ -34,6 +34,8 @@ export interface CallFrame {
   /** Services that are set up. */
   readonly services: Partial<Services>;
   readonly signal: AbortSignal;
+  /** Absent while the command is prepared or probed. */
+  readonly nest?: Pick<CommandContext, "call" | "run">;
 }
 
 export interface Execution<T> {
@@ -54,7 +56,7 @@ export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>>
       const late = Symbol("late");
       const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
       if (prepared === late) return { refused: createNotStarted(command) };
-      return { prepared: copyPrepared(command.name, prepared) };
+      return { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
     } catch (error) {
       call.signal.throwIfAborted();
       return { refused: toFailure(error, command.name) };
@@ -133,6 +135,9 @@ async function runWithin<T>(
       staged.push(write);
     },
     use: (name) => findService(call, name),
+    call: (name, args) => limit.standStill(() => findNest(call).call(name, copyJson(`The arguments of ${name}`, args))),
+    run: (task, returns) =>
+      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
@@ -145,6 +150,11 @@ function findService<N extends ServiceName>({ command, services }: CallFrame, na
   throw new GoaldError("GOALD_NOT_CONFIGURED", `${command.name} used the service ${name}, which ${problem}.`, {
     hint: "See the missing settings: goald commands",
   });
+}
+
+function findNest({ command, nest }: CallFrame): NonNullable<CallFrame["nest"]> {
+  if (nest) return nest;
+  throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
 }
 
 const createNotStarted = ({ name, timeoutMs }: RegisteredCommand): Observation =>

@@ -57,6 +57,8 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf
   "repetition-noticed": OF_CALL,
   "command-waiting": { ...OF_CALL, waitFor: "fixed", until: "fixed" },
   "command-finished": { ...OF_CALL, observation: OBSERVATION },
+  "frame-pushed": { ...OF_CALL, kind: "fixed", hash: "fixed", task: "text", returns: "json" },
+  "frame-popped": { ...OF_CALL, hash: "fixed", problem: { code: "fixed" } },
   "approvals-granted": {},
   "message-received": { text: "text" },
   "agent-paused": { code: "fixed" },

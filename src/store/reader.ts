@@ -17,6 +17,7 @@ import { createTurns } from "#util/turns.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
+import { type LoadAgent, openLoad } from "./load.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
 import {
   AGENT_COLUMNS,
@@ -27,8 +28,6 @@ import {
   MEMORY_COLUMNS,
   type MemoryRecord,
   nameOf,
-  parseJson,
-  type SnapshotRecord,
   toAgentRow,
   toEvent,
   toFileVersion,
@@ -48,11 +47,7 @@ function readingQueries(database: DatabaseSync) {
     agentNo: prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
     events: prepare<EventRecord>(
       database,
-      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
-    ),
-    snapshots: prepare<SnapshotRecord>(
-      database,
-      "SELECT seq, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ? ORDER BY seq DESC",
+      "SELECT seq, data FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
     ),
     // Every step runs this query: one statement takes one transaction. An agent without messages gives one row of nulls.
     inbox: prepare<InboxRecord | { readonly key: null }>(
@@ -77,11 +72,6 @@ function readingQueries(database: DatabaseSync) {
        WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
        ORDER BY seq DESC, ordinal DESC LIMIT 1`,
     ),
-    isHead: prepare<{ readonly seq: number }>(
-      database,
-      `SELECT seq FROM event WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3
-       UNION ALL SELECT seq FROM eventless WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3`,
-    ),
   };
 }
 
@@ -90,12 +80,14 @@ export class SqliteReader implements StoreReader {
   protected readonly path: string;
   readonly #queries: ReturnType<typeof readingQueries>;
   readonly #namespaceNo: (namespace: string) => number;
+  readonly #load: LoadAgent;
 
   constructor(database: DatabaseSync, path: string) {
     this.database = database;
     this.path = path;
     this.#namespaceNo = openNamespaces(database);
     this.#queries = readingQueries(database);
+    this.#load = openLoad(database);
   }
 
   async agents(): Promise<readonly AgentRow[]> {
@@ -111,15 +103,8 @@ export class SqliteReader implements StoreReader {
 
   load(agent: string, stateVersion: number): Promise<Loaded> {
     return wrapStoreErrorsAsync(this.path, async () => {
-      const { no, head, headSha } = this.requireAgent(agent);
-      if (!this.#queries.isHead.get(no, head, headSha)) throw otherEndError(agent, head);
-      const snapshot = this.#findSnapshot(agent, no, stateVersion, head);
-      const after = snapshot?.seq ?? 0;
-      const events = await this.#readEvents(agent, no, after, head - after);
-      const last = events.at(-1)?.seq ?? after;
-      if (last < head) throw truncatedError(agent, last, head);
-      if (events.length < head - after) throw holeError(agent, after, events);
-      return { head, snapshot, events };
+      const record = this.requireAgent(agent);
+      return this.#load(record, stateVersion, () => this.#requireSame(agent, record.no));
     });
   }
 
@@ -131,7 +116,7 @@ export class SqliteReader implements StoreReader {
       for (const record of page) {
         events.push(toEvent(agent, record));
         const pause = takeTurn();
-        if (pause) await this.#pauseFor(pause, agent, no);
+        if (pause) await pause.then(() => this.#requireSame(agent, no));
       }
       if (page.length === 0) break;
     }
@@ -139,15 +124,8 @@ export class SqliteReader implements StoreReader {
   }
 
   /** Throws GOALD_NOT_FOUND when the agent was removed meanwhile. */
-  async #pauseFor(pause: Promise<void>, agent: string, no: number): Promise<void> {
-    await pause;
+  #requireSame(agent: string, no: number): void {
     if (this.requireAgentNo(agent) !== no) throwNoAgent(agent);
-  }
-
-  /** Skips a snapshot that does not match its hash: the state can be folded from the log. */
-  #findSnapshot(agent: string, no: number, version: number, head: number): Loaded["snapshot"] {
-    const sound = this.#queries.snapshots.all(no, version, head).find(({ data, sha }) => sha256(data) === sha);
-    return sound ? { seq: sound.seq, state: parseJson(sound.data, `snapshot ${sound.seq} of ${agent}`) } : null;
   }
 
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
@@ -165,7 +143,11 @@ export class SqliteReader implements StoreReader {
   }
 
   async blob(sha: string): Promise<Uint8Array | undefined> {
-    return wrapStoreErrors(this.path, () => this.#queries.blob.get(sha)?.bytes);
+    return wrapStoreErrors(this.path, () => {
+      const bytes = this.#queries.blob.get(sha)?.bytes;
+      if (bytes && sha256(bytes) !== sha) throw changedBlobError(sha);
+      return bytes;
+    });
   }
 
   async memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
@@ -193,7 +175,7 @@ export class SqliteReader implements StoreReader {
       for (let last = page.at(-1); last; last = page.at(-1)) {
         for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
         const pause = takeTurn();
-        if (pause) await this.#pauseFor(pause, agent, agentNo);
+        if (pause) await pause.then(() => this.#requireSame(agent, agentNo));
         page = this.#queries.files.all(agentNo, last.seq, last.ordinal);
       }
       return versions;
@@ -230,20 +212,9 @@ export class SqliteReader implements StoreReader {
   }
 }
 
-const otherEndError = (agent: string, head: number): GoaldError =>
+const changedBlobError = (sha: string): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `Expected the log of ${agent} to end with event ${head} and the link in the agent's row, found another end. Run \`goald verify\`.`,
-  );
-
-const truncatedError = (agent: string, after: number, head: number): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected ${head} events of ${agent}, got none after ${after}. Run \`goald verify\`.`,
-  );
-
-const holeError = (agent: string, after: number, events: readonly RecordedEvent[]): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected event ${after + 1 + events.findIndex(({ seq }, place) => seq !== after + 1 + place)} of ${agent}, found a later one. Run \`goald verify\`.`,
+    `Expected the blob ${sha} as it was written, found it changed. List all damage: goald verify`,
+    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
   );

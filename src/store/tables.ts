@@ -64,7 +64,7 @@ CREATE TABLE snapshot (
   seq      INTEGER NOT NULL,
   version  INTEGER NOT NULL,
   data     TEXT NOT NULL,
-  sha      TEXT NOT NULL,                   -- hash of data
+  sha      TEXT NOT NULL,                   -- hash of version, data and the link of event seq
   PRIMARY KEY (agent_no, seq)
 ) STRICT;
 

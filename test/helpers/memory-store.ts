@@ -113,7 +113,7 @@ export class MemoryStore implements Store {
 
   async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
     const page = this.#held(agent).events.slice(after, after + Math.max(0, limit));
-    return page.map((data, place) => toEvent(agent, { seq: after + place + 1, data, sha: "" }));
+    return page.map((data, place) => toEvent(agent, { seq: after + place + 1, data }));
   }
 
   async deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {

@@ -72,7 +72,6 @@ describe("verify", () => {
     tamper(`UPDATE event SET data = '{' WHERE ${FOO} AND seq = 4`);
     const damage = { code: "GOALD_STORE_DAMAGED", message: expect.stringContaining("event 4 of foo") };
     await expect(store.read("foo", 0, 9)).rejects.toMatchObject(damage);
-    await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject(damage);
     tamper(`DELETE FROM event WHERE ${FOO} AND seq >= 4`);
     await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
   });
@@ -81,17 +80,8 @@ describe("verify", () => {
     tamper(`DELETE FROM event WHERE ${FOO} AND seq = 4`);
     await expect(store.load("foo", STATE_VERSION + 1)).rejects.toMatchObject({
       code: "GOALD_STORE_DAMAGED",
-      message: expect.stringContaining("Expected event 4 of foo"),
+      message: expect.stringContaining("expected event 4, found event 5"),
     });
-  });
-
-  it("is not needed to skip a damaged snapshot: loading uses the older of the two", async () => {
-    const loaded = async () => (await store.load("foo", STATE_VERSION)).snapshot;
-    expect(await loaded()).toMatchObject({ seq: 9, state: { name: "Foo" } });
-    tamper(`UPDATE snapshot SET data = '{"seq":8}' WHERE seq = 9`);
-    expect(await loaded()).toMatchObject({ seq: 6 });
-    tamper(`UPDATE snapshot SET data = '' WHERE seq = 6`);
-    expect(await store.load("foo", STATE_VERSION)).toMatchObject({ snapshot: null, events: { length: 10 } });
   });
 
   it.each<[what: string, how: string]>([
