@@ -25,13 +25,14 @@ export function guardWorkspace(workspace: Workspace, check: (act: string) => voi
     folder: workspace.folder,
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
-    list: (directory) => workspace.list(directory),
+    list: (directory, entered) => workspace.list(directory, entered),
     write: checked("write", (path, content: Parameters<Workspace["write"]>[1]) => workspace.write(path, content)),
     append: checked("append to", (path, content: Parameters<Workspace["append"]>[1]) =>
       workspace.append(path, content),
     ),
     truncate: checked("truncate", (path, bytes: number) => workspace.truncate(path, bytes)),
     remove: checked("remove", (...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
+    move: checked("move", (from, to: string) => workspace.move(from, to)),
     preserve: async (path) => {
       inTime();
       return workspace.preserve(path);

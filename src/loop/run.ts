@@ -15,8 +15,9 @@ import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import { type Journal, type JournalParts, openJournal } from "./journal.ts";
+import { mayWait } from "./may-wait.ts";
 import type { Prepare } from "./perform.ts";
 import type { Enter } from "./work.ts";
 
@@ -80,16 +81,6 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
   }
 }
 
-/**
- * True when preparing the move may take long or end the process. What is recorded becomes durable first: a reply that was
- * paid, and what we know about a crash.
- */
-function mayWait(move: Move, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
-  if (move.kind === "ask") return remoteRecall();
-  if (move.kind !== "execute") return move.kind === "probe";
-  const name = openCommand(state, move.callId)?.call.name ?? "";
-  return move.attempt > 1 || rules.facts(name)?.prepare !== undefined;
-}
 /** Runs the loop until the frame of this move is the innermost one again. */
 function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {
   const below = "callId" in move ? frameOfCall(journal.state, move.callId)?.id : undefined;

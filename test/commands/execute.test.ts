@@ -145,6 +145,7 @@ describe("preparing and probing", () => {
     ["append", ({ workspace }) => workspace.append("a.txt", "new")],
     ["truncate", ({ workspace }) => workspace.truncate("a.txt", 0)],
     ["remove", ({ workspace }) => workspace.remove("a.txt")],
+    ["move", ({ workspace }) => workspace.move("a.txt", "b.txt")],
     ["place a folder", ({ workspace }) => workspace.place("folder", async () => undefined)],
     ["stage a write", ({ stage }) => stage({ kind: "memory", text: "x", importance: 1, memoryKind: "fact" })],
   ];
