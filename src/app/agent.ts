@@ -113,7 +113,7 @@ interface PrepareParts extends OpenOptions {
 
 function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signal, onText }: PrepareParts): Prepare {
   const { settings, store } = host;
-  const { registry, commandList, words, readReply } = host.catalogue;
+  const { registry, offerTo, words, readReply } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
   return createPrepare({
@@ -128,7 +128,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     recallCount: settings.recall.count,
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     registry,
-    commandList,
+    offerTo,
     words,
     readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),

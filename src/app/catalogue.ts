@@ -12,30 +12,30 @@ import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt 
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
+import type { AgentState } from "#core/state.ts";
+import type { RequestOffer } from "#loop/ask-model.ts";
 import type { PaidService } from "#loop/media.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { buildReplySchema } from "#reply/reply-schema.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
+import { createOffers } from "./offers.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
 export interface Catalogue {
   readonly registry: Registry;
-  /** The commands as the prompt lists them. */
-  readonly commandList: string;
   readonly words: Words;
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
   readReply(text: string, finishReason: string): ParsedReply;
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
+  /** The commands that an agent may use. */
+  offerTo(state: Pick<AgentState, "settings">): RequestOffer;
 }
 
 /** `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG. */
@@ -45,12 +45,11 @@ export async function loadCatalogue(home: Home, services: ServiceStates): Promis
   const aliases = await readShippedJson("config/aliases.json");
   return {
     registry,
-    commandList: describeForPrompt(registry.all),
     words,
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
     readReply: createReplyReader(readableBy(registry, aliases)),
-    replySchema: buildReplySchema(registry.all),
+    offerTo: createOffers(registry.all),
   };
 }
 
@@ -172,9 +171,9 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 // ---------------------------------------------------------------- what a recording depends on
 
 /** Hash of the commands and prompt texts. A run with another hash sends other requests. */
-export function catalogueHash({ commandList, words }: Pick<Catalogue, "commandList" | "words">): string {
+export function catalogueHash({ registry, words }: Pick<Catalogue, "registry" | "words">): string {
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
-  return sha256(JSON.stringify([commandList, texts.sort()]));
+  return sha256(JSON.stringify([describeForPrompt(registry.all), texts.sort()]));
 }
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */

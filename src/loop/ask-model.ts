@@ -15,6 +15,7 @@ import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import type { ParsedReply } from "#reply/read.ts";
@@ -32,6 +33,12 @@ interface Room {
   readonly replyTokens: number;
 }
 
+/** What a request offers to the model: in the prompt, and as the schema of its reply. */
+export interface RequestOffer extends CommandOffer {
+  /** JSON schema of a reply, for servers that support strict schemas. */
+  readonly replySchema: object;
+}
+
 export interface AskParts extends Room {
   readonly agentId: string;
   readonly model: LanguageModel;
@@ -45,7 +52,8 @@ export interface AskParts extends Room {
   readonly recallCount: number;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
-  readonly commandList: string;
+  /** The commands that the agent may use. */
+  offerTo(state: AgentState): RequestOffer;
   readonly words: Words;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
@@ -69,7 +77,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, formatTokens } = await composeRequest(state, parts, room, terms);
+  const { prompt, mode, schema, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -97,7 +105,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, mode }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...schema }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -134,12 +142,18 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
 async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
-  const { mode = "plain", formatTokens = 0 } = terms ?? {};
+  const { mode = "plain" } = terms ?? {};
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
+  const { replySchema } = parts.offerTo(state);
+  const formatTokens = Math.ceil(JSON.stringify(replySchema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less);
-  if (formatTokens === 0 || !("tooLong" in prompt)) return { prompt, mode, formatTokens };
+  if (!("tooLong" in prompt)) return { prompt, mode, schema: { schema: replySchema }, formatTokens };
   return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
 }
+
+/** For JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
 
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
@@ -158,10 +172,11 @@ async function composePrompt(
     },
     parts.signal,
   );
-  const { commandList, words } = parts;
+  const { commandList, asksPerson } = parts.offerTo(state);
+  const { words } = parts;
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now });
+    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
     return { ...prompt, tainted };

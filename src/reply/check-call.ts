@@ -147,7 +147,8 @@ function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases
     args[name] = converted;
   }
   for (const [name, value] of Object.entries(args)) {
-    const placeholder = [value].flat().find(isPlaceholder);
+    const shown = Object.hasOwn(schema.properties, name) ? schema.properties[name]?.description : undefined;
+    const placeholder = [value].flat().find((item) => isPlaceholder(item, shown));
     if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
   }
   return { kind: "args", args };
@@ -207,8 +208,8 @@ function createDigitCheck(source: string): (value: number) => boolean {
   };
 }
 
-/** Recognises `<file>`, as the command list writes arguments, and dots. */
-const isPlaceholder = (value: unknown): value is string =>
+/** Recognises `<file>` and dots, and the description in angle brackets, as the command list shows it. */
+const isPlaceholder = (value: unknown, description: string | undefined): value is string =>
   typeof value === "string" &&
-  value.length <= 40 &&
-  (/^<[a-z_ -]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()));
+  (value.trim() === `<${description}>` ||
+    (value.length <= 40 && (/^<[a-z_ -]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()))));

@@ -1,14 +1,16 @@
 /**
  * reply-schema.ts -- builds the JSON schema of a reply for servers with strict output (OpenAI's subset).
  *
- * Each command is an object with its name as the only key: strict servers require that no two branches begin with the
- * same key, and the reply reader accepts this shape. Every key is required; optional arguments are nullable. The schema has
- * only types, enums and items, since each further keyword makes more servers refuse the schema.
+ * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
+ * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. Every
+ * key is required; optional arguments are nullable. The schema has only types, enums, items and descriptions, since each
+ * further keyword makes more servers refuse the schema.
  */
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
 
 interface SchemaCommand {
   readonly name: string;
+  readonly summary: string;
   readonly args: ArgsSchema;
 }
 
@@ -16,7 +18,10 @@ const text = { type: "string" } as const;
 
 export function buildReplySchema(commands: readonly SchemaCommand[]): object {
   const thoughts = { text, reasoning: text, plan: text, criticism: text, speak: text };
-  const branches = commands.map(({ name, args }) => closeObject({ [name]: buildArgsSchema(args) }));
+  const branches = commands.map(({ name, summary, args }) => ({
+    ...closeObject({ name: { type: "string", enum: [name] }, args: buildArgsSchema(args) }),
+    description: summary,
+  }));
   return closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
 }
 
@@ -37,14 +42,16 @@ function buildArgsSchema({ properties, required = [] }: ArgsSchema): object {
 
 interface ReplyValueSchema {
   readonly type: string;
+  readonly description: string;
   readonly enum?: readonly (string | null)[];
   readonly items?: object;
 }
 
 function buildValueSchema(property: PropertySchema): ReplyValueSchema {
-  if (property.type === "array") return { type: "array", items: text };
-  if (property.type === "string" && property.enum) return { type: "string", enum: property.enum };
-  return { type: property.type };
+  const { type, description } = property;
+  if (type === "array") return { type, description, items: text };
+  if (type === "string" && property.enum) return { type, description, enum: property.enum };
+  return { type, description };
 }
 
 const makeNullable = ({ type, enum: values, ...rest }: ReplyValueSchema): object => ({

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
-import { loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { checkCommand } from "#commands/validate.ts";
 
 let all: readonly RegisteredCommand[];
@@ -20,37 +20,40 @@ const made = (change: object) =>
   });
 
 describe("the command list of the prompt", () => {
-  it("has one numbered line per command in AutoGPT's form", () => {
+  it("has one numbered line per command in AutoGPT's form, with what each argument means", () => {
     const lines = describeForPrompt(all).split("\n");
     expect(lines.map((line) => line.split(" -- ")[0])).toEqual([
-      '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
-      '2. Read file: "read_file", args: "file": "<file>", optional "first_line": "<number>", "last_line": "<number>"',
-      '3. Append to file: "append_to_file", args: "file": "<file>", "text": "<text>"',
-      '4. Delete file: "delete_file", args: "file": "<file>"',
-      '5. Search Files: "search_files", args: "directory": "<directory>", optional "text": "<text>", "limit": "<number>"',
-      '6. Ask user: "ask_user", args: "question": "<question>"',
+      '1. Write to file: "write_to_file", args: "file": "<relative path, such as notes/plan.md>", "text": "<the whole new content>"',
+      '2. Read file: "read_file", args: "file": "<relative path>", optional "first_line": <first line to show, default 1>, "last_line": <last line to show>',
+      '3. Append to file: "append_to_file", args: "file": "<relative path>", "text": "<what to add, with its line breaks>"',
+      '4. Delete file: "delete_file", args: "file": "<relative path>"',
+      '5. Search Files: "search_files", args: "directory": "<relative path of a folder, empty for all>", optional "text": "<lists the lines with this text>", "limit": <most results, default 100>',
+      '6. Ask user: "ask_user", args: "question": "<the question, with all that is needed to answer it>"',
       '7. Do Nothing: "do_nothing", args:',
-      '8. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
+      '8. Task Complete (Shutdown): "task_complete", args: "reason": "<what was reached, and in which files>"',
     ]);
   });
 
-  it("adds the summary only where the line has room", () => {
-    expect(
-      describeForPrompt(all)
-        .split("\n")
-        .every((line) => line.includes(" -- ") && line.length <= 240),
-    ).toBe(true);
-    expect(describeForPrompt([made({ summary: "x".repeat(230) })])).toBe('1. Mine: "mine", args:');
+  it("has the whole summary of every command, and one of start_agent that says what a helper cannot see", async () => {
+    const whole = (await loadRegistry([join(import.meta.dirname, "../../commands")], ALL_READY)).all;
+    const lines = describeForPrompt(whole).split("\n");
+    expect(lines.map((line) => line.split(" -- ")[1])).toEqual(whole.map(({ summary }) => summary));
+    const start = lines.find((line) => line.includes('"start_agent"')) ?? "";
+    expect(start).toMatch(/sees nothing of what you see and cannot read your files/);
+    expect(describeForPrompt([made({ summary: "x".repeat(300) })])).toContain("x".repeat(300));
   });
 
-  it("names an argument by its hint, its choices or itself", () => {
+  it("shows text in quotes, numbers without, lists in brackets, and the choices", () => {
     const properties = {
-      a: { type: "string", description: "d", hint: "what" },
-      b: { type: "string", description: "d", enum: ["x", "y"] },
-      c: { type: "integer", description: "d" },
+      a: { type: "string", description: "what" },
+      b: { type: "string", description: "one of", enum: ["x", "y"] },
+      c: { type: "integer", description: "how\nmany" },
+      d: { type: "array", description: "each", items: { type: "string" } },
+      e: { type: "string", description: "x".repeat(500) },
     };
     const line = describeForPrompt([made({ args: { type: "object", properties, required: ["c", "a", "b"] } })]);
-    expect(line).toContain('args: "a": "<what>", "b": "<x|y>", "c": "<c>" --');
+    expect(line).toContain('args: "a": "<what>", "b": "<one of: x|y>", "c": <how many>, optional "d": ["<each>"], ');
+    expect(line).toContain(`"e": "<${"x".repeat(199)}…>" --`);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import type { Reading } from "#api/reading.ts";
 import { createStoreReading } from "#api/store-reading.ts";
-import { describeForPrompt } from "#commands/describe.ts";
+import { createOffers } from "#app/offers.ts";
 import { loadRegistry } from "#commands/registry.ts";
 import { loadWords } from "#prompt/template.ts";
 import { createReplyReader } from "#reply/read.ts";
@@ -32,7 +32,7 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
       ),
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
     promptParts: async () => ({
-      commandList: describeForPrompt(registry.all),
+      offerTo: createOffers(registry.all),
       words,
       contextTokens: 32_000,
       replyTokens: 1_000,

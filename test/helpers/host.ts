@@ -5,7 +5,7 @@
  */
 
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
-import { describeForPrompt } from "#commands/describe.ts";
+import { createOffers } from "#app/offers.ts";
 import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -108,7 +108,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           memory: { remote: false, recall: async () => [] },
           recallCount: 10,
           registry,
-          commandList: describeForPrompt(registry.all),
+          offerTo: createOffers(registry.all),
           words,
           contextTokens: 32_000,
           replyTokens: 1_000,

@@ -3,7 +3,7 @@
  *
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
-import { describeForPrompt } from "#commands/describe.ts";
+import { createOffers } from "#app/offers.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
@@ -127,7 +127,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       memory: options.memory ?? NO_MEMORY,
       recallCount: 10,
       registry,
-      commandList: describeForPrompt(registry.all),
+      offerTo: createOffers(registry.all),
       words,
       contextTokens: options.contextTokens ?? 32_000,
       replyTokens: 1_000,

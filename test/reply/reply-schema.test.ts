@@ -4,6 +4,7 @@ import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { RESPONSE_FORMAT } from "../helpers/strict-schema.ts";
+import { shippedWords } from "../prompt/fixtures.ts";
 
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };
 
@@ -16,17 +17,36 @@ async function make() {
 }
 
 describe("the schema of a reply", () => {
-  it("is accepted by strict servers: all closed, all required, no two branches with the same first key", async () => {
+  it("is accepted by strict servers: all closed, all required, branches told apart by their first key", async () => {
     const { schema, all } = await make();
     const ajv = new Ajv({ strict: false });
     const isTaken = ajv.compile({ type: "object", properties: { response_format: RESPONSE_FORMAT } });
     const format = { type: "json_schema", json_schema: { name: "reply", strict: true, schema } };
     expect(isTaken({ response_format: format })).toBe(true);
     const first = schema.properties.command.anyOf.map((branch) =>
-      Object.keys((branch as { properties: object }).properties),
+      Object.entries((branch as { properties: object }).properties).at(0),
     );
-    expect(first).toEqual(all.map(({ name }) => [name]));
+    expect(first).toEqual(all.map(({ name }) => ["name", { type: "string", enum: [name] }]));
     expect(JSON.stringify(schema).length).toBeLessThan(6_000);
+  });
+
+  it("has the shape that the prompt's words show", async () => {
+    const { schema } = await make();
+    const { text } = shippedWords["response-format"];
+    const shown = JSON.parse(text.slice(text.indexOf("{\n"), text.lastIndexOf("\n}") + 2));
+    const { properties } = schema as unknown as { properties: { thoughts: { required: string[] } } };
+    expect(Object.keys(shown)).toEqual(Object.keys(properties));
+    expect(Object.keys(shown.thoughts)).toEqual(properties.thoughts.required);
+    for (const branch of schema.properties.command.anyOf)
+      expect(Object.keys(shown.command)).toEqual((branch as { required: string[] }).required);
+  });
+
+  it("has the descriptions of commands and arguments", async () => {
+    const { schema, all } = await make();
+    const text = JSON.stringify(schema);
+    for (const { summary, args } of all)
+      for (const said of [summary, ...Object.values(args.properties).map(({ description }) => description)])
+        expect(text).toContain(JSON.stringify(said));
   });
 
   it("can fail: an open object is refused", () => {
@@ -40,9 +60,11 @@ describe("the schema of a reply", () => {
   it("describes replies that the reader accepts, with omitted arguments as null", async () => {
     const { schema, read } = await make();
     const isValid = new Ajv().compile(schema);
-    const reply = { thoughts: THOUGHTS, command: { search_files: { directory: "", text: null, limit: null } } };
+    const args = { directory: "", text: null, limit: null };
+    const reply = { thoughts: THOUGHTS, command: { name: "search_files", args } };
     expect(isValid(reply)).toBe(true);
     expect(isValid({ ...reply, command: { name: "search_files", args: {} } })).toBe(false);
+    expect(isValid({ ...reply, command: { name: "read_file", args } })).toBe(false);
     expect(read(JSON.stringify(reply), "stop")).toMatchObject({
       kind: "command",
       call: { name: "search_files", args: { directory: "" } },
@@ -51,10 +73,24 @@ describe("the schema of a reply", () => {
     });
   });
 
+  it("is not the only shape that the reader accepts: a name as key is read alike", async () => {
+    const { read } = await make();
+    const reply = { thoughts: THOUGHTS, command: { search_files: { directory: "", text: null, limit: null } } };
+    expect(read(JSON.stringify(reply), "stop")).toMatchObject({ kind: "command", call: { name: "search_files" } });
+  });
+
   it("does not allow null for a required argument", async () => {
     const { read } = await make();
     const reply = { thoughts: THOUGHTS, command: { read_file: { file: null } } };
     expect(read(JSON.stringify(reply), "stop").kind).toBe("problem");
+  });
+
+  it("does not let an argument run that is still the words of the prompt", async () => {
+    const { read, all } = await make();
+    const shown = `<${all.find(({ name }) => name === "delete_file")?.args.properties.file?.description}>`;
+    const reply = (file: string) => JSON.stringify({ command: { name: "delete_file", args: { file } } });
+    expect(read(reply(shown), "stop")).toMatchObject({ problems: [expect.stringContaining("still the placeholder")] });
+    expect(read(reply("relative path"), "stop").kind).toBe("command");
   });
 
   it("does not let a damaged letter run", async () => {

@@ -11,7 +11,7 @@ export interface ModelRequest {
   readonly messages: readonly PromptMessage[];
   /** Absent: plain. */
   readonly mode?: OutputMode;
-  /** JSON Schema of the reply in mode `json_schema`; absent: thoughts and one command. */
+  /** JSON Schema of the reply in mode `json_schema`. Without it the mode is `json_object`. */
   readonly schema?: object;
 }
 
@@ -38,8 +38,6 @@ export interface ModelTerms {
   readonly mode: OutputMode;
   /** Context window in tokens; null when unknown. */
   readonly contextTokens: number | null;
-  /** Tokens that the reply's schema adds to a request in this mode. */
-  readonly formatTokens?: number;
 }
 
 export interface LanguageModel {
