@@ -4,7 +4,6 @@
  * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { join } from "node:path";
-import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/private-file.ts";
@@ -12,44 +11,43 @@ import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt 
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
-import type { AgentState } from "#core/state.ts";
-import type { RequestOffer } from "#loop/ask-model.ts";
+import { initialState } from "#core/state.ts";
+import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/media.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
-import { createReplyReader, type ParsedReply } from "#reply/read.ts";
+import type { Aliases } from "#reply/aliases.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
-import { createOffers } from "./offers.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
-export interface Catalogue {
+/** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
+export interface Catalogue extends CommandSet {
   readonly registry: Registry;
+  readonly commandsFor: CommandsFor;
   readonly words: Words;
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
-  readReply(text: string, finishReason: string): ParsedReply;
-  /** The commands that an agent may use. */
-  offerTo(state: Pick<AgentState, "settings">): RequestOffer;
 }
 
 /** `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG. */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
   const registry = await loadRegistryOf(home, services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
-  const aliases = await readShippedJson("config/aliases.json");
+  const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
+  const commandsFor = createCommandSets(registry.all, aliases);
   return {
     registry,
+    commandsFor,
+    ...commandsFor(initialState),
     words,
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
-    readReply: createReplyReader(readableBy(registry, aliases)),
-    offerTo: createOffers(registry.all),
   };
 }
 
@@ -99,14 +97,6 @@ async function readOwnPrices(path: string): Promise<unknown> {
 }
 
 const MAX_PRICE_BYTES = 256 * 1024;
-
-function readableBy(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
-  return {
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
-  };
-}
 
 // ---------------------------------------------------------------- services
 
@@ -171,9 +161,9 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 // ---------------------------------------------------------------- what a recording depends on
 
 /** Hash of the commands and prompt texts. A run with another hash sends other requests. */
-export function catalogueHash({ registry, words }: Pick<Catalogue, "registry" | "words">): string {
+export function catalogueHash({ commandList, words }: Pick<Catalogue, "commandList" | "words">): string {
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
-  return sha256(JSON.stringify([describeForPrompt(registry.all), texts.sort()]));
+  return sha256(JSON.stringify([commandList, texts.sort()]));
 }
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */

@@ -105,9 +105,9 @@ async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalog
 function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {
   return {
     promptParts: async (model) => {
-      const { offerTo, words, windows } = await loadCatalogue();
+      const { commandsFor, words, windows } = await loadCatalogue();
       const { roomOf } = await import("./catalogue.ts");
-      return { offerTo, words, ...roomOf(model, settings(), windows) };
+      return { commandsFor, words, ...roomOf(model, settings(), windows) };
     },
     readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
   };

@@ -15,12 +15,11 @@ import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
-import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import type { ParsedReply } from "#reply/read.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
+import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { effectless, type Work } from "./work.ts";
@@ -31,12 +30,6 @@ interface Room {
   readonly contextTokens: number;
   /** Part of `contextTokens` that is kept free for the reply. */
   readonly replyTokens: number;
-}
-
-/** What a request offers to the model: in the prompt, and as the schema of its reply. */
-export interface RequestOffer extends CommandOffer {
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
 }
 
 export interface AskParts extends Room {
@@ -52,12 +45,10 @@ export interface AskParts extends Room {
   readonly recallCount: number;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
-  /** The commands that the agent may use. */
-  offerTo(state: AgentState): RequestOffer;
+  readonly commandsFor: CommandsFor;
   readonly words: Words;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
-  readReply(text: string, finishReason: string): ParsedReply;
   readonly clock: Clock;
   /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
@@ -144,7 +135,7 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
 async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
   const { mode = "plain" } = terms ?? {};
   if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
-  const { replySchema } = parts.offerTo(state);
+  const { replySchema } = parts.commandsFor(state);
   const formatTokens = Math.ceil(JSON.stringify(replySchema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less);
@@ -172,8 +163,8 @@ async function composePrompt(
     },
     parts.signal,
   );
-  const { commandList, asksPerson } = parts.offerTo(state);
-  const { words } = parts;
+  const { words, commandsFor } = parts;
+  const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
     const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
@@ -214,7 +205,7 @@ export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
-  const reading = parts.readReply(await journal.read(move.reply), finishReason);
+  const reading = parts.commandsFor(journal.state).readReply(await journal.read(move.reply), finishReason);
   const { phase } = activeFrame(journal.state);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")

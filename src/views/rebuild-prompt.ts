@@ -25,7 +25,7 @@ export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 export interface RebuildParts {
   /** The commands that an agent may use. */
-  offerTo(state: AgentState): CommandOffer;
+  commandsFor(state: AgentState): CommandOffer;
   readonly words: Words;
   readonly contextTokens: number;
   readonly replyTokens: number;
@@ -46,7 +46,7 @@ export function rebuildPrompt(
   try {
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
-    const { messages } = buildPrompt({ ...parts, ...parts.offerTo(state), state, recalls: rows, now: at });
+    const { messages } = buildPrompt({ ...parts, ...parts.commandsFor(state), state, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

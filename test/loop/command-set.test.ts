@@ -1,13 +1,14 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { createOffers } from "#app/offers.ts";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
 import { initialState } from "#core/state.ts";
+import { type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
-let offerTo: ReturnType<typeof createOffers>;
+let commandsFor: CommandsFor;
 beforeAll(async () => {
-  offerTo = createOffers((await loadRegistry(["commands"], ALL_READY)).all);
+  const { all } = await loadRegistry(["commands"], ALL_READY);
+  commandsFor = createCommandSets(all, { commands: {}, args: {} });
 });
 const stateOf = (approve: "always" | "risky" | "never") =>
   stateWith([], { settings: { ...initialState.settings, approve } });
@@ -17,7 +18,7 @@ describe("the commands that an agent may use", () => {
     "include ask_user with --approve %s, and its prompt does not say that nobody is there",
     (approve) => {
       const state = stateOf(approve);
-      const { commandList, asksPerson, replySchema } = offerTo(state);
+      const { commandList, asksPerson, replySchema } = commandsFor(state);
       const [system] = buildPrompt(inputWith({ state, commandList, asksPerson })).messages;
       expect(system?.content).toContain('"ask_user"');
       expect(system?.content).not.toMatch(/nobody is there/);
@@ -27,7 +28,7 @@ describe("the commands that an agent may use", () => {
 
   it("lack ask_user with --approve never, and its prompt says that nobody is there", () => {
     const state = stateOf("never");
-    const { commandList, asksPerson, replySchema } = offerTo(state);
+    const { commandList, asksPerson, replySchema } = commandsFor(state);
     const [system] = buildPrompt(inputWith({ state, commandList, asksPerson })).messages;
     expect(system?.content).not.toContain("ask_user");
     expect(system?.content).toMatch(/nobody is there/);
@@ -36,7 +37,7 @@ describe("the commands that an agent may use", () => {
   });
 
   it("are rendered once per set, so that prompts stay the same object", () => {
-    expect(offerTo(stateOf("never"))).toBe(offerTo(stateOf("never")));
-    expect(offerTo(stateOf("always"))).toBe(offerTo(stateOf("risky")));
+    expect(commandsFor(stateOf("never"))).toBe(commandsFor(stateOf("never")));
+    expect(commandsFor(stateOf("always"))).toBe(commandsFor(stateOf("risky")));
   });
 });
