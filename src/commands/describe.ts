@@ -1,40 +1,20 @@
 /**
  * describe.ts -- the commands in words: for the prompt, and for docs/commands.md.
  *
- * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary. What stands for a
- * value is the argument's description, in quotes for text, so that the line is what a model must write.
+ * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary.
  */
 import type { Effect } from "#core/call.ts";
-import type { PropertySchema } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
-import { oneLine } from "#core/text.ts";
+import { describeMembers } from "./describe-args.ts";
 import type { RegisteredCommand } from "./registry.ts";
-
-const MAX_DESCRIPTION_CHARS = 200;
 
 /** Renders one line per command: `9. Read file: "read_file", args: "file": "<path>", optional "first_line": <from 1>`. */
 export const describeForPrompt = (all: readonly RegisteredCommand[]): string =>
   all.map((command, index) => describePromptLine(command, index + 1)).join("\n");
 
 function describePromptLine(command: RegisteredCommand, number: number): string {
-  const needed = describeArguments(command, true);
-  const others = describeArguments(command, false);
-  const optional = others.length > 0 ? [`optional ${others.join(", ")}`] : [];
-  const list = [...needed, ...optional].join(", ");
+  const list = describeMembers(command.args);
   return `${number}. ${command.label}: "${command.name}", args:${list === "" ? "" : ` ${list}`} -- ${command.summary}`;
-}
-
-function describeArguments({ args }: RegisteredCommand, needed: boolean): string[] {
-  return Object.entries(args.properties)
-    .filter(([name]) => (args.required ?? []).includes(name) === needed)
-    .map(([name, schema]) => `"${name}": ${describeValue(schema)}`);
-}
-
-function describeValue(schema: PropertySchema): string {
-  const choices = schema.type === "string" && schema.enum ? `: ${schema.enum.join("|")}` : "";
-  const value = `<${oneLine(schema.description, MAX_DESCRIPTION_CHARS)}${choices}>`;
-  if (schema.type === "array") return `["${value}"]`;
-  return schema.type === "string" ? `"${value}"` : value;
 }
 
 /** For the tables of commands. describeCommand has the same in sentences. */

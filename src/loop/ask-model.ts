@@ -68,7 +68,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, schema, formatTokens } = await composeRequest(state, parts, room, terms);
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -96,7 +96,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, mode, ...schema }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...bound }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -136,10 +136,10 @@ async function composeRequest(state: AgentState, parts: AskParts, room: Room, te
   const { mode = "plain" } = terms ?? {};
   if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
   const { replySchema } = parts.commandsFor(state);
-  const formatTokens = Math.ceil(JSON.stringify(replySchema).length / CHARS_PER_TOKEN);
+  const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less);
-  if (!("tooLong" in prompt)) return { prompt, mode, schema: { schema: replySchema }, formatTokens };
+  if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
   return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
 }
 

@@ -1,6 +1,7 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import type { ReplySchema } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
@@ -9,8 +10,8 @@ import { buildReplySchema } from "#reply/reply-schema.ts";
 
 export interface CommandSet extends CommandOffer {
   get(name: string): RegisteredCommand | undefined;
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
+  /** For servers that bind a reply to a schema. */
+  readonly replySchema: ReplySchema;
   readReply(text: string, finishReason: string): ParsedReply;
 }
 

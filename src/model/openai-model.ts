@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
@@ -108,11 +108,11 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode: wanted = "plain", schema }: ModelRequest,
+  { mode: wanted = "plain", replySchema }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
-  const mode = wanted === "json_schema" && !schema ? "json_object" : wanted;
+  const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
@@ -120,7 +120,7 @@ function chooseParts(
 }
 
 function buildRequestBody(
-  { model, messages, schema }: ModelRequest,
+  { model, messages, replySchema }: ModelRequest,
   sent: SentParts,
   { temperature }: OpenAIModelSettings,
 ) {
@@ -128,15 +128,17 @@ function buildRequestBody(
     model,
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
-    ...buildResponseFormat(sent.mode, schema),
+    ...buildResponseFormat(sent.mode, replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function buildResponseFormat(mode: OutputMode, schema: object | undefined): object {
-  if (mode === "json_schema" && schema)
-    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
+function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): object {
+  if (mode === "json_schema" && given) {
+    const { schema, isStrict } = given;
+    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
+  }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
 }
 

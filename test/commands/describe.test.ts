@@ -57,6 +57,41 @@ describe("the command list of the prompt", () => {
   });
 });
 
+describe("nested arguments in the command list", () => {
+  const lineOf = (properties: object, more: object = {}): string =>
+    describeForPrompt([made({ args: { type: "object", properties, ...more } })]);
+
+  it("are shown in the brackets that a model must write", () => {
+    const point = {
+      type: "object",
+      properties: { x: { type: "number", description: "from the left" }, note: { type: "string" } },
+      required: ["x"],
+    };
+    const properties = {
+      points: { type: "array", items: { $ref: "#/$defs/point" } },
+      shape: { anyOf: [{ type: "string", description: "a name" }, { type: "null" }] },
+      by: { enum: [1, 2], description: "times" },
+      any: {},
+    };
+    expect(lineOf(properties, { required: ["points"], $defs: { point } })).toContain(
+      'args: "points": [{"x": <from the left>, optional "note": "<note>"}], optional "shape": "<a name>", "by": <times: 1|2>, "any": <any>',
+    );
+  });
+
+  it("end at a level when the schema contains itself or takes too much room", () => {
+    const tree = { type: "object", properties: { inner: { $ref: "#/$defs/tree" }, name: { type: "string" } } };
+    const nested = lineOf({ root: { $ref: "#/$defs/tree" } }, { $defs: { tree } });
+    expect(nested).toContain('{optional "inner": {optional "inner": {<inner>}, "name": "<name>"}, "name": "<name>"}');
+    const member = { type: "string", description: "d".repeat(100) };
+    const wide = {
+      type: "object",
+      description: "wide",
+      properties: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`m${at}`, member])),
+    };
+    expect(lineOf({ wide })).toContain('optional "wide": {<wide>} --');
+  });
+});
+
 describe("the table of commands", () => {
   it("has a row for each command, with what it risks", () => {
     const rows = renderCommandTable(all).split("\n");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
@@ -13,7 +14,7 @@ async function make() {
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
   const read = createReplyReader({ schemas, hasSideEffect, aliases: { commands: {}, args: {} } });
-  return { all, schema: buildReplySchema(all) as { properties: { command: { anyOf: object[] } } }, read };
+  return { all, schema: buildReplySchema(all).schema as { properties: { command: { anyOf: object[] } } }, read };
 }
 
 describe("the schema of a reply", () => {
@@ -101,5 +102,51 @@ describe("the schema of a reply", () => {
       problems: [expect.stringContaining("U+FFFD")],
     });
     expect(read(reply("café"), "stop").kind).toBe("command");
+  });
+
+  it("writes nested arguments in the subset, with what was optional as nullable", () => {
+    const point = {
+      type: "object",
+      properties: { x: { type: "number", minimum: 0 }, y: { type: "number" } },
+      required: ["x"],
+    };
+    const args = {
+      type: "object",
+      properties: { points: { type: "array", items: { $ref: "#/$defs/point" } }, mode: { const: "fast" } },
+      required: ["points"],
+      $defs: { point },
+    } as const;
+    const { schema, isStrict } = buildReplySchema([{ name: "draw", summary: "draws.", args }]);
+    expect(isStrict).toBe(true);
+    const format = { type: "json_schema", json_schema: { name: "reply", strict: true, schema } };
+    const isTaken = new Ajv({ strict: false }).compile({
+      type: "object",
+      properties: { response_format: RESPONSE_FORMAT },
+    });
+    expect(isTaken({ response_format: format })).toBe(true);
+    const isValid = new Ajv().compile(schema);
+    const reply = (given: object) => ({ thoughts: THOUGHTS, command: { name: "draw", args: given } });
+    expect(isValid(reply({ points: [{ x: 1, y: null }], mode: null }))).toBe(true);
+    expect(isValid(reply({ points: [{ y: 1 }], mode: "fast" }))).toBe(false);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["an object with any keys", { type: "object" }],
+    ["an object with further keys", { type: "object", properties: {}, additionalProperties: { type: "string" } }],
+    [
+      "keys by a pattern",
+      { type: "object", properties: {}, patternProperties: { "^x": {} }, additionalProperties: false },
+    ],
+    ["a value of any type", { description: "anything" }],
+    ["a tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }],
+    ["a schema that contains itself", { $ref: "#/$defs/tree" }],
+  ])("is not strict for %s, and still valid", (_title, property) => {
+    const tree = { type: "object", properties: { inner: { $ref: "#/$defs/tree" } } } as const;
+    const args = { type: "object", properties: { value: property }, $defs: { tree } } as const;
+    const { schema, isStrict } = buildReplySchema([{ name: "own", summary: "does.", args }]);
+    expect(isStrict).toBe(false);
+    const isValid = new Ajv2020({ strict: false }).compile(schema);
+    expect(isValid({ thoughts: THOUGHTS, command: { name: "own", args: {} } })).toBe(true);
+    expect(isValid({ thoughts: THOUGHTS, command: { name: "own", args: 1 } })).toBe(false);
   });
 });
