@@ -214,6 +214,6 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
   const { call, repaired, thoughts } = reading;
   const thought = oneLine(thoughts.speak || thoughts.text, 400);
-  const callId = commandCallId(step);
+  const callId = commandCallId(activeFrame(journal.state), step);
   return effectless({ events: [{ type: "command-requested", step, callId, call, thought, repaired }] });
 }

@@ -1,10 +1,12 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
+import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import type { ReplySchema } from "#core/ports/model.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
+import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 
@@ -13,37 +15,77 @@ export interface CommandSet extends CommandOffer {
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
   readReply(text: string, finishReason: string): ParsedReply;
+  /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
+  checkArguments(name: string, args: unknown): readonly string[];
 }
 
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
 export type CommandsFor = (state: AgentState) => CommandSet;
 
+export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
+  const whole = createVariants(all, aliases);
+  const ofRuns = new WeakMap<FrameOrigin, CommandsFor>();
+  return (state) => {
+    const { kind, origin } = activeFrame(state);
+    if (kind !== "run" || !origin) return whole(state);
+    const known =
+      ofRuns.get(origin) ??
+      createVariants(
+        all.map((command) => returning(command, origin)),
+        aliases,
+      );
+    ofRuns.set(origin, known);
+    return known(state);
+  };
+}
+
+/** In a sub-task the closing command takes a typed result. */
+function returning(command: RegisteredCommand, { returns }: FrameOrigin): RegisteredCommand {
+  if (command.closesTurn !== true) return command;
+  return {
+    ...command,
+    label: "Return the result",
+    summary: "ends this task with its result.",
+    args: { type: "object", properties: { result: returns }, required: ["result"] } as unknown as ArgsSchema,
+    run: async ({ result }: Readonly<Record<string, unknown>>) => {
+      const text = JSON.stringify(result);
+      if (text.length <= MAX_RESULT_CHARS) return succeed(text, { source: "model" });
+      const advice = "Write it to a file, and return what the schema allows, such as the file's name.";
+      return fail("too-long", `The result has ${text.length} characters; ${MAX_RESULT_CHARS} are allowed. ${advice}`);
+    },
+  };
+}
+
+/** A longer observation would be clipped (commands/execute.ts). */
+const MAX_RESULT_CHARS = 20_000;
+
 const ASKS_PERSON = "ask_user";
 
 /**
- * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. Every set
- * still reads and runs all commands, since a call may be older than a change of the settings.
+ * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. It can still
+ * read and run that command, since a call may be older than a change of the settings.
  */
-export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
+function createVariants(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
-  const readReply = createReplyReader({
+  const catalogue = {
     schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => get(name)?.annotations.readOnly !== true,
+    hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     aliases,
-  });
-  const made = new Map<string, CommandSet>();
+  };
+  const readReply = createReplyReader(catalogue);
+  const checkArguments = createArgumentChecker(catalogue.schemas);
+  const made = new Map<boolean, CommandSet>();
   return ({ settings }) => {
-    const offered = all.filter(({ name }) => name !== ASKS_PERSON || settings.approve !== "never");
-    const key = offered.map(({ name }) => name).join(" ");
-    const set = made.get(key) ?? { get, readReply, ...renderOffer(offered) };
-    made.set(key, set);
+    const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
+    const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
+    const set = made.get(asksPerson) ?? { get, readReply, checkArguments, asksPerson, ...renderOffer(offered) };
+    made.set(asksPerson, set);
     return set;
   };
 }
 
 const renderOffer = (offered: readonly RegisteredCommand[]) => ({
   commandList: describeForPrompt(offered),
-  asksPerson: offered.some(({ name }) => name === ASKS_PERSON),
   replySchema: buildReplySchema(offered),
 });

@@ -8,6 +8,7 @@
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
 
@@ -20,7 +21,7 @@ export interface CommandOffer {
 }
 
 interface SystemInput extends CommandOffer {
-  readonly state: Pick<AgentState, "name" | "role" | "goals">;
+  readonly state: AgentState;
   readonly words: Words;
 }
 
@@ -31,14 +32,15 @@ interface SystemMessage {
 
 export function renderSystemMessage(input: SystemInput): SystemMessage {
   const { state, commandList, asksPerson, words } = input;
-  const known = rendered.get(state.goals);
+  const goals = goalsOf(state, words);
+  const known = rendered.get(goals);
   if (known && known.name === state.name && known.role === state.role) {
     const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
     if (isSame) return known.message;
   }
   const content = fillTemplate(words.system, renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  rendered.set(state.goals, { name: state.name, role: state.role, commandList, asksPerson, words, message });
+  rendered.set(goals, { name: state.name, role: state.role, commandList, asksPerson, words, message });
   return message;
 }
 
@@ -52,7 +54,9 @@ export function renderSections({
   const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
   return {
     role: fillTemplate(words.role, { name: foldLines(state.name), role: foldLines(state.role) }),
-    goals: state.goals.map((goal, index) => `${index + 1}. ${indentLines(goal)}`).join("\n"),
+    goals: goalsOf(state, words)
+      .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
+      .join("\n"),
     constraints: fillTemplate(words.constraints, { assistance }),
     commands: commandList,
     resources: fillTemplate(words.resources, {}),

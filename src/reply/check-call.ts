@@ -12,6 +12,7 @@ import { type Aliases, findCommandName } from "./aliases.ts";
 import { arrangeArguments } from "./arrange-args.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
 import type { RawCall } from "./find-call.ts";
+import { isRecord } from "./json.ts";
 import {
   describeArgsNotAnObject,
   describePlaceholder,
@@ -81,6 +82,21 @@ export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallV
           return rejectCall(...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
       }
     },
+  };
+}
+
+/** Checks calls that code made: nothing is adapted. Returns problems in words; none when the call is valid. */
+export function createArgumentChecker(
+  schemas: ReplyCatalogue["schemas"],
+): (name: string, args: unknown) => readonly string[] {
+  const deciding = createCompiler(schemas, false);
+  const wording = createCompiler(schemas, true);
+  return (name, args) => {
+    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!schema) return [describeUnknownCommand(name, new Set(Object.keys(schemas)))];
+    if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
+    if (deciding(name)(args)) return [];
+    return describeErrors(wording(name), deciding(name).errors, args, name, schema);
   };
 }
 

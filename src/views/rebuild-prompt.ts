@@ -24,7 +24,7 @@ export const RebuiltPrompt = open({
 export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 export interface RebuildParts {
-  /** The commands that an agent may use. */
+  /** Returns the commands that the agent may use in this state. */
   commandsFor(state: AgentState): CommandOffer;
   readonly words: Words;
   readonly contextTokens: number;

@@ -50,19 +50,14 @@ describe("a home's own command with nested arguments", () => {
       ],
       by: "train",
     };
-    const long = "x".repeat(40_000);
     await using server = await startOpenAIServer({
-      reply: [
-        reply("plan_route", bad),
-        reply("plan_route", { ...good, stops: [...good.stops, { town: long }] }),
-        reply("task_complete", { reason: "done" }),
-      ],
+      reply: [reply("plan_route", bad), reply("plan_route", good), reply("task_complete", { reason: "done" })],
     });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
     await goald.write("commands/plan_route.ts", command(labels));
     endedWith(0, await goald.run(["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous"]));
     expect(server.violations).toEqual([]);
-    expect(await goald.read("workspace/t/route.txt")).toBe(`train\nUlm 0\nBern 2\n${long} 0`);
+    expect(await goald.read("workspace/t/route.txt")).toBe("train\nUlm 0\nBern 2");
     const [first] = server.chats;
     expect(first?.messages[0]?.content).toContain(
       'args: "stops": [{"town": "<name of a town>", optional "nights": <nights>}], optional "by": "<how to travel: foot|train>"',
