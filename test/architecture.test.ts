@@ -31,7 +31,7 @@ const ROOMS: readonly Room[] = [
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
-  room("src/reply/*.ts", CORE, "#util/nearest-name\\.ts", "ajv", "jsonrepair"),
+  room("src/reply/*.ts", CORE, "#util/(create-ajv|nearest-name)\\.ts", "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
   withTypes(room("commands/*.ts", "#core/(command|errors|text)\\.ts", "node:crypto"), "#core/services\\.ts"),
   // Long-term memory: recall calls lexical and vectors, which do not import each other.
@@ -114,7 +114,16 @@ const ROOMS: readonly Room[] = [
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:tty", "node:util"),
     "#reply/(read|thoughts)\\.ts",
   ),
-  room("src/util/*.ts", CORE, FILES, "node:timers/promises", "node:util", "node:v8", "eventsource-parser", "pino"),
+  room(
+    "src/util/*.ts",
+    CORE,
+    FILES,
+    "node:(module|util|v8)",
+    "node:timers/promises",
+    "ajv",
+    "eventsource-parser",
+    "pino",
+  ),
   // One agent. The main loop knows the outside only by the types of core/ports/.
   room(
     "src/loop/*.ts",

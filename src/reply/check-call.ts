@@ -8,9 +8,10 @@
  * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
  * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema, PropertySchema } from "#core/command.ts";
+import { createAjv } from "#util/create-ajv.ts";
 import { type Aliases, findArgumentName, findCommandName } from "./aliases.ts";
 import type { RawCall } from "./find-call.ts";
 import { isRecord, isSameJson, parseJson } from "./json.ts";
@@ -84,13 +85,14 @@ export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallV
 
 /** Compiles each validator at its first use. */
 function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
-  const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
+  let ajv: Ajv | undefined;
   const compiled = new Map<string, ValidateFunction>();
   return (name) => {
     const known = compiled.get(name);
     if (known) return known;
     const schema = schemas[name] as ArgsSchema;
     const limit = allErrors ? {} : { maxProperties: Object.keys(schema.properties).length };
+    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
     const validate = ajv.compile({ ...schema, ...limit, additionalProperties: false });
     compiled.set(name, validate);
     return validate;
