@@ -69,6 +69,22 @@ export function requireSqlite(version: string): void {
   });
 }
 
+/**
+ * Moves the commits in the WAL into the database file, and empties the WAL when no reader needs it. Waits for nobody:
+ * commits that a reader or writer holds back stay in the WAL.
+ */
+export function emptyWal(database: DatabaseSync): void {
+  const { timeout } = database.prepare("PRAGMA busy_timeout").get() as { timeout: number };
+  database.exec("PRAGMA busy_timeout = 0");
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // The WAL keeps its commits, which are durable there too.
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${timeout}`);
+  }
+}
+
 /** Write `LIMIT 0 + ?`: SQLite compiles a statement with a bare `LIMIT ?` again at each call. */
 export function prepare<Row = never>(database: DatabaseSync, sql: string): PreparedQuery<Row> {
   const statement: StatementSync = database.prepare(sql);
