@@ -12,19 +12,20 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
+import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { checkAnchor } from "./anchor-check.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
+import { fileQueries } from "./file-versions.ts";
 import { type LoadAgent, openLoad } from "./load.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
+import { openProjectionReader, type ReadProjection } from "./projections.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
   type EventRecord,
-  type FileRecord,
   type InboxRecord,
   MEMORY_COLUMNS,
   type MemoryRecord,
@@ -39,7 +40,6 @@ import { verifyStore } from "./verify.ts";
 
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
-const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at";
 
 function readingQueries(database: DatabaseSync) {
   return {
@@ -62,17 +62,6 @@ function readingQueries(database: DatabaseSync) {
       `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
-    files: prepare<FileRecord>(
-      database,
-      `SELECT seq, ordinal, ${FILE_VERSION} FROM file_version
-       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${PAGE}`,
-    ),
-    lastFile: prepare<FileVersion>(
-      database,
-      `SELECT ${FILE_VERSION} FROM file_version
-       WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
-       ORDER BY seq DESC, ordinal DESC LIMIT 1`,
-    ),
   };
 }
 
@@ -80,8 +69,10 @@ export class SqliteReader implements StoreReader {
   protected readonly database: DatabaseSync;
   protected readonly path: string;
   readonly #queries: ReturnType<typeof readingQueries>;
+  readonly #files: ReturnType<typeof fileQueries>;
   readonly #namespaceNo: (namespace: string) => number;
   readonly #load: LoadAgent;
+  readonly #readProjection: ReadProjection;
 
   constructor(database: DatabaseSync, path: string) {
     this.database = database;
@@ -89,6 +80,8 @@ export class SqliteReader implements StoreReader {
     this.#namespaceNo = openNamespaces(database);
     this.#queries = readingQueries(database);
     this.#load = openLoad(database);
+    this.#files = fileQueries(database, PAGE);
+    this.#readProjection = openProjectionReader(database);
   }
 
   async agents(): Promise<readonly AgentRow[]> {
@@ -167,17 +160,17 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  files(agent: string): Promise<readonly FileVersion[]> {
+  files(agent: string, after = 0): Promise<readonly FileVersion[]> {
     return wrapStoreErrorsAsync(this.path, async () => {
       const agentNo = this.requireAgentNo(agent);
       const takeTurn = createTurns();
       const versions: FileVersion[] = [];
-      let page = this.#queries.files.all(agentNo, -1, 0);
+      let page = this.#files.page.all(agentNo, after + 1, -1);
       for (let last = page.at(-1); last; last = page.at(-1)) {
         for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
         const pause = takeTurn();
         if (pause) await pause.then(() => this.#requireSame(agent, agentNo));
-        page = this.#queries.files.all(agentNo, last.seq, last.ordinal);
+        page = this.#files.page.all(agentNo, last.seq, last.ordinal);
       }
       return versions;
     });
@@ -185,10 +178,14 @@ export class SqliteReader implements StoreReader {
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
     return wrapStoreErrors(this.path, () => {
-      const row = this.#queries.lastFile.get(agent, path);
+      const row = this.#files.last.get(agent, path);
       if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
     });
+  }
+
+  async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {
+    return wrapStoreErrors(this.path, () => this.#readProjection(this.requireAgentNo(agent), name, version));
   }
 
   verify(agent?: string): Promise<VerifyReport> {

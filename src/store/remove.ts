@@ -16,6 +16,7 @@ const OWNED = [
   "eventless",
   "inbox",
   "snapshot",
+  "projection",
   "memory",
   "file_version",
   "curation",
