@@ -1,5 +1,6 @@
 /** anchor-check.ts -- compares a store with its anchor, and accepts a loss that a person has decided to accept. */
 import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
@@ -29,7 +30,7 @@ export function findLosses(database: DatabaseSync, anchor: AnchorContent, agent?
   const missing = (anchor.store?.commits ?? 0) - Number(meta.get(COMMITS)?.value ?? 0);
   if (missing > 0)
     lost.push(
-      `${countNoun(missing, "confirmed commit")} of this store ${missing === 1 ? "is" : "are"} missing, with messages, memories or removals.`,
+      `In all, ${countNoun(missing, "confirmed commit")} of this store ${missing === 1 ? "is" : "are"} missing: events, messages, memories or removals.`,
     );
   return lost;
 }
@@ -67,13 +68,11 @@ export function requireNothingLost(database: DatabaseSync | undefined, path: str
 function throwIfLost(lost: readonly string[], path: string): void {
   if (lost.length === 0) return;
   const named = lost.slice(0, MAX_NAMED).join(" ");
-  const more = lost.length > MAX_NAMED ? ` And ${lost.length - MAX_NAMED} more: goald verify` : "";
+  const more = lost.length > MAX_NAMED ? ` And ${lost.length - MAX_NAMED} more: goald verify.` : "";
   throw new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `The store ${path} has lost commits that goald had confirmed, so no agent runs. ${named}${more}`,
-    {
-      hint: "Copy the folder .goald to another place first. Then restore a backup (see docs/recovery.md), or continue without what was lost: goald verify --accept-loss",
-    },
+    `The store ${path} has lost commits that goald had confirmed, so no agent runs. ${named}${more} Restore a backup (see docs/recovery.md), or continue without them: goald verify --accept-loss`,
+    { hint: `Copy the folder ${dirname(path)} to another place first.` },
   );
 }
 

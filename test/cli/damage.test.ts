@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "@jest/globals";
@@ -47,5 +48,35 @@ describe("one changed character in a log", () => {
     expect(endedWith(1, await goald.run(["verify", "payer"])).stdout).toContain("event 1 of payer");
     expect(jsonOf(await goald.run(["verify", "other", "--json"]))).toMatchObject({ problems: [] });
     expect(server.chats.filter(({ messages }) => JSON.stringify(messages).includes("Send 900"))).toEqual([]);
+  });
+});
+
+describe("one flipped bit in the WAL of a killed daemon", () => {
+  it("stops every agent with the missing events, until a person accepts the loss", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald, server } = home;
+    await using daemon = daemonOf(goald);
+    home.holdFrom(3);
+    endedWith(0, await goald.run(agent("T", "g")));
+    await home.asked(3);
+    await daemon.kill();
+    const wal = join(goald.home, ".goald", "goald.db-wal");
+    const bytes = await readFile(wal);
+    const last = bytes.length - 4_000;
+    bytes[last] = (bytes[last] ?? 0) ^ 4;
+    await writeFile(wal, bytes);
+    home.release();
+    const before = server.chats.length;
+
+    const missing = /has lost commits that goald had confirmed.*vents? \d+ .*of t (?:is|are) missing.*--accept-loss/;
+    expect(endedWith(0, await goald.run(["ps"])).stderr).toMatch(missing);
+    expect(endedWith(4, await goald.run(["resume", "t"])).stderr).toMatch(missing);
+    expect(endedWith(1, await goald.run(["verify"])).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
+    expect(server.chats.length).toBe(before);
+
+    const accepted = endedWith(0, await goald.run(["verify", "--accept-loss"]));
+    expect(accepted.stdout).toMatch(/^Accepted: Events? \d+ .*of t /);
+    endedWith(0, await goald.run(["up"]));
+    await home.logged("turn-finished");
   });
 });

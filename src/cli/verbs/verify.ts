@@ -32,7 +32,9 @@ async function verify(
 ): Promise<number> {
   if (options.acceptLoss && name !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected --accept-loss without an agent: it applies to the whole store.");
-  return reading(options, async (reading, { output, home }) => {
+  // A daemon that is started again would refuse the store.
+  const revival = options.acceptLoss ? { revives: false } : {};
+  return reading({ ...options, ...revival }, async (reading, { output, home }) => {
     if (options.acceptLoss) {
       const accepted = await acceptLossOf(home);
       for (const loss of accepted) output.say(clean(`Accepted: ${loss}`));
