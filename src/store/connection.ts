@@ -8,6 +8,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { GoaldError } from "#core/errors.ts";
 
 type SqlValue = string | number | null | Uint8Array;
@@ -42,6 +43,14 @@ export function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS, defensive: true });
   return configure(database, () => database.exec("PRAGMA query_only = ON;"));
 }
+
+/** Opens a file that nobody writes to. Creates no files beside it. The WAL is not read. */
+export const openUnchanging = (path: string): DatabaseSync => {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  const database = new DatabaseSync(url, { readOnly: true, defensive: true });
+  return configure(database, () => database.exec("PRAGMA query_only = ON;"));
+};
 
 /** Opens an empty database in memory, for readers of a home without a store. */
 export const openEmpty = (): DatabaseSync => new DatabaseSync(":memory:", { defensive: true });

@@ -4,6 +4,7 @@ import { acceptLossOf } from "#app/own-store.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
+import { flag } from "../option.ts";
 import type { GlobalOptions } from "../shared/context.ts";
 import { reading } from "../shared/reading.ts";
 import { defineVerb } from "../verb.ts";
@@ -17,10 +18,10 @@ export const verb = defineVerb({
   examples: ["goald verify", "goald verify foo", "goald verify --accept-loss"],
   arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
   options: {
-    acceptLoss: {
-      flags: "--accept-loss",
-      about: "let agents continue without the commits that the store has lost; commands of lost steps may run again",
-    },
+    acceptLoss: flag(
+      "--accept-loss",
+      "let agents continue without what the store has lost; commands of lost steps may run again",
+    ),
   },
   exitCodes: { error: "the store is damaged", notFound: "no such agent", conflict: "with --accept-loss: a host runs" },
   run: ([agent], options) => verify(agent, options),
@@ -28,7 +29,7 @@ export const verb = defineVerb({
 
 async function verify(
   name: string | undefined,
-  options: GlobalOptions & { readonly acceptLoss?: unknown },
+  options: GlobalOptions & { readonly acceptLoss?: boolean },
 ): Promise<number> {
   if (options.acceptLoss && name !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected --accept-loss without an agent: it applies to the whole store.");
