@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
@@ -26,15 +26,11 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly temperature?: number;
   /** Maximum silence within a reply. Defaults to a minute. */
   readonly idleTimeoutMs?: number;
-  /** Strict JSON schema of replies. Without it, no schema is requested. */
-  readonly replySchema?: object;
   /** Stores what was learned about servers. Defaults to memory. */
   readonly termsFile?: JsonFile;
   readonly clock?: Clock;
 }
 
-/** For JSON that is mostly names and brackets. */
-const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
@@ -55,13 +51,10 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
 
-  const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
-
   return {
     async terms(model) {
       const { mode, contextTokens } = await terms.of(model);
-      if (mode !== "json_schema") return { mode, contextTokens };
-      return settings.replySchema ? { mode, contextTokens, formatTokens } : { mode: "json_object", contextTokens };
+      return { mode, contextTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -115,10 +108,11 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode = "plain" }: ModelRequest,
+  { mode: wanted = "plain", replySchema }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
+  const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
@@ -126,23 +120,25 @@ function chooseParts(
 }
 
 function buildRequestBody(
-  { model, messages, schema }: ModelRequest,
+  { model, messages, replySchema }: ModelRequest,
   sent: SentParts,
-  { temperature, replySchema }: OpenAIModelSettings,
+  { temperature }: OpenAIModelSettings,
 ) {
   return {
     model,
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
-    ...buildResponseFormat(sent.mode, schema ?? replySchema),
+    ...buildResponseFormat(sent.mode, replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function buildResponseFormat(mode: OutputMode, schema: object | undefined): object {
-  if (mode === "json_schema" && schema)
-    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
+function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): object {
+  if (mode === "json_schema" && given) {
+    const { schema, isStrict } = given;
+    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
+  }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
 }
 
