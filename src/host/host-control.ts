@@ -44,8 +44,8 @@ export interface HostControlParts extends HostViewParts {
   openWorkspace: ForkParts["openWorkspace"];
   /** Removes an agent's folder from the disk. */
   removeFolder(row: AgentRow): Promise<void>;
-  /** Removes the index files of an agent's memory. */
-  removeIndexes(agent: string): Promise<void>;
+  /** Drops a removed agent's memory from main memory, and removes its index files. */
+  removeMemory(agent: string): Promise<void>;
 }
 
 export class HostControl implements Control {
@@ -180,7 +180,7 @@ export class HostControl implements Control {
     await runner?.settled();
     this.#views.forget(row.id);
     recordings.forget(row.id);
-    await this.#parts.removeIndexes(row.id);
+    await this.#parts.removeMemory(row.id);
     if (how.files) await this.#parts.removeFolder(row);
     return { id: row.id, workspace };
   }
