@@ -63,6 +63,8 @@ export type PauseCode =
   | "model-refused"
   | "model-unreachable"
   | "prompt-too-long"
+  /** The server sent more than the maximum of a reply. */
+  | "cap-ignored"
   | "crash-loop";
 
 export interface Fallback {
@@ -124,6 +126,8 @@ export type EventBody =
       readonly changed?: true;
       /** The server is down: goald retries from time to time until it is back. */
       readonly outage?: true;
+      /** Charged for a reply that was cut off. Replaces the reservation. */
+      readonly spent?: ModelSpending;
       /** Model used until the given time in place of one that fails permanently. */
       readonly fallback?: Fallback;
     } & OfCall)

@@ -1,14 +1,14 @@
 /** evolve-question.ts -- folds a model call into the state: asked, failed, asked again, replied. */
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inPhase, putCall, withMessage } from "./fold.ts";
-import { mayHaveBeenCharged } from "./limits.ts";
+import { mayHaveBeenCharged, wasSent } from "./limits.ts";
 import { spend } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
 /** An earlier attempt that is still open was interrupted, and its server may charge for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
-  const settled = settle(state, callId, true);
+  const settled = settle(state, callId, { isLost: true, isCounted: true });
   const call: OpenCall = { kind: "model", callId, step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
   const tainted = state.tainted || event.tainted === true;
   return inPhase(putCall({ ...settled, step, tainted }, call), event, { kind: "asking", callId });
@@ -22,10 +22,13 @@ export function modelFailed(
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
   const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
-  // During an outage further failures are expected and not counted.
-  if (state.outage && event.outage) return inPhase(settle(state, callId, false), event, phase);
+  const settled = event.spent
+    ? spend(settle(state, callId, { isLost: false, isCounted: false }), event.spent)
+    : settle(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });
+  // During an outage further failures are expected, and only what they may cost counts.
+  if (state.outage && event.outage) return inPhase(settled, event, phase);
   const failed = {
-    ...settle(state, callId, mayHaveBeenCharged(code)),
+    ...settled,
     fallback,
     outage: event.outage ? { since: at } : state.outage,
     failedTries: [...state.failedTries, { model, code }],
@@ -49,21 +52,31 @@ export const closeQuestion = (state: AgentState, step: number): AgentState => ({
   open: state.open.filter((call) => call.kind !== "model" || call.step !== step),
 });
 
-/** Counts the reservation of an attempt without a reply as lost, or releases it. The call stays open for the next attempt. */
-function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
+/** Counts the reservation of an attempt without a reply as lost, or releases it, once. The call stays open for the next attempt. */
+function settle(
+  state: AgentState,
+  callId: string,
+  { isLost, isCounted }: { readonly isLost: boolean; readonly isCounted: boolean },
+): AgentState {
   const call = openQuestion(state, callId);
-  if (!call) return state;
+  if (!call || call.isSettled) return state;
   const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
   const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
-  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
-  return putCall({ ...state, lost: { tokens, usd } }, settled);
+  const reservedUsd = call.reservedUsd === null ? null : 0;
+  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd, isSettled: true };
+  const usage = { ...state.usage, modelCalls: state.usage.modelCalls + (isCounted ? 1 : 0) };
+  return putCall({ ...state, usage, lost: { tokens, usd } }, settled);
 }
 
 export function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
   const { callId, text, finishReason, usage, step, costUsd } = event;
   const { model, mode } = openQuestion(state, callId) ?? ASKED_UNKNOWN;
   const fallback = model === state.fallback?.model ? state.fallback : null;
-  const paid = spend(answeredBy(state, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
+  const cutReplies = state.cutReplies + (finishReason === "length" ? 1 : 0);
+  const paid = spend(
+    { ...answeredBy(state, fallback), cutReplies },
+    { usage, costUsd: costUsd ?? null, modelCalls: 1 },
+  );
   const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,

@@ -11,7 +11,7 @@ import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 6;
+export const STATE_VERSION = 7;
 
 /** Number of messages in the prompt; older ones are in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -77,6 +77,8 @@ export type OpenCall =
       /** Possible charges that no other field counts; 0 once a failure is recorded. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
+      /** The attempt has failed, and is counted. */
+      readonly isSettled?: true;
     }
   | {
       readonly kind: "command";
@@ -146,6 +148,8 @@ export interface AgentState {
   /** Consecutive unreadable replies, and consecutive failed model calls. */
   readonly badReplies: number;
   readonly modelFailures: number;
+  /** Replies that the server cut off. Later replies get more room. */
+  readonly cutReplies: number;
   /** Failed attempts of the open model call, oldest first. */
   readonly failedTries: readonly { readonly model: string; readonly code: string }[];
   /** Start of the server's outage. Attempts during an outage do not count as failures. */
@@ -197,6 +201,7 @@ export const initialState: AgentState = {
   tainted: false,
   badReplies: 0,
   modelFailures: 0,
+  cutReplies: 0,
   failedTries: [],
   outage: null,
   fallback: null,

@@ -11,11 +11,11 @@
  * No command is affected: a model call is open only while no command runs.
  */
 import { MAX_TRIES } from "#core/decide.ts";
-import type { EventOf, NewEvent, PauseCode } from "#core/event.ts";
+import type { EventOf, ModelSpending, NewEvent, PauseCode } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 
-type Failure = Extract<ModelAnswer, { kind: "failed" }>;
+type Failure = Extract<ModelAnswer, { kind: "failed" }> & { readonly spent?: ModelSpending };
 
 export interface FailedQuestion {
   readonly step: number;
@@ -35,6 +35,7 @@ export interface Circumstances {
 const RETRIES: Readonly<Record<string, number>> = {
   "rate-limited": 7,
   "server-error": 6,
+  unavailable: 6,
   "no-connection": 6,
   "connection-lost": 6,
   "unknown-host": 6,
@@ -67,6 +68,7 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
 /** Failures of a server that is likely to recover by itself. */
 const OUTAGES: ReadonlySet<string> = new Set([
   "server-error",
+  "unavailable",
   "no-connection",
   "connection-lost",
   "unknown-host",
@@ -91,6 +93,7 @@ export function afterFailure(
     code,
     message,
     retryAt: retryAt?.toISOString() ?? null,
+    ...(failure.spent ? { spent: failure.spent } : {}),
     ...more,
   });
   if (code === "refused") return [told(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
@@ -101,6 +104,8 @@ export function afterFailure(
   const isTooLong = code === "context-overflow";
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
     return [told(now, { changed: true })];
+
+  if (code === "cap-ignored") return [told(null), { type: "agent-paused", code, reason: message }];
 
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
   // The replaced model is tried once when the fallback's time is over, without retries.

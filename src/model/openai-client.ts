@@ -30,20 +30,24 @@ export interface ModelServer {
   readonly http: ConfiguredHttp;
   /** Timeout of one whole answer. */
   readonly timeoutMs: number;
+  /** Timeout of one whole answer, if it differs from `timeoutMs`, which then limits only the waits in it. */
+  readonly totalTimeoutMs?: number;
   readonly maxBytes?: number;
 }
 
-/** A response with an error status, with its headers and whole body. */
+/** A response with an error status, with its headers and whole body. `isInReply`: the error came in place of a reply. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  constructor(status: number, headers: Headers, body: string) {
+  readonly isInReply: boolean;
+  constructor(status: number, headers: Headers, body: string, isInReply = false) {
     super(`HTTP status ${status}`);
     this.status = status;
     this.headers = headers;
     this.body = body;
+    this.isInReply = isInReply;
   }
 }
 
@@ -54,12 +58,12 @@ class UnusableKeyError extends Error {
 
 /** Returns a function that creates the client at its first call. Throws GOALD_CONFIG for an invalid base URL. */
 export function createLazyClient(server: ModelServer): () => Promise<OpenAI> {
-  const { baseUrl, apiKey, organization, timeoutMs, maxBytes } = server;
+  const { baseUrl, apiKey, organization, timeoutMs, totalTimeoutMs = timeoutMs, maxBytes } = server;
   const fetch = throwErrorStatus(
     server.http.to(parseBaseUrl(baseUrl).origin, {
       firstByteTimeoutMs: timeoutMs,
       idleTimeoutMs: timeoutMs, // some servers send the headers at once and the body when the model is done
-      totalTimeoutMs: timeoutMs,
+      totalTimeoutMs,
       ...(maxBytes === undefined ? {} : { maxBytes }),
     }),
   );

@@ -160,7 +160,7 @@ function renderCost({ cost, limits }: ReportFacts): string {
   const money =
     unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
-    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "reply", "replies")} of the model`,
+    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "request")} to the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
     ...(lost.tokens > 0
