@@ -113,7 +113,7 @@ interface PrepareParts extends OpenOptions {
 
 function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signal, onText }: PrepareParts): Prepare {
   const { settings, store } = host;
-  const { registry, commandList, words, readReply } = host.catalogue;
+  const { commandsFor, words } = host.catalogue;
   const { model, memory, services } = shared;
   const lastVersion = (path: string) => store.lastFileVersion(row.id, path);
   return createPrepare({
@@ -127,10 +127,8 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     memory,
     recallCount: settings.recall.count,
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
-    registry,
-    commandList,
+    commandsFor,
     words,
-    readReply,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { lastVersion }),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, lastVersion }),
     services,

@@ -4,7 +4,6 @@
  * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { join } from "node:path";
-import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { readTextFile } from "#config/private-file.ts";
@@ -12,12 +11,13 @@ import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt 
 import { GoaldError, toError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
+import { initialState } from "#core/state.ts";
+import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/media.ts";
 import { type ContextWindows, contextWindowOf } from "#model/context-window.ts";
 import { isThisMachine, joinPrices, type PriceTable, priceOf, readPrices } from "#model/prices.ts";
 import { loadWords, type Words } from "#prompt/template.ts";
-import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { buildReplySchema } from "#reply/reply-schema.ts";
+import type { Aliases } from "#reply/aliases.ts";
 import { findGit } from "#services/git/find-git.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
@@ -26,31 +26,28 @@ import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
-export interface Catalogue {
+/** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
+export interface Catalogue extends CommandSet {
   readonly registry: Registry;
-  /** The commands as the prompt lists them. */
-  readonly commandList: string;
+  readonly commandsFor: CommandsFor;
   readonly words: Words;
   readonly prices: PriceTable;
   readonly windows: ContextWindows;
-  readReply(text: string, finishReason: string): ParsedReply;
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
 }
 
 /** `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE and GOALD_CONFIG. */
 export async function loadCatalogue(home: Home, services: ServiceStates): Promise<Catalogue> {
   const registry = await loadRegistryOf(home, services);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
-  const aliases = await readShippedJson("config/aliases.json");
+  const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
+  const commandsFor = createCommandSets(registry.all, aliases);
   return {
     registry,
-    commandList: describeForPrompt(registry.all),
+    commandsFor,
+    ...commandsFor(initialState),
     words,
     prices: await loadPrices(home),
     windows: (await readShippedJson("config/models.json")) as ContextWindows,
-    readReply: createReplyReader(readableBy(registry, aliases)),
-    replySchema: buildReplySchema(registry.all),
   };
 }
 
@@ -101,14 +98,6 @@ async function readOwnPrices(path: string): Promise<unknown> {
 }
 
 const MAX_PRICE_BYTES = 256 * 1024;
-
-function readableBy(registry: Registry, aliases: unknown): Parameters<typeof createReplyReader>[0] {
-  return {
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: aliases as Parameters<typeof createReplyReader>[0]["aliases"],
-  };
-}
 
 // ---------------------------------------------------------------- services
 

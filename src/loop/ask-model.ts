@@ -18,10 +18,10 @@ import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import type { ParsedReply } from "#reply/read.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
+import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
@@ -50,11 +50,10 @@ export interface AskParts extends Room {
   readonly recallCount: number;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
-  readonly commandList: string;
+  readonly commandsFor: CommandsFor;
   readonly words: Words;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
-  readReply(text: string, finishReason: string): ParsedReply;
   readonly clock: Clock;
   /** Aborted when the host shuts down at once. */
   readonly signal: AbortSignal;
@@ -188,7 +187,8 @@ async function composePrompt(
     },
     parts.signal,
   );
-  const { commandList, words } = parts;
+  const { words, commandsFor } = parts;
+  const { commandList } = commandsFor(state);
   try {
     const now = parts.clock.now();
     const prompt = buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now });
@@ -229,7 +229,7 @@ export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
-  const reading = parts.readReply(await journal.read(move.reply), finishReason);
+  const reading = parts.commandsFor(journal.state).readReply(await journal.read(move.reply), finishReason);
   const { phase } = activeFrame(journal.state);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")

@@ -2,7 +2,7 @@
  * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
-import type { RegisteredCommand, Registry } from "#commands/registry.ts";
+import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
 import { type Move, outcomeUnknown } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
@@ -11,6 +11,7 @@ import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
+import type { CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
@@ -21,7 +22,7 @@ export interface CommandParts extends PurchaseParts {
   readonly agentId: string;
   /** Absolute path of the agent's folder. */
   readonly folder: string;
-  readonly registry: Registry;
+  readonly commandsFor: CommandsFor;
   readonly openWorkspace: OpenWorkspace;
   /** Opens a workspace that may also write below `_goald/`. */
   readonly openOwnWorkspace: OpenWorkspace;
@@ -42,7 +43,7 @@ export async function execute(
 ): Promise<Work> {
   const { callId, attempt, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.registry.get(open.call.name);
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
   if (!open || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
@@ -127,7 +128,7 @@ export async function probe(
 ): Promise<Work> {
   const { callId, effect } = move;
   const open = openCommand(journal.state, callId);
-  const command = open && parts.registry.get(open.call.name);
+  const command = open && parts.commandsFor(journal.state).get(open.call.name);
   if (!open?.intent || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);

@@ -2,10 +2,10 @@
 
 import type { Reading } from "#api/reading.ts";
 import { createStoreReading } from "#api/store-reading.ts";
-import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry } from "#commands/registry.ts";
+import { initialState } from "#core/state.ts";
+import { createCommandSets } from "#loop/command-set.ts";
 import { loadWords } from "#prompt/template.ts";
-import { createReplyReader } from "#reply/read.ts";
 import { viewDamaged } from "#views/agent-view.ts";
 import type { TestHost, World } from "./host.ts";
 import { MemoryWorkspace } from "./memory-workspace.ts";
@@ -15,11 +15,7 @@ const FOLDER = "/home/workspace";
 export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
   const registry = await loadRegistry(["commands"]);
   const words = await loadWords(["prompts"]);
-  const readReply = createReplyReader({
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: { commands: {}, args: {} },
-  });
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
   return createStoreReading({
     reader: store,
     clock,
@@ -32,12 +28,12 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
       ),
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
     promptParts: async () => ({
-      commandList: describeForPrompt(registry.all),
+      commandList: commandsFor(initialState).commandList,
       words,
       contextTokens: 32_000,
       replyTokens: 1_000,
     }),
-    readThoughts: async (reply, finishReason) => readReply(reply, finishReason).thoughts,
+    readThoughts: async (reply, finishReason) => commandsFor(initialState).readReply(reply, finishReason).thoughts,
     recall: async (namespace, query, count) => {
       const rows = await store.memories(namespace, 0, 1_000);
       return rows

@@ -5,7 +5,6 @@
  */
 
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
-import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -15,10 +14,10 @@ import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/live-text.ts";
 import { Supervisor } from "#host/supervisor.ts";
+import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare } from "#loop/perform.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
-import { createReplyReader } from "#reply/read.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -78,11 +77,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const files = new Map<string, Files>();
   const registry = withCommands(await loadRegistry(["commands"], options.services), options.commands ?? []);
   const words = await loadWords(["prompts"]);
-  const readReply = createReplyReader({
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: { commands: {}, args: {} },
-  });
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
 
   function begin(change: Parameters<World["begin"]>[0] = {}): TestHost {
     const seen = change.store?.(store) ?? store;
@@ -107,12 +102,10 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
           modelName: "test-model",
           memory: { remote: false, recall: async () => [] },
           recallCount: 10,
-          registry,
-          commandList: describeForPrompt(registry.all),
+          commandsFor,
           words,
           contextTokens: 32_000,
           replyTokens: 1_000,
-          readReply,
           random: () => 0,
           openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files: own, onChange, lastVersion }),
           openOwnWorkspace: (_folder, onChange) =>

@@ -3,7 +3,6 @@
  *
  * `store` and `files` outlive a run, so `run` can be called again after a simulated crash.
  */
-import { describeForPrompt } from "#commands/describe.ts";
 import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
@@ -15,13 +14,13 @@ import type { LongTermMemory } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { createCommandSets } from "#loop/command-set.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import { run as runLoop } from "#loop/run.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
 import { rememberStep } from "#memory/recall/remember.ts";
 import { loadWords } from "#prompt/template.ts";
 import type { Aliases } from "#reply/aliases.ts";
-import { createReplyReader } from "#reply/read.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { type Answer, createPerson } from "./answering-person.ts";
@@ -97,11 +96,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     stepLimit: 100,
   } as const;
   const row = await store.create({ ...spec, ...options.settings }, "test", clock.now().toISOString());
-  const readReply = createReplyReader({
-    schemas: Object.fromEntries(registry.all.map((command) => [command.name, command.args])),
-    hasSideEffect: (name) => registry.get(name)?.annotations.readOnly !== true,
-    aliases: options.aliases ?? { commands: {}, args: {} },
-  });
+  const commandsFor = createCommandSets(registry.all, options.aliases ?? { commands: {}, args: {} });
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
@@ -126,15 +121,13 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
       recallCount: 10,
-      registry,
-      commandList: describeForPrompt(registry.all),
+      commandsFor,
       words,
       contextTokens: options.contextTokens ?? 32_000,
       replyTokens: 1_000,
       ...(options.priceOf ? { priceOf: options.priceOf } : {}),
       ...(options.roomOf ? { roomOf: options.roomOf } : {}),
       ...(options.servicePriceOf ? { servicePriceOf: options.servicePriceOf } : {}),
-      readReply,
       random: () => 0,
       openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
       openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
