@@ -67,7 +67,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "asking":
       return afterLostReply(state, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && (state.outage || state.modelFailures < rules.maxModelFailures)
+      return isBefore(now, phase.at) &&
+        !isBefore(now, phase.since) &&
+        (state.outage || state.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
         : askAgain(state, phase.callId, rules, now);
     case "reading":

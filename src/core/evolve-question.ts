@@ -21,7 +21,7 @@ export function modelFailed(
   const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
-  const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
+  const phase = { kind: "retrying", callId, since: at, at: retryAt ?? at } as const;
   const settled = event.spent
     ? spend(settle(state, callId, { isLost: false, isCounted: false }), event.spent)
     : settle(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });

@@ -87,7 +87,7 @@ async function readEventStream(
   };
   try {
     for (let text: string | undefined = head; text !== undefined; text = await next()) takeEvents(parser.push(text));
-    takeEvents(parser.end());
+    if (!silence.isOver) takeEvents(parser.end());
   } catch (thrown) {
     if (!stream.isFinished) throw thrown;
   } finally {
