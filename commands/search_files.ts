@@ -1,11 +1,12 @@
 /**
- * search_files -- lists files, or the lines that contain a text.
+ * search_files -- shows the files of a folder as a tree with sizes, or the lines that contain a text.
  *
  * Files, bytes, results and the length of the answer are limited; the answer names the limit that ended the search. Links
  * are not followed. Hidden folders and goald's own are skipped unless the directory is inside them.
  */
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
+import { createFileTree, type FileTree, formatSize } from "#util/file-tree.ts";
 
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -46,6 +47,7 @@ export default defineCommand({
     const root = directory === "/" ? "" : directory;
     const search: FileSearch = { results: [], files: 0, bytes: 0, chars: 0, left: new Set(), skipped: 0, stopped: "" };
     try {
+      if (text === "") return succeed(await showTree(workspace, root, limit, search, signal), { source: "workspace" });
       await searchFolder(workspace, root, lowerCase(text), limit, search, signal);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "GOALD_FILE_MISSING") throw error;
@@ -72,6 +74,42 @@ interface FileSearch {
   stopped: string;
 }
 
+async function showTree(
+  workspace: Workspace,
+  root: string,
+  limit: number,
+  search: FileSearch,
+  signal: AbortSignal,
+): Promise<string> {
+  let tree: FileTree | undefined;
+  for await (const file of walkFiles(workspace, root, search, signal)) {
+    tree ??= createFileTree(findRoot(file.path, root));
+    tree.add(file);
+  }
+  const shown: string[] = [];
+  for (const line of tree?.render(limit) ?? []) {
+    search.chars += line.length + 1;
+    if (search.chars > MAX_CHARS) {
+      search.stopped = `at ${shown.length} lines, which fill the answer`;
+      break;
+    }
+    shown.push(line);
+  }
+  const size = tree && tree.files > 0 ? `, ${formatSize(tree.bytes)},` : "";
+  const head = `${countNoun(search.files, "file")}${size} in ${nameRoot(root)}`;
+  return [`${head}${shown.length > 0 ? ":" : "."}`, ...shown, ...listNotes(search)].join("\n");
+}
+
+/** The folder as paths contain it: "" or with a slash at its end. `root` may be absolute or a detour. */
+function findRoot(path: string, root: string): string {
+  const steps: string[] = [];
+  for (const step of root.split("/"))
+    if (step === "..") steps.pop();
+    else if (step !== "" && step !== ".") steps.push(step);
+  const endings = steps.map((_step, index) => `${steps.slice(index).join("/")}/`);
+  return endings.find((ending) => path.startsWith(ending)) ?? "";
+}
+
 async function searchFolder(
   workspace: Workspace,
   root: string,
@@ -80,24 +118,8 @@ async function searchFolder(
   search: FileSearch,
   signal: AbortSignal,
 ): Promise<void> {
-  let walked = 0;
-  for await (const { path, bytes } of workspace.list(root)) {
-    signal.throwIfAborted();
-    walked += 1;
-    if (walked > MAX_FILES) search.stopped = `after ${MAX_FILES} files`;
-    else if (search.bytes > MAX_ALL_BYTES) search.stopped = `after ${MAX_ALL_BYTES / 1024 / 1024} MB of text`;
-    if (search.stopped) return;
-    const left = findHiddenFolder(path, root);
-    if (left) {
-      search.left.add(left);
-      continue;
-    }
-    search.files += 1;
-    const found =
-      needle === ""
-        ? [`${path}  ${countNoun(bytes, "byte")}`]
-        : await searchFile(workspace, path, bytes, needle, search);
-    for (const result of found) {
+  for await (const { path, bytes } of walkFiles(workspace, root, search, signal))
+    for (const result of await searchFile(workspace, path, bytes, needle, search)) {
       if (search.results.length === limit) search.stopped = `at ${limit} results`;
       else if (search.chars + result.length > MAX_CHARS)
         search.stopped = `at ${search.results.length} results, which fill the answer`;
@@ -105,17 +127,28 @@ async function searchFolder(
       search.results.push(result);
       search.chars += result.length + 1;
     }
-  }
 }
 
-/** Returns the hidden folder that contains `path`, unless `root` is inside it. */
-function findHiddenFolder(path: string, root: string): string | undefined {
-  const parts = path.split("/").slice(0, -1);
-  const from = root.split("/").filter((part) => part !== "" && part !== ".").length;
-  const hidden = parts.findIndex(
-    (part, depth) => depth >= from && (part.startsWith(".") || (depth === 0 && part === "_goald")),
-  );
-  return hidden < 0 ? undefined : `${parts.slice(0, hidden + 1).join("/")}/`;
+/** Skips hidden folders and goald's own below the root, and ends at the limits. */
+async function* walkFiles(
+  workspace: Workspace,
+  root: string,
+  search: FileSearch,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly path: string; readonly bytes: number }> {
+  const isEntered = (folder: string): boolean => {
+    const isHidden = /(?:^|\/)(?:\.[^/]*|_goald)$/.test(folder);
+    if (isHidden) search.left.add(`${folder}/`);
+    return !isHidden;
+  };
+  for await (const file of workspace.list(root, isEntered)) {
+    signal.throwIfAborted();
+    if (search.files === MAX_FILES) search.stopped = `after ${MAX_FILES} files`;
+    else if (search.bytes > MAX_ALL_BYTES) search.stopped = `after ${MAX_ALL_BYTES / 1024 / 1024} MB of text`;
+    if (search.stopped) return;
+    search.files += 1;
+    yield file;
+  }
 }
 
 async function searchFile(
@@ -169,19 +202,19 @@ function cutExcerpt(line: string, at: number): string {
 }
 
 function formatSearch(search: FileSearch, root: string, text: string): string {
-  const { results, files, left, skipped, stopped } = search;
-  const where = root === "" || root === "." ? "the workspace" : root;
-  const head =
-    text === ""
-      ? `${countNoun(results.length, "file")} in ${where}`
-      : `${countNoun(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${countNoun(files, "file")} of ${where}`;
-  const notes = [
+  const { results, files } = search;
+  const head = `${countNoun(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${countNoun(files, "file")} of ${nameRoot(root)}`;
+  return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...listNotes(search)].join("\n");
+}
+
+const nameRoot = (root: string): string => (root === "" || root === "." ? "the workspace" : root);
+
+const listNotes = ({ stopped, skipped, left }: FileSearch): readonly string[] =>
+  [
     stopped && `Stopped ${stopped}: there may be more. Name a smaller directory or a longer text.`,
     skipped > 0 && `${countNoun(skipped, "file")} not searched: binary, or over ${MAX_FILE_BYTES / 1024 / 1024} MB.`,
     left.size > 0 && `Left out: ${[...left].slice(0, 10).join(", ")}. Name such a directory to look inside.`,
-  ].filter((note) => typeof note === "string" && note !== "");
-  return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...notes].join("\n");
-}
+  ].filter((note): note is string => typeof note === "string" && note !== "");
 
 async function suggestFolders(workspace: Workspace): Promise<string> {
   const names = new Set<string>();

@@ -33,7 +33,15 @@ const ROOMS: readonly Room[] = [
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
   room("src/reply/*.ts", CORE, "#util/nearest-name\\.ts", "ajv", "jsonrepair"),
   room("src/commands/*.ts", CORE, FILES, "node:module"),
-  withTypes(room("commands/*.ts", "#core/(command|errors|text)\\.ts", "node:crypto"), "#core/services\\.ts"),
+  withTypes(
+    room(
+      "commands/*.ts",
+      "#core/(command|errors|text)\\.ts",
+      "#util/(file-tree|near-text|number-lines|replace-text)\\.ts",
+      "node:crypto",
+    ),
+    "#core/services\\.ts",
+  ),
   // Long-term memory: recall calls lexical and vectors, which do not import each other.
   withTypes(room("src/memory/lexical/*.ts", "#util/(best-of|words)\\.ts"), "#core/ports/vectors\\.ts"),
   // Only the child process of a graph loads the native library.

@@ -33,6 +33,8 @@ export interface CallFrame {
   /** Services that are set up. */
   readonly services: Partial<Services>;
   readonly signal: AbortSignal;
+  /** Absent while the command is prepared or probed. */
+  readonly nest?: Pick<CommandContext, "call" | "run">;
 }
 
 export interface Execution<T> {
@@ -125,6 +127,8 @@ async function runWithin<T>(
       staged.push(write);
     },
     use: (name) => findService(call, name),
+    call: (name, args) => limit.standStill(() => findNest(call).call(name, requireJson(args))),
+    run: (task, returns) => limit.standStill(() => findNest(call).run(task, requireJson(returns))),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
@@ -139,6 +143,16 @@ function findService<N extends ServiceName>({ command, services }: CallFrame, na
   });
 }
 
+function findNest({ command, nest }: CallFrame): NonNullable<CallFrame["nest"]> {
+  if (nest) return nest;
+  throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
+}
+
+function requireJson<T>(value: T): T {
+  if (isJson(value)) return value;
+  throw new GoaldError("GOALD_COMMAND_INVALID", "Expected plain JSON for nested work.");
+}
+
 /** Calls `check` before each change, so that a timed-out command can change nothing. */
 function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
   const checked =
@@ -151,11 +165,12 @@ function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
     folder: workspace.folder,
     stat: (path) => workspace.stat(path),
     read: (path, range) => workspace.read(path, range),
-    list: (directory) => workspace.list(directory),
+    list: (directory, entered) => workspace.list(directory, entered),
     write: checked((path, content) => workspace.write(path, content)),
     append: checked((path, content) => workspace.append(path, content)),
     truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
     remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
+    move: checked((from, to) => workspace.move(from, to)),
     preserve: checked((path) => workspace.preserve(path)),
     place: async (path, fill) => {
       check();

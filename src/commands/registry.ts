@@ -37,7 +37,7 @@ export type ServiceStates = Readonly<Partial<Record<ServiceName, ServiceState>>>
 /** Treats all services as set up, to read old replies and to write documents. */
 export const ALL_READY: ServiceStates = Object.fromEntries(SERVICES.map((name) => [name, { ready: true }]));
 
-/** AutoGPT's order; other commands follow, then `LAST`. */
+/** AutoGPT's order, with goald's commands for files beside its own; other commands follow, then `LAST`. */
 const ORDER = [
   "google",
   "browse_website",
@@ -49,6 +49,8 @@ const ORDER = [
   "write_to_file",
   "read_file",
   "append_to_file",
+  "edit_file",
+  "move_file",
   "delete_file",
   "search_files",
   "evaluate_code",

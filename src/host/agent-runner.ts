@@ -6,6 +6,7 @@
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import { isNested } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
@@ -32,6 +33,7 @@ export interface RunnerParts {
 }
 
 const LONGEST_WAIT_MS = 10_000;
+const FOR_EVER = Number.POSITIVE_INFINITY;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
@@ -169,7 +171,9 @@ export class AgentRunner {
         onCommitted(this.#id, events, state);
       },
       onSent: (agents) => onSent?.(agents),
-      wait: ({ waitFor, until }) => this.#wait(until, opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS),
+      // A command with nested work stays in memory: leaving it would interrupt it.
+      wait: ({ waitFor, until }, state) =>
+        this.#wait(until, isNested(state) ? FOR_EVER : (opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS)),
     };
     return opened.through?.(parts) ?? parts;
   }
@@ -188,7 +192,10 @@ export class AgentRunner {
     return true;
   }
 
-  /** A full disk is retried without limit. An agent that keeps failing for another reason is paused. */
+  /**
+   * A full disk is retried without limit. A damaged log is not retried, because its agent must not run. An agent that
+   * keeps failing for another reason is paused.
+   */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.
@@ -198,7 +205,7 @@ export class AgentRunner {
     this.#problem = error.message;
     this.#report(error);
     this.#parts.onFailed?.(this.#id, error);
-    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
+    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND") || isDamage(error)) return;
     const isRetried = this.#failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
     const reason = `It failed ${this.#failures} times in a row, at last with: ${error.message}`;
     if (isRetried || !(await this.#tryPause({ code: "crash-loop", reason })))
@@ -240,3 +247,6 @@ export class AgentRunner {
     this.#parts.report(this.#id, toError(thrown).message);
   }
 }
+
+/** A failed read of the disk has SQLite's error as its cause, and may succeed later. */
+const isDamage = (error: Error): boolean => isGoaldError(error, "GOALD_STORE_DAMAGED") && error.cause === undefined;

@@ -22,6 +22,7 @@ export async function* listFiles(
   path: string,
   folder: OpenFolder,
   anchor: Anchor,
+  entered: (folder: string) => boolean = () => true,
 ): AsyncIterable<FileStat> {
   // A stack: the next entry is last.
   const ahead = await readEntries(folder, path);
@@ -30,6 +31,7 @@ export async function* listFiles(
       yield next;
       continue;
     }
+    if (!entered(next.folder)) continue;
     const inner = await openIfPresent(root, next.folder, anchor);
     // Not one call of push: a folder may hold more files than a call takes arguments.
     if (inner) for (const entry of await readEntries(inner, next.folder)) ahead.push(entry);

@@ -18,6 +18,7 @@ import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts"
 import { appendWhole, readRange } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { listFiles } from "./list-files.ts";
+import { moveFile } from "./move-file.ts";
 import { normalizePath, quotePath, refuseChange } from "./path-rules.ts";
 import { placeFolder } from "./place-folder.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -144,6 +145,19 @@ class LocalWorkspace implements Workspace {
     });
   }
 
+  async move(from: string, to: string): Promise<void> {
+    await using source = await withFileErrors(from, () => this.#place(from, true));
+    if (!source?.found) throw fileMissing(from);
+    const content = await withFileErrors(from, async () => {
+      await using opened = await openFile(source, flags.O_RDONLY);
+      return await readRange(opened, source.path);
+    });
+    await using target = await withFileErrors(to, () => this.#placeToChange(to));
+    await withFileErrors(to, () => moveFile(source, target));
+    this.#report("write", target.path, content.length, content);
+    this.#report("delete", source.path, 0, null);
+  }
+
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path);
@@ -164,11 +178,11 @@ class LocalWorkspace implements Workspace {
     return await placeFolder(place, this.#keyOf(place), fill);
   }
 
-  async *list(directory: string): AsyncIterable<FileStat> {
+  async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
     try {
       const path = normalizePath(directory, this.folder);
       const folder = await openFolder(this.folder, path, false, this.#anchor);
-      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor);
+      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor, entered);
       else if (path !== "")
         throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quotePath(directory)} in the workspace.`, {
           hint: 'The folder "" is the whole workspace.',

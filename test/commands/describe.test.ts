@@ -26,11 +26,13 @@ describe("the command list of the prompt", () => {
       '1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"',
       '2. Read file: "read_file", args: "file": "<file>", optional "first_line": "<number>", "last_line": "<number>"',
       '3. Append to file: "append_to_file", args: "file": "<file>", "text": "<text>"',
-      '4. Delete file: "delete_file", args: "file": "<file>"',
-      '5. Search Files: "search_files", args: "directory": "<directory>", optional "text": "<text>", "limit": "<number>"',
-      '6. Ask user: "ask_user", args: "question": "<question>"',
-      '7. Do Nothing: "do_nothing", args:',
-      '8. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
+      '4. Edit file: "edit_file", args: "file": "<file>", "old": "<text>", "new": "<text>", optional "count": "<number>"',
+      '5. Move file: "move_file", args: "from": "<file>", "to": "<file>"',
+      '6. Delete file: "delete_file", args: "file": "<file>"',
+      '7. Search Files: "search_files", args: "directory": "<directory>", optional "text": "<text>", "limit": "<number>"',
+      '8. Ask user: "ask_user", args: "question": "<question>"',
+      '9. Do Nothing: "do_nothing", args:',
+      '10. Task Complete (Shutdown): "task_complete", args: "reason": "<reason>"',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
@@ -27,13 +27,25 @@ describe("search_files", () => {
 
   it.each(["", ".", "/", "/workspace", "notes/.."])("lists the whole workspace for %j", async (directory) => {
     const text = await search(files, { directory });
-    expect(text.split("\n").slice(1)).toEqual(["a.txt  11 bytes", "notes/b.md  11 bytes", "notes/c.md  0 bytes"]);
+    expect(text.split("\n")).toEqual([
+      expect.stringMatching(/^3 files, 22 bytes, in /),
+      "a.txt  11 bytes",
+      "notes/  2 files, 11 bytes",
+      "notes/b.md  11 bytes",
+      "notes/c.md  0 bytes",
+    ]);
   });
 
-  it("lists a folder with the number of its files", async () => {
-    expect(await search(files, { directory: "notes" })).toBe(
-      "2 files in notes:\nnotes/b.md  11 bytes\nnotes/c.md  0 bytes",
-    );
+  it.each(["notes", "./notes/", "notes/../notes", "/workspace/notes"])(
+    "lists the folder %j with its sum",
+    async (directory) => {
+      expect(await search(files, { directory })).toBe(
+        `2 files, 11 bytes, in ${directory}:\nnotes/b.md  11 bytes\nnotes/c.md  0 bytes`,
+      );
+    },
+  );
+
+  it("says that an empty workspace has no files", async () => {
     expect(await search({}, { directory: "" })).toBe("0 files in the workspace.");
   });
 
@@ -54,12 +66,53 @@ describe("search_files", () => {
 
   it("stops at the limit, and reports it", async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}.txt`, "x\nx\n"]));
-    for (const args of [{ directory: "" }, { directory: "", text: "x" }]) {
-      const lines = (await search(many, { ...args, limit: 10 })).split("\n");
-      expect(lines).toHaveLength(12);
-      expect(lines.at(-1)).toMatch(/^Stopped at 10 results: there may be more\./);
-    }
+    const lines = (await search(many, { directory: "", text: "x", limit: 10 })).split("\n");
+    expect(lines).toHaveLength(12);
+    expect(lines.at(-1)).toMatch(/^Stopped at 10 results: there may be more\./);
+    const listed = (await search(many, { directory: "", limit: 10 })).split("\n");
+    expect(listed).toHaveLength(12);
+    expect(listed.at(-1)).toBe("[… 20 more in this folder]");
     expect(await search(many, { directory: "", limit: 30 })).not.toContain("Stopped");
+  });
+
+  it("shows the shape of a large workspace: all folders with their sums, some files of each", async () => {
+    const many = Object.fromEntries(
+      ["a", "b/c", "d"].flatMap((folder) =>
+        Array.from({ length: 100 }, (_, index) => [`${folder}/f${String(index).padStart(2, "0")}.txt`, "12345"]),
+      ),
+    );
+    const lines = (await search({ ...many, "readme.md": "x" }, { directory: "", limit: 20 })).split("\n");
+    expect(lines.slice(0, 4)).toEqual([
+      "301 files, 1.5 KB, in the workspace:",
+      "readme.md  1 byte",
+      "a/  100 files, 500 bytes",
+      "a/f00.txt  5 bytes",
+    ]);
+    expect(lines).toEqual(expect.arrayContaining(["b/  100 files, 500 bytes", "b/c/  100 files, 500 bytes"]));
+    expect(lines).toEqual(expect.arrayContaining(["d/  100 files, 500 bytes"]));
+    expect(lines.filter((line) => line.startsWith("[…")).length).toBe(3);
+    expect(lines.length).toBeLessThanOrEqual(1 + 20 + 3);
+    // Nothing is left out when everything fits.
+    expect((await search({ ...many, "readme.md": "x" }, { directory: "", limit: 1000 })).split("\n")).toHaveLength(306);
+  });
+
+  it("does not read hidden folders", async () => {
+    await using desk = await makeDesk();
+    await mkdir(join(desk.folder, ".git/objects"), { recursive: true });
+    await desk.workspace.write("z.txt", "x");
+    await Promise.all(
+      Array.from({ length: 3 }, (_, index) => writeFile(join(desk.folder, `.git/objects/${index}`), "")),
+    );
+    const looked: string[] = [];
+    const list: typeof desk.workspace.list = (directory, entered) =>
+      desk.workspace.list(directory, (folder) => looked.push(folder) > 0 && (entered?.(folder) ?? true));
+    const { text } = await call(
+      searchFiles,
+      { directory: "" },
+      { ...desk.context, workspace: { ...desk.workspace, list } },
+    );
+    expect(text).toContain("1 file, 1 byte, in the workspace:\nz.txt  1 byte");
+    expect(looked).toEqual([".git"]);
   });
 
   it("numbers lines and shows each once, even with several matches", async () => {
@@ -101,7 +154,7 @@ describe("search_files", () => {
     const many = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${"long/".repeat(20)}${index}`, ""]));
     const text = await search(many, { directory: "", limit: 1000 });
     expect(text.length).toBeLessThan(20_000);
-    expect(text).toMatch(/Stopped at \d+ results, which fill the answer/);
+    expect(text).toMatch(/Stopped at \d+ lines, which fill the answer/);
   });
 
   it("skips binary and very large files, and reports it", async () => {
@@ -116,7 +169,7 @@ describe("search_files", () => {
   it("skips hidden folders and goald's own unless requested", async () => {
     const hidden = { ".git/config": "x", "_goald/outputs/c1.txt": "x", "sub/.cache/d": "x", ".env": "x", "a.txt": "x" };
     expect(await search(hidden, { directory: "" })).toBe(
-      "2 files in the workspace:\n.env  1 byte\na.txt  1 byte\n" +
+      "2 files, 2 bytes, in the workspace:\n.env  1 byte\na.txt  1 byte\n" +
         "Left out: .git/, _goald/, sub/.cache/. Name such a directory to look inside.",
     );
     expect(await search(hidden, { directory: "_goald" })).toContain("_goald/outputs/c1.txt  1 byte");
@@ -129,7 +182,7 @@ describe("search_files", () => {
     await symlink(".", join(desk.folder, "again"));
     await desk.workspace.write("a.txt", "x");
     expect((await call(searchFiles, { directory: "" }, desk.context)).text).toBe(
-      "1 file in the workspace:\na.txt  1 byte",
+      "1 file, 1 byte, in the workspace:\na.txt  1 byte",
     );
   });
 

@@ -124,6 +124,31 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         ]);
       });
 
+      it("are moved with their content, into new folders, and reported at both places", async () => {
+        await workspace.write("a.txt", "abc");
+        changes.length = 0;
+        await workspace.move("./a.txt", "new/er/b.txt");
+        expect(await namesIn(workspace)).toEqual(["new/er/b.txt"]);
+        expect(await textOf(workspace, "new/er/b.txt")).toBe("abc");
+        expect(changes.map(({ operation, path, bytes, sha256: hash }) => [operation, path, bytes, hash])).toEqual([
+          ["write", "new/er/b.txt", 3, sha256("abc")],
+          ["delete", "a.txt", 0, null],
+        ]);
+      });
+
+      it("are not moved onto others, onto folders, or from nowhere", async () => {
+        await workspace.write("a.txt", "a");
+        await workspace.write("b.txt", "b");
+        await workspace.write("folder/c.txt", "c");
+        changes.length = 0;
+        for (const to of ["b.txt", "a.txt", "folder"])
+          await expect(workspace.move("a.txt", to)).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.move("folder", "d")).rejects.toMatchObject({ code: "GOALD_FILE" });
+        await expect(workspace.move("none.txt", "d.txt")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
+        expect(await textOf(workspace, "b.txt")).toBe("b");
+        expect(changes).toEqual([]);
+      });
+
       it("that are missing give undefined from stat and an error from read", async () => {
         expect(await workspace.stat("none.txt")).toBeUndefined();
         expect(await workspace.stat("no/such.txt")).toBeUndefined();
@@ -149,6 +174,15 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
         expect(await namesIn(workspace, "./a/b/..")).toEqual(["a/b/c.txt", "a/z.txt"]);
         const [first] = await Array.fromAsync(workspace.list("a/b"));
         expect(first).toMatchObject({ path: "a/b/c.txt", bytes: 9 });
+      });
+
+      it("does not enter the folders that the caller leaves out", async () => {
+        for (const path of ["a.txt", "b/c.txt", "b/d/e.txt", "f/b/g.txt"]) await workspace.write(path, "x");
+        const left: string[] = [];
+        const entered = (folder: string): boolean => folder !== "b" || left.push(folder) === 0;
+        const listed = await Array.fromAsync(workspace.list("", entered));
+        expect(listed.map(({ path }) => path)).toEqual(["a.txt", "f/b/g.txt"]);
+        expect(left).toEqual(["b"]);
       });
 
       it("is empty for an empty workspace, and fails for a missing folder and for a file", async () => {
@@ -183,7 +217,11 @@ export function workspaceContract(name: string, make: () => Promise<WorkspaceUnd
           await expect(workspace.append(path, "x")).rejects.toMatchObject(refusal);
           await expect(workspace.truncate(path, 0)).rejects.toMatchObject(refusal);
           await expect(workspace.remove(path)).rejects.toMatchObject(refusal);
+          await expect(workspace.move(path, "out.txt")).rejects.toMatchObject(refusal);
           expect(changes).toEqual([]);
+          await workspace.write("in.txt", "x");
+          await expect(workspace.move("in.txt", path)).rejects.toMatchObject(refusal);
+          expect(await textOf(workspace, "in.txt")).toBe("x");
         },
       );
 

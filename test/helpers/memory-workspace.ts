@@ -85,6 +85,17 @@ export class MemoryWorkspace implements Workspace {
     return removed;
   }
 
+  async move(from: string, to: string): Promise<void> {
+    const source = this.#pathToChange(from);
+    const content = this.#existing(source);
+    const target = this.#pathToChange(to);
+    if (this.#files.has(target)) throw new GoaldError("GOALD_FILE", `${to} exists already.`);
+    this.#files.delete(source);
+    this.#files.set(target, content);
+    this.#report("write", target, content.length, content);
+    this.#report("delete", source, 0, null);
+  }
+
   async preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined> {
     const file = this.#path(path);
     const content = this.#files.get(file);
@@ -119,13 +130,23 @@ export class MemoryWorkspace implements Workspace {
     }
   }
 
-  async *list(directory: string): AsyncIterable<FileStat> {
+  async *list(directory: string, entered: (folder: string) => boolean = () => true): AsyncIterable<FileStat> {
     const folder = normalizePath(directory, this.folder);
     if (this.#files.has(folder)) throw new GoaldError("GOALD_FILE", `${directory} is a file, not a folder.`);
     const inside = [...this.#files.keys()].filter((path) => folder === "" || path.startsWith(`${folder}/`)).sort();
     if (inside.length === 0 && folder !== "")
       throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${directory}.`);
-    for (const path of inside) yield (await this.stat(path)) as FileStat;
+    const left = new Set<string>();
+    for (const path of inside) {
+      const folders = path
+        .split("/")
+        .slice(0, -1)
+        .map((_name, depth, names) => names.slice(0, depth + 1).join("/"));
+      const below = folders.filter((name) => name.length > folder.length);
+      const closed = below.find((name) => left.has(name) || !entered(name));
+      if (closed === undefined) yield (await this.stat(path)) as FileStat;
+      else left.add(closed);
+    }
   }
 
   #path(path: string): string {

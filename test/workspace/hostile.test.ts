@@ -42,6 +42,8 @@ const operations = (workspace: Workspace, path: string): Record<string, () => Pr
   append: () => workspace.append(path, "pwned"),
   truncate: () => workspace.truncate(path, 0),
   remove: () => workspace.remove(path),
+  "move from": () => workspace.move(path, "moved.txt"),
+  "move to": () => workspace.move("real.txt", path),
   preserve: () => workspace.preserve(path),
 });
 
@@ -86,6 +88,7 @@ describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
   });
 
   it("refuses a pipe with a writer and a socket with a listener without waiting", async () => {
+    await writeFile(at("real.txt"), "real");
     execFileSync("mkfifo", [at("pipe")]);
     await using both = await open(at("pipe"), "r+");
     const server = createServer().listen(at("socket"));

@@ -32,14 +32,19 @@ export interface Workspace {
    */
   remove(path: string, options?: { readonly wasThere?: boolean }): Promise<boolean>;
   /**
+   * Renames one file, which keeps its content and mode, and creates folders. Reports the write of `to` and the removal
+   * of `from`. GOALD_FILE when `to` exists.
+   */
+  move(from: string, to: string): Promise<void>;
+  /**
    * Creates a folder atomically. `fill` receives the absolute path of an empty folder, which is renamed to `path` on
    * success and deleted on failure. GOALD_FILE when `path` exists. The files in it are not passed to `onChange`.
    */
   place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T>;
   /** Adds the current file to the history, unless it is the last version. undefined when there is no file. */
   preserve(path: string): Promise<{ readonly bytes: number; readonly sha256: string } | undefined>;
-  /** Regular files below a folder, sorted by path, without following links; "" is the root. */
-  list(directory: string): AsyncIterable<FileStat>;
+  /** Regular files below a folder, sorted by path, without following links; "" is the root. Folders not `entered` are skipped. */
+  list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat>;
 }
 
 /** The last version of a path in the file history. */
