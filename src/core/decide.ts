@@ -7,6 +7,7 @@
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
 import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
+import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
@@ -37,6 +38,7 @@ export type Move =
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  readonly closesTurn?: boolean;
 }
 
 export interface Rules {
@@ -135,6 +137,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
+  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state.refusals));
   const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
@@ -170,7 +173,10 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const circle = circleOf(frame, callId);
   if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
-  const verdict = judge(call, rules.facts(call.name)?.annotations, state);
+  const facts = rules.facts(call.name);
+  const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
+  if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
+  const verdict = judge(call, facts?.annotations, state);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });

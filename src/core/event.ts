@@ -65,6 +65,8 @@ export type PauseCode =
   | "prompt-too-long"
   /** The server sent more than the maximum of a reply. */
   | "cap-ignored"
+  /** It asked several times to end its work, which was not finished. */
+  | "not-proven"
   | "crash-loop";
 
 export interface Fallback {
@@ -142,7 +144,13 @@ export type EventBody =
       readonly repaired: boolean;
     } & OfCall)
   | ({ readonly type: "command-approved"; readonly by: "policy" | "person" | "earlier-approval" } & OfCall)
-  | ({ readonly type: "command-denied"; readonly by: "policy" | "person"; readonly reason: string } & OfCall)
+  | ({
+      readonly type: "command-denied";
+      readonly by: "policy" | "person";
+      readonly reason: string;
+      /** Why the turn may not end yet: sub-agents work. Such refusals are counted. */
+      readonly refusal?: "helpers";
+    } & OfCall)
   | ({ readonly type: "approval-asked"; readonly reason: string } & OfCall)
   | ({
       readonly type: "command-started";

@@ -165,6 +165,8 @@ export interface ChildAccount {
   readonly told: number;
   /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;
+  /** It has reported a pause, and works only when somebody continues it. */
+  readonly isPaused: boolean;
   /** It was ended and has not confirmed it yet. */
   readonly isEnding: boolean;
   readonly reach: Reach;
@@ -191,6 +193,8 @@ export interface AgentState {
   readonly grantedApprovals: number;
   /** The agent has read text from outside; the policy uses this. */
   readonly tainted: boolean;
+  /** Refused requests to end the turn in a row. */
+  readonly refusals: number;
   /** Replies that the server cut off. Later replies get more room. */
   readonly cutReplies: number;
   /** Start of the server's outage. Attempts during an outage do not count as failures. */
@@ -255,6 +259,7 @@ export const initialState: AgentState = {
   paused: null,
   grantedApprovals: 0,
   tainted: false,
+  refusals: 0,
   cutReplies: 0,
   outage: null,
   fallback: null,

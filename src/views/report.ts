@@ -161,7 +161,8 @@ const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
 };
 
 function renderCost({ cost, limits }: ReportFacts): string {
-  const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost } = cost;
+  const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost, helpers } =
+    cost;
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
   const unpriced =
@@ -174,6 +175,11 @@ function renderCost({ cost, limits }: ReportFacts): string {
     `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "request")} to the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
+    ...(helpers.agents > 0 || helpers.steps > 0
+      ? [
+          `- In addition, its sub-agents: ${countNoun(helpers.steps, "step")}, ${helpers.tokens} tokens, ${dollars(helpers.usd)}`,
+        ]
+      : []),
     ...(lost.tokens > 0
       ? [
           `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,
