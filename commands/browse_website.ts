@@ -49,15 +49,14 @@ const ANSWER = {
 export default defineCommand({
   name: "browse_website",
   label: "Browse Website",
-  summary: "reads a web page, a PDF or a text on the web and answers a question about it, with quotes.",
+  summary: "reads a web page, PDF or text on the web and answers a question about it, with quotes.",
   args: {
     type: "object",
     properties: {
-      url: { type: "string", description: "Address of the page", hint: "url", minLength: 1 },
+      url: { type: "string", description: "address of the page", minLength: 1 },
       question: {
         type: "string",
-        description: "What you want to find on the page",
-        hint: "what_you_want_to_find_on_website",
+        description: "what you want to find out",
         minLength: 1,
       },
     },

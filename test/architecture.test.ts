@@ -31,8 +31,8 @@ const ROOMS: readonly Room[] = [
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|subagents/subagent-event)\\.ts"),
   room("src/prompt/*.ts", CORE, "#util/clean\\.ts", FILES),
-  room("src/reply/*.ts", CORE, "#util/nearest-name\\.ts", "ajv", "jsonrepair"),
-  room("src/commands/*.ts", CORE, FILES, "node:module"),
+  room("src/reply/*.ts", CORE, "#util/nearest-name\\.ts", "ajv(?:/dist/2020\\.js)?", "jsonrepair", "node:vm"),
+  room("src/commands/*.ts", CORE, FILES, "node:module", "ajv/dist/2020\\.js"),
   withTypes(
     room(
       "commands/*.ts",
@@ -103,7 +103,7 @@ const ROOMS: readonly Room[] = [
       "node:path",
     ),
     "#http/http\\.ts",
-    "#loop/(run|journal|work)\\.ts",
+    "#loop/(run-parts|journal|work)\\.ts",
   ),
   room(
     "src/store/*.ts",

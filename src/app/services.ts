@@ -58,13 +58,12 @@ export interface SharedParts {
 
 export function openShared(parts: SharedParts): Shared {
   const { home, settings, store, report, tape } = parts;
-  const { replySchema } = parts.catalogue;
   const open = () => parts.throughHttp(openHttp(settings));
   const http = tape?.http(open) ?? open();
   const server = serverOf(settings, http);
   const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
   const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
-  const asking = { ...optionsOf(settings), replySchema, termsFile, clock: tape?.clock ?? systemClock };
+  const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const ofMemory = { home, settings, server, store, keeper: store, report };
   const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });

@@ -19,18 +19,11 @@ import {
   withMessage,
   withMessageForAll,
 } from "./fold.ts";
+import type { Message } from "./frame.ts";
 import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
-import {
-  type AgentState,
-  activeFrame,
-  INTERRUPTED,
-  initialState,
-  type Message,
-  type OpenCall,
-  openCommand,
-} from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -97,12 +90,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
       const left = unwindTo(state, callId);
-      return inPhase(spent ? spendAll(left, callId, spent) : left, event, {
-        kind: "waiting",
-        callId,
-        waitFor,
-        until,
-      });
+      const waiting = { kind: "waiting", callId, waitFor, until } as const;
+      return inPhase(spent ? spendAll(left, callId, spent) : left, event, waiting);
     }
     case "command-finished":
       return commandFinished(state, event);

@@ -75,7 +75,8 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
       const terms = await parts.model.terms?.(model);
       const mode = terms?.mode ?? "plain";
       const { inputTokens, maxTokens } = fitting(model, messages, terms);
-      const answer = await parts.model.complete({ model, messages, mode, schema, maxTokens }, signal);
+      const request = { model, messages, mode, replySchema: { schema, isStrict: true }, maxTokens };
+      const answer = await parts.model.complete(request, signal);
       tally.add(answer, { inputTokens, maxTokens, price: parts.priceOf?.(model) });
       if (answer.kind === "replied") {
         if (answer.capIgnored) throw failed(answer.capIgnored);

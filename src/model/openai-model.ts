@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
 import { listCauses } from "#util/causes.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
@@ -29,8 +29,6 @@ export interface OpenAIModelSettings extends ModelServer {
   /** Maximum silence within a reply. Defaults to a minute. `timeoutMs` limits the wait for its beginning. */
   readonly idleTimeoutMs?: number;
   readonly reasoningEffort?: ReasoningEffort;
-  /** Strict JSON schema of replies. Without it, no schema is requested. */
-  readonly replySchema?: object;
   /** Stores what was learned about servers. Defaults to memory. */
   readonly termsFile?: JsonFile;
   readonly clock?: Clock;
@@ -38,8 +36,6 @@ export interface OpenAIModelSettings extends ModelServer {
 
 export type ReasoningEffort = "minimal" | "low" | "medium" | "high";
 
-/** For JSON that is mostly names and brackets. */
-const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 /** A stream may last as long as output comes. */
@@ -63,14 +59,10 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   const reading = { firstMs: timeoutMs, idleMs, maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
 
-  const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
-
   return {
     async terms(model) {
       const { mode, contextTokens, replyTokens } = await terms.of(model);
-      const sizes = { contextTokens, replyTokens };
-      if (mode !== "json_schema") return { mode, ...sizes };
-      return settings.replySchema ? { mode, ...sizes, formatTokens } : { mode: "json_object", ...sizes };
+      return { mode, contextTokens, replyTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -157,10 +149,11 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode = "plain", maxTokens }: ModelRequest,
+  { mode: wanted = "plain", replySchema, maxTokens }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
+  const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
@@ -174,9 +167,9 @@ function chooseParts(
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
 
 function buildRequestBody(
-  { model, messages, schema }: ModelRequest,
+  { model, messages, replySchema }: ModelRequest,
   sent: SentParts,
-  { temperature, reasoningEffort, replySchema }: OpenAIModelSettings,
+  { temperature, reasoningEffort }: OpenAIModelSettings,
 ) {
   return {
     model,
@@ -184,15 +177,17 @@ function buildRequestBody(
     ...(sent.temperature ? { temperature } : {}),
     ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
     ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
-    ...buildResponseFormat(sent.mode, schema ?? replySchema),
+    ...buildResponseFormat(sent.mode, replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function buildResponseFormat(mode: OutputMode, schema: object | undefined): object {
-  if (mode === "json_schema" && schema)
-    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
+function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): object {
+  if (mode === "json_schema" && given) {
+    const { schema, isStrict } = given;
+    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
+  }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
 }
 
