@@ -107,7 +107,7 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
     promptParts: async (model) => {
       const { commandsFor, words, windows } = await loadCatalogue();
       const { roomOf } = await import("./catalogue.ts");
-      return { listCommands: (state) => commandsFor(state).commandList, words, ...roomOf(model, settings(), windows) };
+      return { commandsFor, words, ...roomOf(model, settings(), windows) };
     },
     readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
   };

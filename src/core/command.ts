@@ -15,56 +15,62 @@ import type { SubagentRequest } from "./subagents/requests.ts";
 
 export type { Workspace };
 
-/** JSON Schema of one argument. The prompt's command list shows `hint` as `"name": "<hint>"`. */
-export type PropertySchema =
-  | {
-      readonly type: "string";
-      readonly description: string;
-      readonly hint?: string;
-      readonly enum?: readonly string[];
-      readonly minLength?: number;
-      readonly maxLength?: number;
-      readonly pattern?: string;
-    }
-  | {
-      readonly type: "integer" | "number";
-      readonly description: string;
-      readonly hint?: string;
-      readonly minimum?: number;
-      readonly maximum?: number;
-    }
-  | { readonly type: "boolean"; readonly description: string; readonly hint?: string }
-  | {
-      readonly type: "array";
-      readonly description: string;
-      readonly hint?: string;
-      readonly items: { readonly type: "string"; readonly minLength?: number };
-      readonly minItems?: number;
-      readonly maxItems?: number;
-    };
+/** Values of `type`. */
+export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 
-/** Literal schema, so that `Args` can derive the arguments' type from it. */
-export interface ArgsSchema {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, PropertySchema>>;
+/** A JSON Schema (2020-12) of a value. The prompt shows `description` as `"name": "<description>"`. */
+export interface JsonSchema {
+  readonly type?: JsonType | readonly JsonType[];
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly items?: JsonSchema | boolean;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  /** Only within the schema of the arguments, such as `#/$defs/point`. */
+  readonly $ref?: string;
+  readonly [keyword: string]: unknown;
 }
 
-type Value<P> = P extends { readonly enum: readonly (infer E)[] }
-  ? E
-  : P extends { readonly type: "string" }
-    ? string
-    : P extends { readonly type: "boolean" }
-      ? boolean
-      : P extends { readonly type: "array" }
-        ? readonly string[]
-        : number;
-type RequiredKey<S extends ArgsSchema> = S["required"] extends readonly (infer K)[] ? K : never;
+/** Schema of a command's arguments. A literal one gives them their type. Unknown arguments are refused unless it allows them. */
+export interface ArgsSchema extends JsonSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
 
-/** The arguments' type, derived from their literal schema. */
-export type Args<S extends ArgsSchema> = {
+/** The type of a value, derived from its literal schema; `unknown` where the schema does not tell. */
+type Value<P> = P extends { readonly const: infer C }
+  ? C
+  : P extends { readonly enum: readonly (infer E)[] }
+    ? E
+    : P extends { readonly type: readonly (infer T)[] }
+      ? Value<{ readonly type: T }>
+      : P extends { readonly type: infer T }
+        ? TypedValue<P, T>
+        : unknown;
+type TypedValue<P, T> = T extends "string"
+  ? string
+  : T extends "integer" | "number"
+    ? number
+    : T extends "boolean"
+      ? boolean
+      : T extends "null"
+        ? null
+        : T extends "array"
+          ? readonly (P extends { readonly items: infer I } ? Value<I> : unknown)[]
+          : P extends { readonly properties: Readonly<Record<string, unknown>> }
+            ? Members<P>
+            : Readonly<Record<string, unknown>>;
+type RequiredKey<S> = S extends { readonly required: readonly (infer K)[] } ? K : never;
+type Members<S extends { readonly properties: Readonly<Record<string, unknown>> }> = {
   readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? K : never]: Value<S["properties"][K]>;
 } & { readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? never : K]?: Value<S["properties"][K]> };
+
+/** The arguments' type, derived from their literal schema. */
+export type Args<S extends ArgsSchema> = Members<S>;
 
 /** Everything that a command may use: no globals, no process.cwd(). */
 export interface CommandContext {
@@ -127,8 +133,9 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   /** A successful call finishes the turn. Only for task_complete. */
   readonly closesTurn?: boolean;
   /**
-   * Reads what `run` and `probe` need and changes nothing. Its result (plain JSON) is durable
-   * before `run` begins. Also the place to `preserve` a file that `run` overwrites.
+   * Reads what `run` and `probe` need. Its result (plain JSON, at most 64 levels deep, without secrets of the settings)
+   * is durable before `run` begins and comes back byte for byte after a crash. It may `preserve` a file that `run`
+   * overwrites; any other change is refused.
    */
   prepare?(args: Args<S>, context: CommandContext): Promise<unknown>;
   /**
@@ -136,7 +143,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
    * Any other error is reported to the model with its message.
    */
   run(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Observation | Waiting>;
-  /** Reconcilable commands only: tells whether the interrupted call happened. Changes nothing. */
+  /** Reconcilable commands only: returns whether the interrupted call happened. It may only read and `preserve`. */
   probe?(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Probe>;
 }
 

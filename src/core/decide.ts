@@ -21,6 +21,8 @@ import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  /** Present when the command has a `prepare`, which may take long or end the process. */
+  readonly prepare?: unknown;
 }
 
 export interface Rules {
@@ -191,11 +193,15 @@ const diedTooOften = (deaths: number, name: string): string =>
   "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>";
 
 /** The observation for an interrupted call whose outcome cannot be known. */
-export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "command" }>): NewEvent {
+export function outcomeUnknown(
+  callId: string,
+  open: Extract<OpenCall, { kind: "command" }>,
+  problem?: string,
+): NewEvent {
   const { call, step, intent } = open;
   const text =
     `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
-    "It may or may not have happened. Look before you repeat it.";
+    `It may or may not have happened. ${problem === undefined ? "" : `Its probe failed: ${problem} `}Look before you repeat it.`;
   const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }

@@ -18,6 +18,3 @@ export const lostCall = (callId: string): Move =>
 
 export const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
 export const record = (...events: NewEvent[]): Move => ({ kind: "record", events });
-
-export const isRetryAfterCrash = (move: Move): boolean =>
-  move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);

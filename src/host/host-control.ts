@@ -15,7 +15,7 @@ import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
-import { type ForkParts, forkAgent } from "./fork-agent.ts";
+import type { ForkParts } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
@@ -186,6 +186,7 @@ export class HostControl implements Control {
   }
 
   async fork(name: string, how: Parameters<Control["fork"]>[1]) {
+    const { forkAgent } = await import("./fork-agent.ts");
     const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
     return { ...(await this.#views.view(row)), events: row.head, files };
   }

@@ -9,6 +9,7 @@ import type { Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { parseJson } from "#reply/json.ts";
 
 interface Part {
   readonly text: string;
@@ -68,12 +69,9 @@ function ofReply(text: string): readonly Part[] {
 }
 
 function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {
-  try {
-    const reply: unknown = JSON.parse(text);
-    return typeof reply === "object" && reply !== null ? reply : {};
-  } catch {
-    return {};
-  }
+  // Deeper nesting would overflow the stack in `wordsIn`.
+  const reply = parseJson(text);
+  return typeof reply === "object" && reply !== null ? reply : {};
 }
 
 /** The values of the object, without the keys that every reply has. */

@@ -13,10 +13,11 @@
 import { decide } from "#core/decide.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
-import { isRetryAfterCrash, type Move } from "#core/move.ts";
+import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
@@ -52,8 +53,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe": {
-        // What is known about a crash is durable before anything that may crash again.
-        if (isRetryAfterCrash(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
+        if (mayWait(move, journal.state, parts)) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);
