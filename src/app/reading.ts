@@ -105,9 +105,9 @@ async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalog
 function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {
   return {
     promptParts: async (model) => {
-      const { commandList, words, windows } = await loadCatalogue();
+      const { commandsFor, words, windows } = await loadCatalogue();
       const { roomOf } = await import("./catalogue.ts");
-      return { commandList, words, ...roomOf(model, settings(), windows) };
+      return { listCommands: (state) => commandsFor(state).commandList, words, ...roomOf(model, settings(), windows) };
     },
     readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
   };

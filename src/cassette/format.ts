@@ -135,7 +135,18 @@ export interface OutcomeLine {
   })[];
   /** Changes that the command made in the folder. */
   readonly files: readonly FileLine[];
-  /** Number of clock readings during the command. */
+  /** Number of clock readings during the command, after its last nested work. */
+  readonly readings: number;
+}
+
+/** Nested work of such a command, written before it begins. The replay runs it through the loop. */
+export interface NestedLine {
+  readonly type: "nested";
+  readonly callId: string;
+  readonly attempt: number;
+  /** Events that push its frame; none when an earlier session pushed it. */
+  readonly push: readonly unknown[];
+  /** Number of clock readings of the command since it began or since its last nested work. */
   readonly readings: number;
 }
 
@@ -189,6 +200,7 @@ export type Line =
   | InboxLine
   | FilesLine
   | OutcomeLine
+  | NestedLine
   | ValueLine
   | WaitLine
   | CommitLine

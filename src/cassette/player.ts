@@ -11,7 +11,7 @@ import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run.ts";
-import type { Work } from "#loop/work.ts";
+import type { Enter, Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { decodeBody } from "./body.ts";
 import { apply, type Folder } from "./folder.ts";
@@ -51,6 +51,7 @@ export class Player implements Tape {
   readonly #files;
   readonly #waits;
   readonly #outcomes;
+  readonly #nested;
   readonly #commits;
   readonly #values;
   /** Hash of the state by the number of the last event. */
@@ -74,6 +75,7 @@ export class Player implements Tape {
     this.#files = ofType(session, "files");
     this.#waits = ofType(session, "wait");
     this.#outcomes = ofType(session, "outcome");
+    this.#nested = ofType(session, "nested");
     this.#commits = ofType(session, "commit");
     this.#values = ofType(session, "value");
     this.#states = new Map(ofType(session, "committed").map(({ head, state }) => [head, state]));
@@ -181,6 +183,7 @@ export class Player implements Tape {
     return {
       load: (...args) => store.load(...args),
       blob: (sha) => store.blob(sha),
+      read: (...args) => store.read(...args),
       inbox: async (agent) => {
         this.#requireNoMiss();
         this.#looks++;
@@ -226,13 +229,22 @@ export class Player implements Tape {
     while (this.#files[0]?.call === this.#commands) await apply(this.#files.shift()?.files ?? [], this.#parts.folder());
     const work = await parts.prepare(move, journal);
     if (!isOutside(work.intent)) return work;
-    return { intent: work.intent, act: () => this.#playOutcome(move.callId) };
+    return { intent: work.intent, act: (enter) => this.#playAct(move.callId, enter) };
   }
 
-  async #playOutcome(callId: string): Promise<Outcome> {
+  async #playAct(callId: string, enter: Enter): Promise<Outcome | null> {
+    const place = this.#place;
+    const isNext = (line: { readonly callId: string; readonly attempt: number } | undefined): boolean =>
+      line?.callId === callId && line.attempt === place.attempt;
+    while (isNext(this.#nested[0])) {
+      const { push = [], readings = 0 } = this.#nested.shift() ?? {};
+      this.clock.skip(readings);
+      const isDone = await enter(push as Parameters<Enter>[0]);
+      this.#place = place;
+      if (!isDone) return null;
+    }
     const line = this.#outcomes.shift();
-    if (line?.callId !== callId || line.attempt !== this.#place.attempt)
-      return this.#fail(`the result of ${callId} is not in it`);
+    if (!line || !isNext(line)) return this.#fail(`the result of ${callId} is not in it`);
     this.clock.skip(line.readings);
     await apply(line.files, this.#parts.folder());
     const files = line.changes.map(({ content: body, ...change }) => {

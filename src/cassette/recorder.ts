@@ -13,7 +13,7 @@ import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run.ts";
-import type { Work } from "#loop/work.ts";
+import type { Enter, Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
@@ -55,7 +55,7 @@ export class Recorder implements Tape {
   #commands = 0;
   readonly #nextOrdinal = createOrdinals();
   /** The current call whose outcome is replayed as a whole; its requests find it here. */
-  readonly #inside = new AsyncLocalStorage<{ readonly callId: string; requests: number }>();
+  readonly #inside = new AsyncLocalStorage<{ readonly callId: string; requests: number } | undefined>();
   #http: RecordingHttp | undefined;
   #readings: number[] = [];
   readonly #delivered = new Set<string>();
@@ -167,6 +167,7 @@ export class Recorder implements Tape {
     return {
       load: (...args) => store.load(...args),
       blob: (sha) => store.blob(sha),
+      read: (...args) => store.read(...args),
       inbox: async (agent) => {
         this.#looks++;
         const rows = await store.inbox(agent);
@@ -192,7 +193,7 @@ export class Recorder implements Tape {
     if (move.kind !== "execute" && move.kind !== "probe") return parts.prepare(move, journal);
     await this.#noteChanges(this.#place.step);
     const work = await parts.prepare(move, journal);
-    return { intent: work.intent, act: () => this.#act(work, move.callId) };
+    return { intent: work.intent, act: (enter) => this.#act(work, move.callId, enter) };
   }
 
   /** Records changes that others made in the folder since the last command. */
@@ -216,11 +217,29 @@ export class Recorder implements Tape {
     }
   }
 
-  async #act(work: Work, callId: string): Promise<Outcome> {
-    const readBefore = this.#readings.length;
+  async #act(work: Work, callId: string, enter: Enter): Promise<Outcome | null> {
+    const place = this.#place;
     const reachesOut = isOutside(work.intent);
-    const outcome = reachesOut ? await this.#inside.run({ callId, requests: 0 }, work.act) : await work.act();
-    if (!this.#session) return outcome;
+    let readBefore = this.#readings.length;
+    const enterRecorded: Enter = async (push) => {
+      const readings = this.#readings.length - readBefore;
+      const { attempt } = place;
+      if (reachesOut)
+        this.#write({
+          type: "nested",
+          callId,
+          attempt,
+          push: JSON.parse(this.#parts.redact(JSON.stringify(push))),
+          readings,
+        });
+      const isDone = await this.#inside.run(undefined, () => enter(push));
+      this.#place = place;
+      readBefore = this.#readings.length;
+      return isDone;
+    };
+    const act = () => work.act(enterRecorded);
+    const outcome = reachesOut ? await this.#inside.run({ callId, requests: 0 }, act) : await act();
+    if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;
     const before = this.#seenFiles;
     this.#seenFiles = await look(folder);

@@ -33,6 +33,8 @@ export interface CallFrame {
   /** Services that are set up. */
   readonly services: Partial<Services>;
   readonly signal: AbortSignal;
+  /** Absent while the command is prepared or probed. */
+  readonly nest?: Pick<CommandContext, "call" | "run">;
 }
 
 export interface Execution<T> {
@@ -125,6 +127,8 @@ async function runWithin<T>(
       staged.push(write);
     },
     use: (name) => findService(call, name),
+    call: (name, args) => limit.standStill(() => findNest(call).call(name, requireJson(args))),
+    run: (task, returns) => limit.standStill(() => findNest(call).run(task, requireJson(returns))),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
@@ -137,6 +141,16 @@ function findService<N extends ServiceName>({ command, services }: CallFrame, na
   throw new GoaldError("GOALD_NOT_CONFIGURED", `${command.name} used the service ${name}, which ${problem}.`, {
     hint: "See the missing settings: goald commands",
   });
+}
+
+function findNest({ command, nest }: CallFrame): NonNullable<CallFrame["nest"]> {
+  if (nest) return nest;
+  throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
+}
+
+function requireJson<T>(value: T): T {
+  if (isJson(value)) return value;
+  throw new GoaldError("GOALD_COMMAND_INVALID", "Expected plain JSON for nested work.");
 }
 
 /** Calls `check` before each change, so that a timed-out command can change nothing. */

@@ -5,6 +5,8 @@ export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal;
   /** True after the time limit or the end of the call: the command must change nothing more. */
   readonly isOver: boolean;
+  /** The time of `work` does not count. */
+  standStill<T>(work: () => Promise<T>): Promise<T>;
   /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
   race<T, L>(running: Promise<T>, late: () => L): Promise<T | L>;
 }
@@ -15,9 +17,29 @@ export function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit 
   const { signal } = controller;
   let isDisposed = false;
   const onHostAbort = (): void => controller.abort(host.reason);
-  const timer = setTimeout(() => controller.abort(new DOMException("The time is up.", "TimeoutError")), timeoutMs);
+  const onTimeout = (): void => controller.abort(new DOMException("The time is up.", "TimeoutError"));
+  let leftMs = timeoutMs;
+  let startedAt = performance.now();
+  let timer = setTimeout(onTimeout, timeoutMs);
+  /** Number of works that stop the time. */
+  let still = 0;
   host.addEventListener("abort", onHostAbort, { once: true });
   if (host.aborted) onHostAbort();
+
+  async function standStill<T>(work: () => Promise<T>): Promise<T> {
+    if (still++ === 0) {
+      clearTimeout(timer);
+      leftMs -= performance.now() - startedAt;
+    }
+    try {
+      return await work();
+    } finally {
+      if (--still === 0 && !isDisposed) {
+        startedAt = performance.now();
+        timer = setTimeout(onTimeout, Math.max(1, leftMs));
+      }
+    }
+  }
 
   async function race<T, L>(running: Promise<T>, late: () => L): Promise<T | L> {
     const end = Promise.withResolvers<L>();
@@ -40,6 +62,7 @@ export function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit 
 
   return {
     signal,
+    standStill,
     race,
     get isOver() {
       return isDisposed || signal.aborted;

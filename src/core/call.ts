@@ -44,7 +44,8 @@ export interface Annotations {
  * What a crash between intent and result may leave behind, and so what recovery does:
  *   pure           changes nothing: run again
  *   idempotent     twice equals once: run again, with the same call id
- *   transactional  acts only through `stage`, committed with the result: run again, it cannot have happened
+ *   transactional  acts only through `stage`, committed with the result, and through nested calls, whose results are
+ *                  recorded: run again, it cannot have happened
  *   reconcilable   `probe` can tell from what `prepare` recorded whether it happened
  *   at-most-once   nobody can tell: never run again; the model reads `unknown` and checks for itself
  */

@@ -77,6 +77,16 @@ export interface CommandContext {
   readonly agent: { readonly id: string; readonly name: string; readonly goals: readonly string[] };
   /** Adds a write to goald's store, committed together with the result or not at all. Throws for an invalid write. */
   stage(write: CommandWrite): void;
+  /**
+   * Runs another command and returns its observation. Policy, limits and log are the same as for a call of the model. Nested
+   * calls run one after the other, and the command's time limit stands still meanwhile.
+   */
+  call(name: string, args: Readonly<Record<string, unknown>>): Promise<Observation>;
+  /**
+   * Gives the model a task of its own, with the agent's commands and limits, and returns a result that is valid against the JSON
+   * Schema `returns`. Throws GOALD_SUBTASK when there is none.
+   */
+  run(task: string, returns: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** Returns a service listed in `needs`. Throws GOALD_NOT_CONFIGURED when it is not listed or not set up. */
   use<N extends ServiceName>(name: N): Services[N];
 }

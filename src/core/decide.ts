@@ -8,12 +8,14 @@
  */
 import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
+import { MAX_RUN_STEPS } from "./frames.ts";
 import { deadlinePassed, earlier, limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { judge } from "./policy.ts";
 import {
   type AgentState,
   activeFrame,
+  type Frame,
   INTERRUPTED,
   type OpenCall,
   openCommand,
@@ -54,28 +56,31 @@ const MAX_DEATHS = 3;
 /** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;
 
-/** Ids of model calls and commands come from the step number, so that they need no randomness. */
-export const modelCallId = (step: number): string => `m${step}`;
-export const commandCallId = (step: number): string => `c${step}`;
+/** Ids come from the step number, and from the path in a nested frame, so that they need no randomness. */
+const modelCallId = ({ path, asked }: Frame, step: number): string =>
+  path === "" ? `m${step}` : `${path}.m${asked + 1}`;
+export const commandCallId = ({ path, asked }: Frame, step: number): string =>
+  path === "" ? `c${step}` : `${path}.c${asked}`;
 
 export function decide(state: AgentState, rules: Rules, now: Date): Move {
   if (state.paused) return { kind: "rest" };
-  const { phase } = activeFrame(state);
+  const frame = frameToMove(state, rules);
+  const { phase } = frame;
   switch (phase.kind) {
     case "thinking":
-      return think(state, rules, now);
+      return think(state, frame, rules, now);
     case "asking":
-      return afterLostReply(state, phase.callId, rules, now);
+      return afterLostReply(state, frame, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && (state.outage || state.modelFailures < rules.maxModelFailures)
+      return isBefore(now, phase.at) && (state.outage || frame.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
-        : askAgain(state, phase.callId, rules, now);
+        : askAgain(state, frame, phase.callId, rules, now);
     case "reading":
       return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
     case "judging":
-      return judgeCall(state, phase.callId, rules);
+      return judgeCall(state, frame, phase.callId, rules);
     case "awaiting-approval":
-      return judgeAgain(state, phase.callId, rules, now);
+      return judgeAgain(state, frame, phase.callId, rules, now);
     case "approved":
       return { kind: "execute", callId: phase.callId, attempt: 1, effect: rulesEffect(state, phase.callId, rules) };
     case "executing":
@@ -84,51 +89,84 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
       return waitOrGiveUp(state, phase, now);
     case "closing":
       return record({ type: "turn-finished", outcome: "completed", reason: phase.reason });
+    case "ended":
+      return pop(frame, phase);
     case "resting":
       return { kind: "rest" };
   }
 }
 
-function think(state: AgentState, rules: Rules, now: Date): Move {
-  if (state.badReplies >= rules.maxBadReplies)
-    return pause("bad-replies", `${state.badReplies} replies in a row could not be read as one command in JSON.`);
+/** The lowest frame whose command was interrupted, because it runs again first; otherwise the innermost frame. */
+function frameToMove(state: AgentState, rules: Rules): Frame {
+  if (state.frames.length === 1) return state.frames[0];
+  const interrupted = state.frames.find(({ phase }) => {
+    const intent = phase.kind === "executing" ? openCommand(state, phase.callId)?.intent : undefined;
+    return intent !== undefined && isInterrupted(intent, rules);
+  });
+  return interrupted ?? activeFrame(state);
+}
+
+function pop(frame: Frame, phase: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
+  const { id, path, origin } = frame;
+  if (!origin) return { kind: "rest" };
+  const { step, ordinal, hash } = origin;
+  return record({ type: "frame-popped", frame: id, step, callId: path, ordinal, hash, ...phase });
+}
+
+/** Ends a run without a result: its command reads the problem and decides. The agent itself is paused instead. */
+const giveUp = (frame: Frame, code: PauseCode, reason: string): Move =>
+  frame.kind === "run" ? pop(frame, { resultSeq: null, problem: { code, text: reason } }) : pause(code, reason);
+
+function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
+  if (frame.badReplies >= rules.maxBadReplies)
+    return giveUp(
+      frame,
+      "bad-replies",
+      `${frame.badReplies} replies in a row could not be read as one command in JSON.`,
+    );
+  if (frame.kind === "run" && frame.asked >= MAX_RUN_STEPS)
+    return giveUp(
+      frame,
+      "step-limit",
+      `It took ${frame.asked} steps, the most that a sub-task may take, and did not end.`,
+    );
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
-  const notice = noticeDue(state);
+  const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
-  return { kind: "ask", callId: modelCallId(step), step, attempt: 1 };
+  return { kind: "ask", callId: modelCallId(frame, step), step, attempt: 1 };
 }
 
-function afterLostReply(state: AgentState, callId: string, rules: Rules, now: Date): Move {
+function afterLostReply(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openQuestion(state, callId);
   if (!open) return lostCall(callId);
-  return isInterrupted(open, rules) ? askAgain(state, callId, rules, now) : stillUnderWay(callId);
+  return isInterrupted(open, rules) ? askAgain(state, frame, callId, rules, now) : stillUnderWay(callId);
 }
 
 /** Repeats a model call that has no reply. This costs money but has no effect outside. */
-function askAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
-  const isSpent = state.modelFailures >= rules.maxModelFailures || state.failedTries.length >= MAX_TRIES;
+function askAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
+  const isSpent = frame.modelFailures >= rules.maxModelFailures || frame.failedTries.length >= MAX_TRIES;
   if (isSpent && !state.outage)
-    return pause("model-unreachable", `The model did not answer ${state.failedTries.length} times in a row.`);
+    return pause("model-unreachable", `The model did not answer ${frame.failedTries.length} times in a row.`);
   const limit = limitReached(state, state.step, now);
   if (limit) return pause(limit.code, limit.reason);
   return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
 }
 
 /** The settings may have changed since the person was asked. The question stays open while they require a person. */
-function judgeAgain(state: AgentState, callId: string, rules: Rules, now: Date): Move {
+function judgeAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
   const verdict = open && judge(open.call, rules.facts(open.call.name)?.annotations, state);
-  return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, callId, rules);
+  return verdict?.kind === "ask" ? wait(state, "approval", null, now) : judgeCall(state, frame, callId, rules);
 }
 
-function judgeCall(state: AgentState, callId: string, rules: Rules): Move {
+function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules): Move {
   const open = openCommand(state, callId);
   if (!open) return lostCall(callId);
-  const circle = circleOf(state, callId);
-  if (circle) return pause("loop", circle);
+  const circle = circleOf(frame, callId);
+  if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
   const verdict = judge(call, rules.facts(call.name)?.annotations, state);
   switch (verdict.kind) {
@@ -174,6 +212,15 @@ export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "
   const text =
     `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
     "It may or may not have happened. Look before you repeat it.";
+  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
+  return { type: "command-finished", step, callId, observation, durationMs: 0 };
+}
+
+/** The observation for a command that ran again after a crash and did not ask for the same nested work as before. */
+export function differed(callId: string, { call, step }: Extract<OpenCall, { kind: "command" }>): NewEvent {
+  const text =
+    `The outcome of ${call.name} is unknown: it was interrupted, and when it ran again it took another way than before. ` +
+    "What it had done by then is not repeated. Look before you repeat it.";
   const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }

@@ -15,7 +15,7 @@
  *   observation  the result of a call; a failure is one too
  *   effect       what a call may change outside, and so what a crash may leave behind
  *   intent       the event that says "about to"; durable before the effect
- *   frame        one level of self-call; the root frame, 0, is the agent
+ *   frame        one level of nested work; frame 0 is the agent, a running command pushes others (frames.ts)
  *   lease, epoch who may append now, and how often that has changed
  *   sub-agent    an agent that another agent started (subagents/)
  */
@@ -173,6 +173,27 @@ export type EventBody =
       /** Set by task_complete: the model reports the goals as reached. */
       readonly closesTurn?: boolean;
     } & OfCall)
+  // -- nested work of a running command (frames.ts); `frame` is the frame that is pushed or popped
+  | ({
+      readonly type: "frame-pushed";
+      readonly kind: "call" | "run";
+      /** Position among the nested work of the command, from 1. */
+      readonly ordinal: number;
+      /** SHA-256 of what was asked for. A repeated run of the command must ask for the same at the same position. */
+      readonly hash: string;
+      /** Set for a run: the task in words, and the JSON Schema of its result. */
+      readonly task?: Text;
+      readonly returns?: Readonly<Record<string, unknown>>;
+    } & OfCall)
+  | ({
+      readonly type: "frame-popped";
+      readonly ordinal: number;
+      readonly hash: string;
+      /** Number of the event that holds the result; null for a run without one. */
+      readonly resultSeq: number | null;
+      /** Why the run has no result. */
+      readonly problem?: { readonly code: string; readonly text: string };
+    } & OfCall)
   // -- from outside, through the inbox
   | { readonly type: "approvals-granted"; readonly count: number }
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
@@ -183,7 +204,7 @@ export type EventBody =
   | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
   | SubagentEvent;
 
-/** An event before the journal stamps it; `frame` defaults to the root frame. */
+/** An event before the journal stamps it; `frame` defaults to the frame of its call, else to the innermost one. */
 export type NewEvent = EventBody & { readonly frame?: number };
 
 /** An event in the log: numbered from 1 without gaps, stamped once by the journal. */

@@ -1,15 +1,19 @@
 /** evolve-question.ts -- folds a model call into the state: asked, failed, asked again, replied. */
 import type { EventOf } from "./event.ts";
-import { type At, closeCall, inPhase, putCall, withMessage } from "./fold.ts";
+import { type At, closeCall, inFrame, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged } from "./limits.ts";
 import { spend } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
 /** An earlier attempt that is still open was interrupted, and its server may charge for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
-  const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId } = event;
-  const settled = settle(state, callId, true);
-  const call: OpenCall = { kind: "model", callId, step, attempt, epoch, model, mode, reservedTokens, reservedUsd };
+  const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId, frame } = event;
+  const isNew = openQuestion(state, callId) === undefined;
+  const settled = inFrame(settle(state, callId, true), frame, (asking) =>
+    isNew ? { ...asking, asked: asking.asked + 1 } : asking,
+  );
+  const of = { callId, frame, step, attempt, epoch };
+  const call: OpenCall = { kind: "model", ...of, model, mode, reservedTokens, reservedUsd };
   const tainted = state.tainted || event.tainted === true;
   return inPhase(putCall({ ...settled, step, tainted }, call), event, { kind: "asking", callId });
 }
@@ -28,20 +32,18 @@ export function modelFailed(
     ...settle(state, callId, mayHaveBeenCharged(code)),
     fallback,
     outage: event.outage ? { since: at } : state.outage,
-    failedTries: [...state.failedTries, { model, code }],
-    modelFailures: isOther ? 0 : state.modelFailures + (changed ? 0 : 1),
   };
-  return inPhase(failed, event, phase);
+  return inFrame(failed, event.frame, (frame) => ({
+    ...frame,
+    phase,
+    failedTries: [...frame.failedTries, { model, code }],
+    modelFailures: isOther ? 0 : frame.modelFailures + (changed ? 0 : 1),
+  }));
 }
 
 /** Clears the failures that came before a reply. */
-export const answeredBy = (state: AgentState, fallback: AgentState["fallback"]): AgentState => ({
-  ...state,
-  fallback,
-  failedTries: [],
-  outage: null,
-  modelFailures: 0,
-});
+export const answeredBy = (state: AgentState, { frame: id }: Pick<At, "frame">, fallback: AgentState["fallback"]) =>
+  inFrame({ ...state, fallback, outage: null }, id, (frame) => ({ ...frame, failedTries: [], modelFailures: 0 }));
 
 /** Closes the step's model call, replied or not. */
 export const closeQuestion = (state: AgentState, step: number): AgentState => ({
@@ -63,7 +65,7 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
   const { callId, text, finishReason, usage, step, costUsd } = event;
   const { model, mode } = openQuestion(state, callId) ?? ASKED_UNKNOWN;
   const fallback = model === state.fallback?.model ? state.fallback : null;
-  const paid = spend(answeredBy(state, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
+  const paid = spend(answeredBy(state, event, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
   const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,

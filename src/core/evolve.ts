@@ -8,10 +8,29 @@
 import type { AgentSettings } from "./agent-settings.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
-import { type At, closeCall, inPhase, putCall, thinking, withMessage } from "./fold.ts";
+import {
+  type At,
+  closeCall,
+  inEveryFrame,
+  inFrame,
+  inPhase,
+  putCall,
+  thinking,
+  withMessage,
+  withMessageForAll,
+} from "./fold.ts";
+import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
-import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
+import {
+  type AgentState,
+  activeFrame,
+  INTERRUPTED,
+  initialState,
+  type Message,
+  type OpenCall,
+  openCommand,
+} from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -43,16 +62,20 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "model-failed":
       return modelFailed(state, event);
     case "reply-rejected": {
-      const answered = answeredBy(closeQuestion(state, event.step), state.fallback);
-      const rejected = { ...answered, badReplies: state.badReplies + 1 };
+      const answered = answeredBy(closeQuestion(state, event.step), event, state.fallback);
+      const rejected = inFrame(answered, event.frame, (frame) => ({ ...frame, badReplies: frame.badReplies + 1 }));
       const text = event.problems.join("\n");
       return thinking(rejected, event, { ...FROM_GOALD, step: event.step, kind: "problem", text });
     }
     case "command-requested": {
-      const { step, call, thought, callId } = event;
-      const requested = inPhase(state, event, { kind: "judging", callId });
-      const counted = { ...requested, badReplies: 0, repetition: countRequest(state.repetition, event) };
-      return putCall(counted, { kind: "command", callId, step, call, thought });
+      const { step, call, thought, callId, frame } = event;
+      const requested = inFrame(state, frame, (asking) => ({
+        ...asking,
+        phase: { kind: "judging", callId },
+        badReplies: 0,
+        repetition: countRequest(asking.repetition, event),
+      }));
+      return putCall(requested, { kind: "command", callId, frame, step, call, thought });
     }
     case "approval-asked":
       return inPhase(state, event, { kind: "awaiting-approval", callId: event.callId });
@@ -73,7 +96,8 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
-      return inPhase(spent ? spendAll(state, callId, spent) : state, event, {
+      const left = unwindTo(state, callId);
+      return inPhase(spent ? spendAll(left, callId, spent) : left, event, {
         kind: "waiting",
         callId,
         waitFor,
@@ -84,7 +108,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return commandFinished(state, event);
     case "message-received": {
       const { from, text } = event;
-      return withMessage({ ...state, grantedApprovals: 0, repetition: null }, event, {
+      return withMessageForAll({ ...state, grantedApprovals: 0 }, event, {
         step: state.step,
         kind: "feedback",
         from,
@@ -93,6 +117,10 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
         text,
       });
     }
+    case "frame-pushed":
+      return pushFrame(state, event);
+    case "frame-popped":
+      return popFrame(state, event);
     case "agent-paused":
       return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
     case "agent-resumed":
@@ -139,9 +167,9 @@ const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
 /** The new goals are in the instructions; this message points out that they changed. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
-  const changed = { ...state, goals: event.goals, grantedApprovals: 0, repetition: null };
+  const changed = { ...state, goals: event.goals, grantedApprovals: 0 };
   const text = "The goals were changed just now. Those in your instructions are the ones that count.";
-  return withMessage(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
+  return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
 
 function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
@@ -150,7 +178,11 @@ function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At)
   const kind = by === "person" ? "feedback" : "result";
   const source = by === "person" ? "person" : "goald";
   const denied = by === "person" ? { ...state, grantedApprovals: 0 } : state;
-  return thinking(closeCall(denied, callId), event, { step, kind, from, status: "denied", source, text: reason });
+  const message = { step, kind, from, status: "denied", source, text: reason } as const;
+  const ended = endCall(denied, event, message);
+  // A person's words about a nested call must not end with its frame.
+  const isNestedCall = ended.frames.some(({ id, kind: of }) => id === event.frame && of === "call");
+  return by === "person" && isNestedCall ? withMessageForAll(ended, event, message) : ended;
 }
 
 function commandStarted(
@@ -167,7 +199,9 @@ function commandStarted(
 }
 
 function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
-  const counted = { ...state, deaths: state.deaths + 1 };
+  // One death interrupts the calls of all frames.
+  const isNew = epoch !== state.deathSeenAt;
+  const counted = { ...state, deaths: state.deaths + (isNew ? 1 : 0), deathSeenAt: epoch };
   const open = openCommand(state, callId);
   if (!open?.intent) return counted;
   const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
@@ -176,16 +210,19 @@ function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-int
 
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
-  const resumed = { ...answeredBy(state, null), paused: null, badReplies: 0, deaths: 0, repetition: null };
-  const { phase } = activeFrame(state);
-  return state.outage && phase.kind === "retrying" ? inPhase(resumed, event, { ...phase, at: event.at }) : resumed;
+  const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null };
+  const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
+  const { id, phase } = activeFrame(state);
+  const again = { ...resumed, fallback: null, outage: null, paused: null, deaths: 0 };
+  const isDown = state.outage && phase.kind === "retrying";
+  return isDown ? inPhase(again, { frame: id }, { ...phase, at: event.at }) : again;
 }
 
 function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {
-  const { repetition } = state;
+  const repetition = state.frames.find(({ id }) => id === event.frame)?.repetition;
   if (!repetition) return state;
   const text = noticeText(repetition.call.name, event.count);
-  const told = { ...state, repetition: { ...repetition, noticed: true } };
+  const told = inFrame(state, event.frame, (frame) => ({ ...frame, repetition: { ...repetition, noticed: true } }));
   return withMessage(told, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
 }
 
@@ -198,8 +235,23 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const isUnseen = code === INTERRUPTED || reconciled === true;
   const deaths = isUnseen ? state.deaths : 0;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const closed = closeCall(withMade({ ...counted, tainted, deaths }, observation.artifacts), callId);
-  const finished = thinking(closed, event, { step, kind: "result", from, status, source, text });
+  const made = withMade({ ...counted, tainted, deaths }, observation.artifacts);
+  const finished = endCall(made, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
-  return inPhase(finished, event, { kind: "closing", reason: headOf(text) });
+  return inFrame(finished, event.frame, (frame) => {
+    if (frame.kind === "run") return { ...frame, phase: { kind: "ended", resultSeq: event.seq } };
+    return frame.kind === "agent" ? { ...frame, phase: { kind: "closing", reason: headOf(text) } } : frame;
+  });
+}
+
+/** Closes a call with everything nested in it. Its frame reads the message and goes on, unless it was pushed for this call. */
+function endCall(
+  state: AgentState,
+  event: (EventOf<"command-finished"> | EventOf<"command-denied">) & At,
+  message: Omit<Message, "seq">,
+): AgentState {
+  const closed = closeCall(unwindTo(state, event.callId), event.callId);
+  const isNestedCall = closed.frames.some(({ id, kind }) => id === event.frame && kind === "call");
+  if (isNestedCall) return inPhase(closed, event, { kind: "ended", resultSeq: event.seq });
+  return thinking(closed, event, message);
 }

@@ -26,20 +26,32 @@ export const closeCall = (state: AgentState, callId: string): AgentState => ({
 export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inPhase(withMessage(state, at, message), at, { kind: "thinking" });
 
+/** Adds a message to the frame of the event. */
+export const withMessage = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inFrame(state, at.frame, (frame) => addMessage(frame, { seq: at.seq, ...message }, longestWindow(state)));
+
+/** Adds a message from outside to every frame, so that the innermost one reads it and the agent remembers it. */
+export const withMessageForAll = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
+  inEveryFrame(state, (frame) => ({
+    ...addMessage(frame, { seq: at.seq, ...message }, longestWindow(state)),
+    repetition: null,
+  }));
+
 /** Keeps nine messages. With a batch, the extra messages go all at once, which keeps the prompt's prefix cacheable. */
-export function withMessage(state: AgentState, at: At, message: Omit<Message, "seq">): AgentState {
-  const most = longestWindow(state);
-  return inFrame(state, at.frame, (frame) => {
-    const window = [...frame.window, { seq: at.seq, ...message }];
-    return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
-  });
+function addMessage(frame: Frame, message: Message, most: number): Frame {
+  if (frame.kind === "call") return frame;
+  const window = [...frame.window, message];
+  return { ...frame, window: window.length > most ? window.slice(-SHORT_TERM_MESSAGES) : window };
 }
 
-export const inPhase = (state: AgentState, at: At, phase: Phase): AgentState =>
+export const inPhase = (state: AgentState, at: Pick<At, "frame">, phase: Phase): AgentState =>
   inFrame(state, at.frame, (frame) => ({ ...frame, phase }));
 
-function inFrame(state: AgentState, id: number, change: (frame: Frame) => Frame): AgentState {
+export function inFrame(state: AgentState, id: number, change: (frame: Frame) => Frame): AgentState {
+  return inEveryFrame(state, (frame) => (frame.id === id ? change(frame) : frame));
+}
+
+export function inEveryFrame(state: AgentState, change: (frame: Frame) => Frame): AgentState {
   const [root, ...rest] = state.frames;
-  const apply = (frame: Frame) => (frame.id === id ? change(frame) : frame);
-  return { ...state, frames: [apply(root), ...rest.map(apply)] };
+  return { ...state, frames: [change(root), ...rest.map(change)] };
 }

@@ -9,6 +9,7 @@
  * receives them and stays paused.
  */
 import type { NewEvent } from "./event.ts";
+import { frameAt } from "./frames.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import { type AgentState, activeFrame, isFinished, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagents/incoming.ts";
@@ -29,6 +30,7 @@ export function listens(state: AgentState): boolean {
     case "approved":
     case "executing":
     case "closing":
+    case "ended":
       return false;
   }
 }
@@ -65,21 +67,21 @@ export function receive(message: InboxMessage, state: AgentState): readonly NewE
 
 /** Words answer the agent's open question, or else become a message. */
 function receiveWords({ from, text }: Extract<InboxMessage, { type: "say" }>, state: AgentState): readonly NewEvent[] {
-  const { phase } = activeFrame(state);
-  const open = phase.kind === "waiting" && phase.waitFor === "person" && openCommand(state, phase.callId);
+  const asking = state.frames.find(({ phase }) => phase.kind === "waiting" && phase.waitFor === "person");
+  const { callId = "" } = (asking?.phase as Partial<{ callId: string }> | undefined) ?? {};
+  const open = openCommand(state, callId);
   if (!open) return [...nextTurn(state), { type: "message-received", from, text }];
   const observation = { status: "ok", text, source: "person", artifacts: [] } as const;
-  return [{ type: "command-finished", step: open.step, callId: phase.callId, observation, durationMs: 0 }];
+  return [{ type: "command-finished", step: open.step, callId, observation, durationMs: 0 }];
 }
 
 /** True for messages that start a new turn of a finished agent. */
 export const opensTurn = ({ type }: InboxMessage): boolean => type === "say" || type === "goals";
 
 function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, state: AgentState): readonly NewEvent[] {
-  const { phase } = activeFrame(state);
   const { callId, verdict, count = 1, text = "" } = message;
   const open = openCommand(state, callId);
-  if (phase.kind !== "awaiting-approval" || phase.callId !== callId || !open) return [];
+  if (frameAt(state, callId)?.phase.kind !== "awaiting-approval" || !open) return [];
   const { step } = open;
   if (verdict === "denied") return [{ type: "command-denied", step, callId, by: "person", reason: text }];
   const approved: NewEvent = { type: "command-approved", step, callId, by: "person" };
@@ -87,9 +89,8 @@ function receiveApproval(message: Extract<InboxMessage, { type: "approval" }>, s
 }
 
 function receiveAnswer(message: Extract<InboxMessage, { type: "answer" }>, state: AgentState): readonly NewEvent[] {
-  const { phase } = activeFrame(state);
   const { callId, observation } = message;
   const open = openCommand(state, callId);
-  if (phase.kind !== "waiting" || phase.callId !== callId || !open) return [];
+  if (frameAt(state, callId)?.phase.kind !== "waiting" || !open) return [];
   return [{ type: "command-finished", step: open.step, callId, observation, durationMs: 0 }];
 }

@@ -8,7 +8,7 @@
 
 import type { CommandCall } from "./call.ts";
 import type { EventOf, NewEvent } from "./event.ts";
-import type { AgentState, Repetition } from "./state.ts";
+import { type AgentState, activeFrame, type Frame, type Repetition } from "./state.ts";
 import { isBlobRef } from "./text.ts";
 
 /** A second look can make sense. At the third, most models change course when a message points it out. */
@@ -23,15 +23,15 @@ export function countRequest(before: Repetition | null, event: EventOf<"command-
 }
 
 /** Warns once per repetition, after the result of the third request. */
-export function noticeDue({ repetition }: AgentState): NewEvent | undefined {
+export function noticeDue({ repetition }: Frame): NewEvent | undefined {
   if (!repetition || repetition.noticed || repetition.count < TELL_AT) return undefined;
   const { step, callId, count } = repetition;
   return { type: "repetition-noticed", step, callId, count };
 }
 
 /** A warned agent with working sub-agents waits for their next report, which costs nothing. */
-export const isIdle = ({ repetition, children }: AgentState): boolean =>
-  repetition?.noticed === true && Object.values(children).some(({ isWorking }) => isWorking);
+export const isIdle = (state: AgentState): boolean =>
+  activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking);
 
 /** What the model reads. */
 export const noticeText = (name: string, count: number): string =>
@@ -40,7 +40,7 @@ export const noticeText = (name: string, count: number): string =>
   `At the ${STOP_AT}th time the command is not run, and you are paused.`;
 
 /** The reason why this request does not run, for people; undefined when it may be judged. */
-export function circleOf({ repetition }: AgentState, callId: string): string | undefined {
+export function circleOf({ repetition }: Frame, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
   const { call, count } = repetition;
   return (

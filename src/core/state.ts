@@ -11,7 +11,7 @@ import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
 import type { Text } from "./text.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 6;
+export const STATE_VERSION = 7;
 
 /** Number of messages in the prompt; older ones are in long-term memory. */
 export const SHORT_TERM_MESSAGES = 9;
@@ -55,13 +55,51 @@ export type Phase =
   | { readonly kind: "executing"; readonly callId: string }
   | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
   | { readonly kind: "closing"; readonly reason: string }
+  /** Nested work only: the event with the result, or the reason why there is none. */
+  | {
+      readonly kind: "ended";
+      readonly resultSeq: number | null;
+      readonly problem?: { readonly code: string; readonly text: string };
+    }
   | { readonly kind: "resting"; readonly outcome: "completed"; readonly reason: string };
 
-/** One level of self-call: its phase and its messages. The root frame is the agent. */
+/** One level of nested work (frames.ts). The root frame is the agent. */
 export interface Frame {
   readonly id: number;
+  readonly kind: "agent" | "call" | "run";
+  /** Prefix of the ids of its calls, and the id of the call of a frame of kind `call`. Empty for the agent. */
+  readonly path: string;
   readonly phase: Phase;
+  /** Empty in a frame of kind `call`. */
   readonly window: readonly Message[];
+  /** Number of model calls begun; repeated attempts do not count. */
+  readonly asked: number;
+  /** Consecutive unreadable replies, and consecutive failed model calls. */
+  readonly badReplies: number;
+  readonly modelFailures: number;
+  /** Failed attempts of the open model call, oldest first. */
+  readonly failedTries: readonly { readonly model: string; readonly code: string }[];
+  readonly repetition: Repetition | null;
+  /** Null for the agent. */
+  readonly origin: FrameOrigin | null;
+}
+
+/** Where a frame was pushed, and for what. */
+export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
+  /** The running command. */
+  readonly callId: string;
+  readonly command: string;
+  readonly step: number;
+  readonly task: Text;
+  readonly returns: Readonly<Record<string, unknown>>;
+}
+
+/** The recorded end of nested work. The result itself is in the log. */
+export interface NestedResult {
+  readonly ordinal: number;
+  readonly hash: string;
+  /** Number of the event that holds it. */
+  readonly seq: number;
 }
 
 /** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
@@ -69,6 +107,7 @@ export type OpenCall =
   | {
       readonly kind: "model";
       readonly callId: string;
+      readonly frame: number;
       readonly step: number;
       readonly attempt: number;
       readonly epoch: number;
@@ -81,9 +120,12 @@ export type OpenCall =
   | {
       readonly kind: "command";
       readonly callId: string;
+      readonly frame: number;
       readonly step: number;
       readonly call: CommandCall;
       readonly thought: string;
+      /** Results of nested work that has ended, in order of their ordinals; absent: none. */
+      readonly results?: readonly NestedResult[];
       /** Absent until command-started. */
       readonly intent?: {
         readonly attempt: number;
@@ -135,7 +177,10 @@ export interface AgentState {
   readonly turn: number;
   /** Number of model calls begun; repeated attempts do not count. */
   readonly step: number;
+  /** A stack; the last one is the innermost. */
   readonly frames: readonly [Frame, ...Frame[]];
+  /** Number of frames pushed so far, which is the id of the newest. */
+  readonly framesPushed: number;
   /** A list instead of a record by id, because V8 makes a hidden class for every new key. */
   readonly open: readonly OpenCall[];
   readonly paused: { readonly code: PauseCode; readonly reason: string } | null;
@@ -143,11 +188,6 @@ export interface AgentState {
   readonly grantedApprovals: number;
   /** The agent has read text from outside; the policy uses this. */
   readonly tainted: boolean;
-  /** Consecutive unreadable replies, and consecutive failed model calls. */
-  readonly badReplies: number;
-  readonly modelFailures: number;
-  /** Failed attempts of the open model call, oldest first. */
-  readonly failedTries: readonly { readonly model: string; readonly code: string }[];
   /** Start of the server's outage. Attempts during an outage do not count as failures. */
   readonly outage: { readonly since: string } | null;
   /** Used in place of the agent's own model. */
@@ -157,9 +197,10 @@ export interface AgentState {
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** US dollars: sum of the known costs. */
   readonly costUsd: number;
-  readonly repetition: Repetition | null;
   /** Process deaths during this agent's commands since the last command that ended. */
   readonly deaths: number;
+  /** Newest epoch that found a call interrupted. */
+  readonly deathSeenAt: number;
   /** The parent; null when a person started the agent. */
   readonly startedBy: Origin | null;
   /** Tasks received from the parent, the first one included. */
@@ -173,6 +214,19 @@ export interface AgentState {
 }
 
 export const NOTHING_SPENT: Spending = { steps: 0, tokens: 0, usd: 0 };
+
+export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin">): Frame {
+  return {
+    ...given,
+    phase: { kind: "thinking" },
+    window: [],
+    asked: 0,
+    badReplies: 0,
+    modelFailures: 0,
+    failedTries: [],
+    repetition: null,
+  };
+}
 
 export const initialState: AgentState = {
   name: "",
@@ -190,21 +244,19 @@ export const initialState: AgentState = {
   },
   turn: 1,
   step: 0,
-  frames: [{ id: 0, phase: { kind: "thinking" }, window: [] }],
+  frames: [createFrame({ id: 0, kind: "agent", path: "", origin: null })],
+  framesPushed: 0,
   open: [],
   paused: null,
   grantedApprovals: 0,
   tainted: false,
-  badReplies: 0,
-  modelFailures: 0,
-  failedTries: [],
   outage: null,
   fallback: null,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },
   lost: { tokens: 0, usd: 0 },
   costUsd: 0,
-  repetition: null,
   deaths: 0,
+  deathSeenAt: 0,
   startedBy: null,
   heard: 0,
   made: [],
@@ -231,7 +283,7 @@ export function questionOf(state: AgentState): string | undefined {
 }
 
 /** The turn is over: the agent does nothing until it gets more work. */
-export const isFinished = (state: AgentState): boolean => activeFrame(state).phase.kind === "resting";
+export const isFinished = (state: AgentState): boolean => state.frames[0].phase.kind === "resting";
 
 /** Finished or paused: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);

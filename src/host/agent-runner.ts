@@ -6,6 +6,7 @@
  */
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import { isNested } from "#core/frames.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
@@ -32,6 +33,7 @@ export interface RunnerParts {
 }
 
 const LONGEST_WAIT_MS = 10_000;
+const FOR_EVER = Number.POSITIVE_INFINITY;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
@@ -169,7 +171,9 @@ export class AgentRunner {
         onCommitted(this.#id, events, state);
       },
       onSent: (agents) => onSent?.(agents),
-      wait: ({ waitFor, until }) => this.#wait(until, opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS),
+      // A command with nested work stays in memory: leaving it would interrupt it.
+      wait: ({ waitFor, until }, state) =>
+        this.#wait(until, isNested(state) ? FOR_EVER : (opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS)),
     };
     return opened.through?.(parts) ?? parts;
   }

@@ -23,6 +23,10 @@ interface StepSoFar {
 export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
   let soFar: StepSoFar = {};
   return (event) => {
+    if (isNestedCall(event)) {
+      log.debug({ agent, seq: event.seq }, event.type);
+      return;
+    }
     soFar = addTo(soFar, event);
     const end = endOf(event);
     if (!end) {
@@ -50,6 +54,9 @@ function addTo(soFar: StepSoFar, event: RecordedEvent): StepSoFar {
       return soFar;
   }
 }
+
+/** The end of a nested call does not end the step of its command. */
+const isNestedCall = (event: RecordedEvent): boolean => "callId" in event && /\.\d+$/.test(event.callId);
 
 /** Returns how the step ended; undefined when the event does not end one. */
 function endOf(event: RecordedEvent) {

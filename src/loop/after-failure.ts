@@ -13,7 +13,7 @@
 import { MAX_TRIES } from "#core/decide.ts";
 import type { EventOf, NewEvent, PauseCode } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import type { AgentState } from "#core/state.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 
 type Failure = Extract<ModelAnswer, { kind: "failed" }>;
 
@@ -95,8 +95,9 @@ export function afterFailure(
   });
   if (code === "refused") return [told(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
 
-  const tries = state.failedTries.length + 1;
-  const same = 1 + state.failedTries.filter((try_) => try_.model === question.model && try_.code === code).length;
+  const { failedTries } = activeFrame(state);
+  const tries = failedTries.length + 1;
+  const same = 1 + failedTries.filter((try_) => try_.model === question.model && try_.code === code).length;
   const mayGoOn = tries < MAX_TRIES;
   const isTooLong = code === "context-overflow";
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
@@ -133,7 +134,8 @@ function probeAt(afterMs: number | null, state: AgentState, circumstances: Circu
 }
 
 /** Not before the time that the server named. */
-function retryAt(afterMs: number | null, { modelFailures }: AgentState, { now, random }: Circumstances): Date {
+function retryAt(afterMs: number | null, state: AgentState, { now, random }: Circumstances): Date {
+  const { modelFailures } = activeFrame(state);
   const backoffMs = Math.min(MAX_BACKOFF_MS, 1_000 * 2 ** modelFailures) * (1 - random() / 4);
   const askedMs = Math.max(0, afterMs ?? 0);
   const waitMs = afterMs === null ? backoffMs : askedMs + random() * Math.min(MAX_LATER_MS, askedMs / 10);

@@ -7,6 +7,7 @@
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
+import { isNested } from "#core/frames.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -78,6 +79,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
   const request = { model, messages: prompt.messages };
+  const schema = isNested(state) ? { schema: parts.commandsFor(state).replySchema } : {};
   const asked: NewEvent = {
     type: "model-asked",
     step,
@@ -96,7 +98,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, mode }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, ...schema, mode }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -208,6 +210,6 @@ export async function read(move: Extract<Move, { kind: "read" }>, journal: Journ
     return effectless({ events: [{ type: "reply-rejected", step, problems: reading.problems }] });
   const { call, repaired, thoughts } = reading;
   const thought = oneLine(thoughts.speak || thoughts.text, 400);
-  const callId = commandCallId(step);
+  const callId = commandCallId(activeFrame(journal.state), step);
   return effectless({ events: [{ type: "command-requested", step, callId, call, thought, repaired }] });
 }

@@ -1,8 +1,10 @@
 /** command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the executor need them. */
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import type { AgentState } from "#core/state.ts";
+import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
 import type { Aliases } from "#reply/aliases.ts";
+import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 
@@ -13,6 +15,8 @@ export interface CommandSet {
   /** JSON schema of a reply, for servers that support strict schemas. */
   readonly replySchema: object;
   readReply(text: string, finishReason: string): ParsedReply;
+  /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
+  checkArguments(name: string, args: unknown): readonly string[];
 }
 
 /** Returns the set of the frame that moves next. */
@@ -20,20 +24,54 @@ export type CommandsFor = (state: AgentState) => CommandSet;
 
 export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
   const whole = createCommandSet(all, aliases);
-  return () => whole;
+  const ofRuns = new WeakMap<FrameOrigin, CommandSet>();
+  return (state) => {
+    const { kind, origin } = activeFrame(state);
+    if (kind !== "run" || !origin) return whole;
+    const known =
+      ofRuns.get(origin) ??
+      createCommandSet(
+        all.map((command) => returning(command, origin)),
+        aliases,
+      );
+    ofRuns.set(origin, known);
+    return known;
+  };
 }
+
+/** In a sub-task the closing command takes a typed result. */
+function returning(command: RegisteredCommand, { returns }: FrameOrigin): RegisteredCommand {
+  if (command.closesTurn !== true) return command;
+  return {
+    ...command,
+    label: "Return the result",
+    summary: "ends this task with its result.",
+    args: { type: "object", properties: { result: returns }, required: ["result"] } as unknown as ArgsSchema,
+    run: async ({ result }: Readonly<Record<string, unknown>>) => {
+      const text = JSON.stringify(result);
+      if (text.length <= MAX_RESULT_CHARS) return succeed(text, { source: "model" });
+      const advice = "Write it to a file, and return what the schema allows, such as the file's name.";
+      return fail("too-long", `The result has ${text.length} characters; ${MAX_RESULT_CHARS} are allowed. ${advice}`);
+    },
+  };
+}
+
+/** A longer observation would be clipped (commands/execute.ts). */
+const MAX_RESULT_CHARS = 20_000;
 
 function createCommandSet(all: readonly RegisteredCommand[], aliases: Aliases): CommandSet {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
+  const catalogue = {
+    schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
+    hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
+    aliases,
+  };
   return {
     get,
     commandList: describeForPrompt(all),
     replySchema: buildReplySchema(all),
-    readReply: createReplyReader({
-      schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
-      hasSideEffect: (name) => get(name)?.annotations.readOnly !== true,
-      aliases,
-    }),
+    readReply: createReplyReader(catalogue),
+    checkArguments: createArgumentChecker(catalogue.schemas),
   };
 }

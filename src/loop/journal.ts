@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
+import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -16,7 +17,7 @@ import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
 import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
-import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
 import { stageMessages } from "#core/subagents/outgoing.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
@@ -24,7 +25,7 @@ import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed
 const SNAPSHOT_EVERY_EVENTS = 256;
 
 export interface JournalParts {
-  readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob">;
+  readonly store: Pick<Store, "load" | "commit" | "inbox" | "blob" | "read">;
   readonly clock: Clock;
   /** The memory row for an event, given the state before it. Pure. */
   remember(before: AgentState, event: RecordedEvent): NewMemory | undefined;
@@ -55,6 +56,8 @@ export interface Journal {
   commit(wakeAt: string | null | "now"): Promise<void>;
   /** Returns the whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
+  /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
+  eventAt(seq: number): Promise<RecordedEvent>;
 }
 
 interface Draft {
@@ -66,23 +69,37 @@ interface Draft {
   readonly staged: StagedWrite[];
 }
 const emptyDraft = (): Draft => ({ events: [], consumed: [], memories: [], files: [], blobs: [], staged: [] });
+const joinDrafts = (one: Draft, other: Draft): Draft => ({
+  events: [...one.events, ...other.events],
+  consumed: [...one.consumed, ...other.consumed],
+  memories: [...one.memories, ...other.memories],
+  files: [...one.files, ...other.files],
+  blobs: [...one.blobs, ...other.blobs],
+  staged: [...one.staged, ...other.staged],
+});
 
 export async function openJournal(lease: Lease, parts: JournalParts): Promise<Journal> {
   const { store, clock } = parts;
   const loaded = await store.load(lease.agent, STATE_VERSION);
   let state = replay(loaded.events, (loaded.snapshot?.state as AgentState | undefined) ?? initialState);
   parts.onOpened?.(state);
+  /** The last durable event, and the last recorded one. */
   let head = loaded.head;
+  let last = loaded.head;
   let snapshotAt = loaded.snapshot?.seq ?? 0;
   let draft = emptyDraft();
-  /** Texts of the draft's blobs, by hash. The store does not have them yet. */
+  /** The draft that is being committed. What is recorded meanwhile belongs to the next one. */
+  let leaving = emptyDraft();
+  let committing: Promise<unknown> = Promise.resolve();
+  /** Texts of both drafts' blobs, by hash. The store may not have them yet. */
   const fresh = new Map<string, string>();
 
   function record(outcome: Outcome): void {
     const at = clock.now().toISOString();
     for (const event of outcome.events) {
-      const seq = head + draft.events.length + 1;
-      const stamped = { frame: 0, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
+      const seq = ++last;
+      const frame = frameOf(event, state);
+      const stamped = { frame, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
       const recorded = putAside(stamped, "", parts.scrub, keep) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
@@ -105,27 +122,52 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
 
   async function receiveInbox(): Promise<void> {
     for (const row of await store.inbox(lease.agent)) {
-      if (draft.consumed.includes(row.key)) continue;
+      if (draft.consumed.includes(row.key) || leaving.consumed.includes(row.key)) continue;
       record({ events: receive(row.message, state) });
       draft.consumed.push(row.key);
     }
   }
 
-  async function commit(wakeAt: string | null | "now"): Promise<void> {
+  /** One draft at a time, in the order of the calls. */
+  function commit(wakeAt: string | null | "now"): Promise<void> {
+    const done = committing.then(() => commitDraft(wakeAt));
+    committing = done.catch(() => undefined);
+    return done;
+  }
+
+  async function commitDraft(wakeAt: string | null | "now"): Promise<void> {
     if (draft.events.length === 0 && draft.consumed.length === 0) return;
-    const newHead = head + draft.events.length;
+    leaving = draft;
+    draft = emptyDraft();
+    const committed = state;
+    const { events, staged } = leaving;
+    const newHead = head + events.length;
     const wantsSnapshot = newHead - snapshotAt >= SNAPSHOT_EVERY_EVENTS;
-    const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state } } : {};
+    const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state: committed } } : {};
     const wake = wakeAt === "now" ? clock.now().toISOString() : wakeAt;
-    await store.commit(lease, head, { ...draft, ...snapshot, wakeAt: wake });
-    const { events, staged } = draft;
+    try {
+      await store.commit(lease, head, { ...leaving, ...snapshot, wakeAt: wake });
+    } catch (error) {
+      draft = joinDrafts(leaving, draft);
+      leaving = emptyDraft();
+      throw error;
+    }
     head = newHead;
     if (wantsSnapshot) snapshotAt = newHead;
-    draft = emptyDraft();
-    fresh.clear();
-    if (events.length > 0) parts.onCommitted(events, state);
+    leaving = emptyDraft();
+    if (draft.blobs.length === 0) fresh.clear();
+    if (events.length > 0) parts.onCommitted(events, committed);
     const receivers = staged.flatMap(receiverOf);
     if (receivers.length > 0) parts.onSent?.(receivers);
+  }
+
+  async function eventAt(seq: number): Promise<RecordedEvent> {
+    const known = [...leaving.events, ...draft.events].find((event) => event.seq === seq);
+    const [event] = known ? [known] : await store.read(lease.agent, seq - 1, 1);
+    if (event?.seq === seq) return event;
+    throw new GoaldError("GOALD_STORE_DAMAGED", `${lease.agent} needs its event ${seq}, which is not in the store.`, {
+      hint: "See what else is missing: goald verify",
+    });
   }
 
   async function read(text: Text): Promise<string> {
@@ -152,11 +194,18 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     receiveInbox,
     commit,
     read,
+    eventAt,
   };
 }
 
 const receiverOf = (write: StagedWrite): readonly string[] =>
   write.kind === "send" ? [write.to] : write.kind === "spawn" && write.spec.id !== undefined ? [write.spec.id] : [];
+
+/** The frame of the event's call; for an event without an open call the innermost frame. */
+function frameOf(event: NewEvent, state: AgentState): number {
+  const owner = "callId" in event ? frameOfCall(state, event.callId) : undefined;
+  return (owner ?? activeFrame(state)).id;
+}
 
 /** Replaces `<agent>` in a pause reason by the id, so that the commands in it can be pasted. */
 const named = (event: NewEvent, agent: string): NewEvent =>

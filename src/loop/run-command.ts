@@ -4,7 +4,7 @@
 import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
-import { type Move, outcomeUnknown } from "#core/decide.ts";
+import { differed, type Move, outcomeUnknown } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
@@ -13,6 +13,7 @@ import { openCommand } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
+import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
@@ -71,15 +72,23 @@ export async function execute(
   };
   return {
     intent: { events: [started], files: looked.files.map((file) => ({ ...file, ...of })) },
-    act: () => {
+    act: async (enter) => {
       const services = { ...call.services, ...purchases?.services };
-      return act({ ...call, services }, prepared, of, journal, parts, purchases);
+      const nest = new Nest(callId, journal, parts.commandsFor, enter);
+      const signal = AbortSignal.any([call.signal, nest.signal]);
+      try {
+        return await act({ ...call, services, nest, signal }, prepared, of, journal, parts, purchases);
+      } catch (thrown) {
+        if (thrown instanceof Suspended) return null;
+        if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
+        throw thrown;
+      }
     },
   };
 }
 
 async function act(
-  call: CallFrame,
+  call: CallFrame & { readonly nest: Nest },
   prepared: unknown,
   of: { readonly step: number; readonly callId: string },
   journal: Journal,
@@ -88,6 +97,7 @@ async function act(
 ): Promise<Outcome> {
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
+  call.nest.end();
   const durationMs = parts.clock.now().getTime() - startedAt.getTime();
   const { result } = execution;
   const spent = purchases?.spent();

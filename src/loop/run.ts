@@ -7,14 +7,18 @@
  * killed between any two lines leaves a log that says what was about to happen. The next
  * process continues from there: `decide` sees the intent, and the command's effect says
  * whether to run it again, to probe first, or to report the outcome as unknown.
+ *
+ * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
 import { decide, type Move, type Rules } from "#core/decide.ts";
+import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
-import { type JournalParts, openJournal } from "./journal.ts";
+import { type Journal, type JournalParts, openJournal } from "./journal.ts";
 import type { Prepare } from "./perform.ts";
+import type { Enter } from "./work.ts";
 
 export interface RunParts extends JournalParts {
   readonly rules: Rules;
@@ -32,12 +36,19 @@ export interface RunParts extends JournalParts {
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
+  await advance(journal, parts, () => false);
+  return journal.state;
+}
+
+/** Moves the agent until `isOver` holds. Resolves to false when it rests, pauses or has to wait before. */
+async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentState) => boolean): Promise<boolean> {
   for (;;) {
+    if (isOver(journal.state)) return true;
     if (listens(journal.state)) await journal.receiveInbox();
     const move = decide(journal.state, parts.rules, parts.clock.now());
     if (move.kind === "ask" && parts.draining?.aborted) {
       await journal.commit("now");
-      return journal.state;
+      return false;
     }
     switch (move.kind) {
       case "record":
@@ -45,10 +56,10 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
         break;
       case "rest":
         await journal.commit(null);
-        return journal.state;
+        return false;
       case "wait":
         await journal.commit(move.until);
-        if (!(await parts.wait(move, journal.state))) return journal.state;
+        if (!(await parts.wait(move, journal.state))) return false;
         break;
       case "ask":
       case "read":
@@ -60,11 +71,22 @@ export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
           journal.record(work.intent);
           await journal.commit("now");
         }
-        journal.record(await work.act());
+        const outcome = await work.act(enterAbove(move, journal, parts));
+        if (!outcome) return false;
+        journal.record(outcome);
         break;
       }
     }
   }
+}
+
+/** Runs the loop until the frame of this move is the innermost one again. */
+function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {
+  const below = "callId" in move ? frameOfCall(journal.state, move.callId)?.id : undefined;
+  return async (push) => {
+    journal.record({ events: push });
+    return advance(journal, parts, ({ frames }) => frames.at(-1)?.id === below);
+  };
 }
 
 /** Commit what we know about a crash before retrying something that may crash again. */

@@ -16,6 +16,7 @@ import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
+import { fillSubtask, originOf } from "./subtask.ts";
 import { renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
@@ -94,14 +95,16 @@ function assemblePrompt(
 }
 
 /** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer({ words, now }: PromptInput, isFirst: boolean, rows: readonly string[]) {
+function createRequestRenderer({ state, words, now }: PromptInput, isFirst: boolean, rows: readonly string[]) {
   const template = words[isFirst ? "first-command" : "next-command"];
+  const origin = originOf(state);
   const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const content = fillTemplate(template, { time, recalls: renderRecalls(rows.slice(0, count), words) });
+    const values = { time, recalls: renderRecalls(rows.slice(0, count), words) };
+    const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
     const sized: SizedMessage = { prompt: { role: "user", content }, tokens: estimateMessage(content) };
     made[count] = sized;
     return sized;

@@ -8,11 +8,12 @@
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/clean.ts";
+import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
 
 interface SystemInput {
-  readonly state: Pick<AgentState, "name" | "role" | "goals">;
+  readonly state: AgentState;
   readonly commandList: string;
   readonly words: Words;
 }
@@ -24,13 +25,14 @@ interface SystemMessage {
 
 export function renderSystemMessage(input: SystemInput): SystemMessage {
   const { state, commandList, words } = input;
-  const known = rendered.get(state.goals);
+  const goals = goalsOf(state, words);
+  const known = rendered.get(goals);
   if (known && known.name === state.name && known.role === state.role) {
     if (known.commandList === commandList && known.words === words) return known.message;
   }
   const content = fillTemplate(words.system, renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  rendered.set(state.goals, { name: state.name, role: state.role, commandList, words, message });
+  rendered.set(goals, { name: state.name, role: state.role, commandList, words, message });
   return message;
 }
 
@@ -38,7 +40,9 @@ export function renderSystemMessage(input: SystemInput): SystemMessage {
 export function renderSections({ state, commandList, words }: SystemInput): Readonly<Record<string, string>> {
   return {
     role: fillTemplate(words.role, { name: foldLines(state.name), role: foldLines(state.role) }),
-    goals: state.goals.map((goal, index) => `${index + 1}. ${indentLines(goal)}`).join("\n"),
+    goals: goalsOf(state, words)
+      .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
+      .join("\n"),
     constraints: fillTemplate(words.constraints, {}),
     commands: commandList,
     resources: fillTemplate(words.resources, {}),

@@ -28,6 +28,8 @@ const PROMPT_FILES = {
   "response-format": { required: [], optional: [] },
   "first-command": { required: ["time"], optional: ["recalls"] },
   "next-command": { required: ["time", "recalls"], optional: [] },
+  subtask: { required: ["returns"], optional: [] },
+  "subtask-command": { required: ["time", "words"], optional: ["recalls", "command"] },
   recalls: { required: ["events"], optional: [] },
   result: { required: ["command", "status", "data"], optional: ["step", "source"] },
   denial: { required: ["words"], optional: ["step", "from"] },

@@ -82,6 +82,21 @@ export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallV
   };
 }
 
+/** Checks calls that code made: nothing is adapted. Returns problems in words; none when the call is valid. */
+export function createArgumentChecker(
+  schemas: ReplyCatalogue["schemas"],
+): (name: string, args: unknown) => readonly string[] {
+  const deciding = createCompiler(schemas, false);
+  const wording = createCompiler(schemas, true);
+  return (name, args) => {
+    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!schema) return [describeUnknownCommand(name, new Set(Object.keys(schemas)))];
+    if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
+    if (deciding(name)(args)) return [];
+    return describeErrors(wording(name), deciding(name).errors, args, name, schema);
+  };
+}
+
 /** Compiles each validator at its first use. */
 function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
   const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);

@@ -23,8 +23,8 @@ export const RebuiltPrompt = open({
 export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 export interface RebuildParts {
-  /** The commands as the prompt lists them. */
-  readonly commandList: string;
+  /** Returns the commands as the prompt of this state lists them. */
+  readonly listCommands: (state: AgentState) => string;
   readonly words: Words;
   readonly contextTokens: number;
   readonly replyTokens: number;
@@ -45,7 +45,8 @@ export function rebuildPrompt(
   try {
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
-    const { messages } = buildPrompt({ ...parts, state, recalls: rows, now: at });
+    const commandList = parts.listCommands(state);
+    const { messages } = buildPrompt({ ...parts, commandList, state, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

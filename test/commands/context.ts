@@ -35,6 +35,12 @@ export const contextOf = (workspace: Workspace, services: Partial<Services> = {}
   step: 1,
   agent: { id: "foo", name: "Foo", goals: ["write"] },
   stage: () => undefined,
+  call: async () => {
+    throw new Error("no other command runs here");
+  },
+  run: async () => {
+    throw new Error("no sub-task runs here");
+  },
   use: (name) => {
     const service = services[name];
     if (service === undefined) throw new Error(`the test gave no ${name}`);

@@ -27,7 +27,7 @@ const times = (count: number, from = 1): NewEvent[] =>
 const stateOf = (...events: NewEvent[]) => replay(log(created(), ...events));
 const decided = (...events: NewEvent[]) => decide(stateOf(...events), RULES, NOW);
 const noticed: NewEvent = { type: "repetition-noticed", step: 3, callId: "c3", count: 3 };
-const countOf = (...events: NewEvent[]): number => stateOf(...events).repetition?.count ?? 0;
+const countOf = (...events: NewEvent[]): number => activeFrame(stateOf(...events)).repetition?.count ?? 0;
 
 describe("repetition of a command with the same arguments", () => {
   it("is accepted the second time", () => {

@@ -28,6 +28,7 @@ export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
   load: store.load.bind(store),
   inbox: store.inbox.bind(store),
   blob: store.blob.bind(store),
+  read: store.read.bind(store),
   deliver: store.deliver.bind(store),
   commit,
 });
@@ -41,8 +42,8 @@ export const cutPowerAfter =
     if (move.kind !== kind || !work.intent || !isDeadly()) return work;
     return {
       ...work,
-      act: async () => {
-        await work.act();
+      act: async (enter) => {
+        await work.act(enter);
         throw new PowerCut();
       },
     };

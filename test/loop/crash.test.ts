@@ -55,8 +55,8 @@ describe("a power cut at every commit of a twelve-step run", () => {
       async (move, journal) => {
         const work = await prepare(move, journal);
         if (move.kind !== "execute" || !work.intent) return work;
-        const outcome = await work.act();
-        const { events, files = [] } = outcome;
+        const outcome = await work.act(async () => false);
+        const { events, files = [] } = outcome ?? { events: [] };
         return {
           intent: { events: [...work.intent.events, ...events], files: [...(work.intent.files ?? []), ...files] },
           act: async () => ({ events: [] }),

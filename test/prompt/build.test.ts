@@ -84,7 +84,7 @@ describe("the parts of a prompt", () => {
 
   it("shows the window of the innermost frame", () => {
     const state = stateWith([replyMessage(1, "outer")]);
-    const inner = { id: 1, phase: { kind: "thinking" }, window: [replyMessage(5, "inner")] } as const;
+    const inner = { ...state.frames[0], id: 1, window: [replyMessage(5, "inner")] };
     const prompt = buildPrompt(inputWith({ state: { ...state, frames: [...state.frames, inner] } }));
     expect(prompt.shownSeqs).toEqual([5]);
   });

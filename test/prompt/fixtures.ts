@@ -60,7 +60,7 @@ export const stateWith = (window: readonly Message[], changes: Partial<AgentStat
   name: "Foo",
   role: "an AI that recommends tennis equipment for a specific player",
   goals: ["Find three strings", "Write them to a file", "Finish"],
-  frames: [{ id: 0, phase: { kind: "thinking" }, window }],
+  frames: [{ ...initialState.frames[0], window }],
   ...changes,
 });
 

@@ -99,6 +99,10 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
     }
     case "command-waiting":
       return [["dim", "", `Waiting for ${event.waitFor}${event.until ? ` until ${event.until}` : ""}.`]];
+    case "frame-pushed":
+      return event.kind === "run" ? [["cyan", "Sub-task:", shorten(shown(event.task ?? ""), MAX_ARGUMENT_CHARS)]] : [];
+    case "frame-popped":
+      return event.problem ? [["yellow", "Sub-task failed:", event.problem.text]] : [];
     case "message-received":
       return [["bold", `${clean(event.from)} says:`, shown(event.text)]];
     case "agent-started":

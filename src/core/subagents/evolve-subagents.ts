@@ -5,7 +5,7 @@
  * real amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
  */
 import type { EventOf } from "../event.ts";
-import { type At, withMessage } from "../fold.ts";
+import { type At, inEveryFrame, withMessageForAll } from "../fold.ts";
 import { type AgentState, type ChildAccount, NOTHING_SPENT } from "../state.ts";
 import { oneLine } from "../text.ts";
 import type { Origin, Spending } from "./subagent-event.ts";
@@ -59,11 +59,11 @@ export function agentReported(state: AgentState, event: EventOf<"agent-reported"
   const { observation, agent } = event;
   const child = state.children[agent];
   const counted = child ? settle(state, child, event) : state;
-  if (!observation) return { ...counted, repetition: null };
+  if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
-  const told = { ...counted, repetition: null, tainted: state.tainted || source === "agent" };
+  const told = { ...counted, tainted: state.tainted || source === "agent" };
   const from = child ? `${child.name} (${agent})` : agent;
-  return withMessage(told, event, { step: state.step, kind: "report", from, status, source, text });
+  return withMessageForAll(told, event, { step: state.step, kind: "report", from, status, source, text });
 }
 
 function settle(
@@ -79,8 +79,8 @@ function settle(
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
   const { from, text, tainted } = event;
-  const heard = { ...state, heard: state.heard + 1, repetition: null, tainted: state.tainted || tainted };
-  return withMessage(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
+  const heard = { ...state, heard: state.heard + 1, tainted: state.tainted || tainted };
+  return withMessageForAll(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
 }
 
 const withChild = (state: AgentState, id: string, child: ChildAccount): AgentState => ({

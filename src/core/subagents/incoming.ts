@@ -7,7 +7,8 @@
 
 import type { ApprovalMode } from "../agent-settings.ts";
 import type { NewEvent, PauseCode } from "../event.ts";
-import { type AgentState, activeFrame, isFinished, openCommand } from "../state.ts";
+import { frameAt } from "../frames.ts";
+import { type AgentState, isFinished, openCommand } from "../state.ts";
 import type { SubagentMessage } from "./subagent-event.ts";
 
 /** Pauses that a new task with a new allowance can end. */
@@ -70,12 +71,11 @@ function receiveReport(
 ): readonly NewEvent[] {
   const child = state.children[told.agent];
   if (!child) return [];
-  const { phase } = activeFrame(state);
   const reported: NewEvent = { type: "agent-reported", ...told };
   if (!observation || child.isEnding) return [reported];
   const open =
-    phase.kind === "waiting" && phase.callId === child.callId && told.heard >= child.told
-      ? openCommand(state, phase.callId)
+    frameAt(state, child.callId)?.phase.kind === "waiting" && told.heard >= child.told
+      ? openCommand(state, child.callId)
       : undefined;
   if (!open) return [{ ...reported, observation }];
   const text = `${child.name} (key ${told.agent})${observation.status === "ok" ? " answers" : ""}:\n`;

@@ -28,6 +28,8 @@ const IMPORTANCE = { person: 1, closing: 0.8, artifact: 0.6, failure: 0.5, ordin
 /** Returns the row that this event leaves, if any. `before` is the state without the event; `namespace` is the agent's id. */
 export function rememberStep(before: AgentState, event: RecordedEvent, namespace: string): NewMemory | undefined {
   const row = { namespace, seq: event.seq, kind: "step" } as const;
+  // A nested call leaves its traces in the result of the command that made it.
+  if (before.frames.some(({ id, kind }) => id === event.frame && kind === "call")) return undefined;
   switch (event.type) {
     case "command-finished":
       return {

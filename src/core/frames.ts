@@ -1,0 +1,88 @@
+/**
+ * frames.ts -- the stack of nested work: which frame owns a call, what pushes and pops frames. Pure.
+ *
+ * A running command can ask for other calls (frame of kind `call`) and for sub-tasks that the model works on (kind `run`).
+ * Each pushes a frame and waits until it is popped, so the frames are a stack and one thing happens at a time. A nested
+ * frame has its own phase, messages and failures: the frame below sees only the result. Ids are paths: command c7 asks for
+ * c7.1, c7.2 …; the run c7.2 asks the model as c7.2.m1 and requests the command c7.2.c1.
+ *
+ * After a crash the command at the bottom runs again if its effect allows it. Work that it had asked for before is
+ * recognised by position and hash: an ended one returns its recorded result, and an unfinished one continues in its frame.
+ */
+import type { EventOf } from "./event.ts";
+import type { At } from "./fold.ts";
+import { type AgentState, createFrame, type Frame, type OpenCall } from "./state.ts";
+
+/** Maximum number of frames, the agent's included: a run that always starts a run ends here. */
+export const MAX_FRAMES = 8;
+/** Maximum number of nested calls and runs of one command: the state keeps a reference to each result. */
+export const MAX_NESTED = 1_000;
+/** Maximum number of model calls of one run. */
+export const MAX_RUN_STEPS = 25;
+
+/** The frame that owns an open call; undefined when the call is not open. */
+export function frameOfCall(state: AgentState, callId: string): Frame | undefined {
+  const open = state.open.find((call) => call.callId === callId);
+  return open && state.frames.find(({ id }) => id === open.frame);
+}
+
+/** The frame whose phase is about this call. */
+export const frameAt = (state: AgentState, callId: string): Frame | undefined =>
+  state.frames.find(({ phase }) => "callId" in phase && phase.callId === callId);
+
+/** The unfinished nested work of a command that has run before. */
+export const pendingFrame = (state: AgentState, callId: string): Frame | undefined =>
+  state.frames.find(({ origin }) => origin?.callId === callId);
+
+export const isNested = ({ frames }: AgentState): boolean => frames.length > 1;
+
+export function pushFrame(state: AgentState, event: EventOf<"frame-pushed"> & At): AgentState {
+  const { frame: id, kind, callId, step, ordinal, hash, task = "", returns = {} } = event;
+  const parent = state.frames.at(-1)?.phase;
+  if (parent?.kind !== "executing") return state;
+  const command = state.open.find((call) => call.callId === parent.callId);
+  const name = command?.kind === "command" ? command.call.name : "";
+  const origin = { callId: parent.callId, command: name, step, ordinal, hash, task, returns };
+  const frame = createFrame({ id, kind, path: callId, origin });
+  const [root, ...rest] = state.frames;
+  return { ...state, framesPushed: Math.max(state.framesPushed, id), frames: [root, ...rest, frame] };
+}
+
+/** Removes the frame and those above it, and records its result with the command that asked for it. */
+export function popFrame(state: AgentState, event: EventOf<"frame-popped"> & At): AgentState {
+  const frame = state.frames.find(({ id }) => id === event.frame);
+  if (!frame?.origin) return state;
+  const { callId, ordinal, hash } = frame.origin;
+  const cut = cutFrames(state, (id) => id >= frame.id);
+  const result = { ordinal, hash, seq: event.resultSeq ?? event.seq };
+  const open = cut.open.map((call): OpenCall => {
+    if (call.kind !== "command" || call.callId !== callId) return call;
+    return { ...call, results: [...(call.results ?? []), result] };
+  });
+  return { ...cut, open };
+}
+
+/** Removes the frames above the one that owns this call: the call has ended without waiting for them. */
+export function unwindTo(state: AgentState, callId: string): AgentState {
+  const owner = frameOfCall(state, callId);
+  return owner && owner.id < (state.frames.at(-1)?.id ?? 0) ? cutFrames(state, (id) => id > owner.id) : state;
+}
+
+/** Ids grow from frame to frame. Reservations of the open calls of removed frames count as lost. */
+function cutFrames(state: AgentState, isCut: (id: number) => boolean): AgentState {
+  const [root, ...rest] = state.frames;
+  const gone = state.open.filter(({ frame }) => isCut(frame));
+  let { tokens, usd } = state.lost;
+  for (const call of gone) {
+    const reserved =
+      call.kind === "model" ? { tokens: call.reservedTokens, usd: call.reservedUsd } : call.intent?.reserved;
+    tokens += reserved?.tokens ?? 0;
+    usd += reserved?.usd ?? 0;
+  }
+  return {
+    ...state,
+    lost: { tokens, usd },
+    frames: [root, ...rest.filter(({ id }) => !isCut(id))],
+    open: state.open.filter(({ frame }) => !isCut(frame)),
+  };
+}

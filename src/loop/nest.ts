@@ -1,0 +1,174 @@
+/**
+ * nest.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
+ *
+ * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its recorded
+ * result, an unfinished one continues in its frame, and a different one ends the command with an unknown outcome.
+ */
+import { createHash } from "node:crypto";
+import type { Observation } from "#core/call.ts";
+import { fail } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
+import { MAX_FRAMES, MAX_NESTED, pendingFrame } from "#core/frames.ts";
+import { type NestedResult, openCommand } from "#core/state.ts";
+import type { CommandsFor } from "./command-set.ts";
+import type { Journal } from "./journal.ts";
+import type { Enter } from "./work.ts";
+
+/** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
+export class Suspended extends Error {
+  override readonly name = "Suspended";
+}
+
+/** A repeated run of a command asked for other nested work than its first run. */
+export class Diverged extends Error {
+  override readonly name = "Diverged";
+}
+
+/** A longer task belongs in a file: the prompt shows the task at every step. */
+const MAX_TASK_CHARS = 10_000;
+const MAX_SCHEMA_CHARS = 10_000;
+
+type Kind = "call" | "run";
+/** What makes two pieces of nested work the same. */
+type Identity = Omit<NestedResult, "seq">;
+type Json = Readonly<Record<string, unknown>>;
+
+export class Nest {
+  readonly #callId: string;
+  readonly #journal: Journal;
+  readonly #commandsFor: CommandsFor;
+  readonly #enter: Enter;
+  readonly #stop = new AbortController();
+  #ordinal = 0;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(callId: string, journal: Journal, commandsFor: CommandsFor, enter: Enter) {
+    this.#callId = callId;
+    this.#journal = journal;
+    this.#commandsFor = commandsFor;
+    this.#enter = enter;
+  }
+
+  /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  async call(name: string, args: Json): Promise<Observation> {
+    const refused = this.#refusal();
+    if (refused !== undefined) return fail("too-deep", refused);
+    const commands = this.#commandsFor(this.#journal.state);
+    if (commands.get(name)?.closesTurn === true) return fail("not-nested", `${name} is only for the model.`);
+    const problems = commands.checkArguments(name, args);
+    if (problems.length > 0) return fail("bad-arguments", problems.join(" "));
+    const place = this.#nextPlace();
+    const requested = { type: "command-requested", call: { name, args }, thought: "", repaired: false } as const;
+    return this.#observationOf(
+      await this.#inTurn("call", [name, args], (of, frame) => [
+        { type: "frame-pushed", kind: "call", frame, ...place, ...of },
+        { ...requested, frame, ...place },
+      ]),
+    );
+  }
+
+  async run(task: string, returns: Json): Promise<unknown> {
+    const refused = this.#refusal();
+    if (refused !== undefined) throw new GoaldError("GOALD_SUBTASK", refused);
+    if (task.trim() === "" || task.length > MAX_TASK_CHARS)
+      throw new GoaldError(
+        "GOALD_SUBTASK",
+        `Expected a task of 1 to ${MAX_TASK_CHARS} characters, got ${task.length}.`,
+        {
+          hint: "Write long material to a file, and name the file in the task.",
+        },
+      );
+    if (JSON.stringify(returns).length > MAX_SCHEMA_CHARS)
+      throw new GoaldError("GOALD_SUBTASK", `The JSON Schema of a result may have ${MAX_SCHEMA_CHARS} characters.`);
+    const place = this.#nextPlace();
+    const event = await this.#inTurn("run", [task, returns], (of, frame) => [
+      { type: "frame-pushed", kind: "run", frame, ...place, ...of, task, returns: sortKeys(returns) as Json },
+    ]);
+    if (event.type === "frame-popped")
+      throw new GoaldError("GOALD_SUBTASK", `The sub-task has no result: ${event.problem?.text ?? "it ended early"}`);
+    const { text } = await this.#observationOf(event);
+    return JSON.parse(await this.#journal.read(text));
+  }
+
+  /** Throws `Suspended`, or `Diverged` when an earlier run of the command asked for more than this one. */
+  end(): void {
+    this.#stop.signal.throwIfAborted();
+    const isLeft = this.#results.some(({ ordinal }) => ordinal > this.#ordinal);
+    if (isLeft || pendingFrame(this.#journal.state, this.#callId)) this.#stopWith(new Diverged());
+  }
+
+  get #results(): readonly NestedResult[] {
+    return openCommand(this.#journal.state, this.#callId)?.results ?? [];
+  }
+
+  #nextPlace() {
+    this.#ordinal++;
+    const step = openCommand(this.#journal.state, this.#callId)?.step ?? this.#journal.state.step;
+    return { step, callId: `${this.#callId}.${this.#ordinal}` };
+  }
+
+  /** One piece at a time, in the order in which the command asked. Resolves to the event with the result. */
+  #inTurn(kind: Kind, what: readonly unknown[], push: PushOf): Promise<RecordedEvent> {
+    const hash = createHash("sha256")
+      .update(JSON.stringify([kind, ...what]))
+      .digest("hex");
+    const of = { ordinal: this.#ordinal, hash };
+    const done = this.#queue.then(() => this.#runPiece(of, push));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+
+  async #runPiece(of: Identity, push: PushOf): Promise<RecordedEvent> {
+    this.#stop.signal.throwIfAborted();
+    const known = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
+    if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(new Diverged());
+    const { state } = this.#journal;
+    const pending = pendingFrame(state, this.#callId)?.origin;
+    if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
+    // The loop's own failure must end the command's call, and not look like a failure of the nested work.
+    const entered = this.#enter(pending ? [] : push(of, state.framesPushed + 1));
+    if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
+    const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
+    return result ? this.#journal.eventAt(result.seq) : this.#stopWith(new Suspended());
+  }
+
+  #stopWith(reason: unknown): never {
+    this.#stop.abort(reason);
+    throw reason;
+  }
+
+  /** Why no more work can be nested here. The same in every run of the command. */
+  #refusal(): string | undefined {
+    const { frames } = this.#journal.state;
+    const depth = frames.findIndex(({ phase }) => "callId" in phase && phase.callId === this.#callId) + 1;
+    if (depth >= MAX_FRAMES) return `Nested work may be ${MAX_FRAMES - 1} levels deep. Do this part here instead.`;
+    if (this.#ordinal >= MAX_NESTED)
+      return `A command may nest ${MAX_NESTED} calls and sub-tasks, and this one has done so.`;
+    return undefined;
+  }
+
+  async #observationOf(event: RecordedEvent): Promise<Observation> {
+    if (event.type === "command-finished")
+      return { ...event.observation, text: await this.#journal.read(event.observation.text) };
+    if (event.type !== "command-denied") return fail("no-result", "The nested call has no result.");
+    const source = event.by === "person" ? "person" : "goald";
+    return { status: "denied", text: event.reason, source, artifacts: [] };
+  }
+}
+
+/** The store sorts keys. The prompt shows the schema, and must be the same before and after a restart. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sortKeys(item)]));
+}
+
+type PushOf = (of: Identity, frame: number) => readonly NewEvent[];
+
+const isSame = (one: Identity, other: Identity): boolean => one.ordinal === other.ordinal && one.hash === other.hash;

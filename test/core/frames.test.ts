@@ -1,0 +1,108 @@
+import { describe, expect, it } from "@jest/globals";
+import { decide, type Rules } from "#core/decide.ts";
+import type { NewEvent } from "#core/event.ts";
+import { replay } from "#core/evolve.ts";
+import { receive } from "#core/inbox.ts";
+import { activeFrame } from "#core/state.ts";
+import { approved, asked, created, FACTS, finished, log, replied, requested, started } from "../helpers/events.ts";
+
+const rules: Rules = {
+  epoch: 1,
+  facts: () => ({ annotations: FACTS, effect: "transactional" }),
+  maxBadReplies: 3,
+  maxModelFailures: 3,
+};
+const NOW = new Date("2026-11-20T10:00:30.000Z");
+const decideAfter = (events: readonly NewEvent[], change: Partial<Rules> = {}) =>
+  decide(stateOf(...events), { ...rules, ...change }, NOW);
+const stateOf = (...events: readonly NewEvent[]) => replay(log(...events));
+
+const of = { step: 1, callId: "c1.1", frame: 1 };
+const pushed: NewEvent = { type: "frame-pushed", kind: "call", ordinal: 1, hash: "h", ...of };
+const popped: NewEvent = { type: "frame-popped", ordinal: 1, hash: "h", resultSeq: 9, ...of };
+const OUTER = [created(), asked(), replied(), requested(), approved(), started()];
+const INNER: readonly NewEvent[] = [
+  ...OUTER,
+  pushed,
+  { ...requested("ask_user"), ...of },
+  { ...approved(), ...of },
+  { ...started(), ...of },
+];
+const WAITING: NewEvent = { type: "command-waiting", waitFor: "person", until: null, ...of };
+const END: NewEvent = { ...finished(), ...of };
+
+describe("the stack of frames", () => {
+  it("leaves the outer frame as it is when a nested call ends", () => {
+    const before = stateOf(...INNER).frames[0];
+    const after = stateOf(...INNER, END).frames[0];
+    expect(after).toEqual(before);
+    expect(after.phase).toEqual({ kind: "executing", callId: "c1" });
+  });
+
+  it("pops the frame of a call that has ended, and keeps a reference to its result", () => {
+    expect(decideAfter([...INNER, END])).toMatchObject({
+      kind: "record",
+      events: [{ type: "frame-popped", frame: 1, callId: "c1.1", ordinal: 1, hash: "h", resultSeq: 11 }],
+    });
+    const state = stateOf(...INNER, END, popped);
+    expect(state.frames).toHaveLength(1);
+    expect(state.open).toMatchObject([{ callId: "c1", results: [{ ordinal: 1, hash: "h", seq: 9 }] }]);
+  });
+
+  it("finds the call of an answer below the innermost frame", () => {
+    const above: NewEvent = { ...pushed, frame: 2, callId: "c1.1.1" };
+    const observation = { status: "ok", text: "Paris", source: "person", artifacts: [] } as const;
+    const state = stateOf(...INNER, WAITING, above);
+    const answered = receive({ type: "answer", callId: "c1.1", observation }, state);
+    expect(answered).toMatchObject([{ type: "command-finished", callId: "c1.1", observation }]);
+    expect(receive({ type: "say", from: "Ann", text: "Paris" }, state)).toMatchObject([
+      { callId: "c1.1", observation },
+    ]);
+  });
+
+  it("finds the call of an approval in any frame", () => {
+    const waits: NewEvent = { type: "approval-asked", reason: "", ...of };
+    const state = stateOf(...OUTER, pushed, { ...requested(), ...of }, waits);
+    const events = receive({ type: "approval", callId: "c1.1", verdict: "approved" }, state);
+    expect(events).toMatchObject([{ type: "command-approved", callId: "c1.1" }]);
+  });
+
+  it("runs the lowest interrupted command first, and then goes on at the top", () => {
+    const later = { epoch: 2 };
+    expect(decideAfter(INNER, later)).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1" }] });
+    const seen: NewEvent = { type: "call-interrupted", step: 1, callId: "c1", epoch: 2 };
+    expect(decideAfter([...INNER, seen], later)).toMatchObject({ kind: "execute", callId: "c1", attempt: 2 });
+    const again = { ...started(), attempt: 2, epoch: 2 };
+    expect(decideAfter([...INNER, seen, again], later)).toMatchObject({
+      events: [{ type: "call-interrupted", callId: "c1.1" }],
+    });
+  });
+
+  it("counts one death once, whatever the number of frames", () => {
+    const seen = (callId: string): NewEvent => ({ type: "call-interrupted", step: 1, callId, epoch: 2 });
+    expect(stateOf(...INNER, seen("c1"), { ...seen("c1.1"), frame: 1 }).deaths).toBe(1);
+  });
+
+  it("drops the frames above a command that ends without them, and counts what they may have cost", () => {
+    const inRun: NewEvent = { ...pushed, kind: "run" };
+    const asking: NewEvent = { ...asked(2), callId: "c1.1.m1", frame: 1 };
+    const state = stateOf(...OUTER, inRun, asking, finished());
+    expect(state).toMatchObject({ frames: [{ id: 0, phase: { kind: "thinking" } }], open: [], lost: { tokens: 100 } });
+  });
+
+  it("counts unreadable replies of a sub-task in its own frame, and ends only the sub-task", () => {
+    const rejected: NewEvent = { type: "reply-rejected", step: 2, problems: ["No JSON."], frame: 1 };
+    const events = [...OUTER, { ...pushed, kind: "run" } as NewEvent, rejected, rejected, rejected];
+    expect(stateOf(...events).frames.map(({ badReplies }) => badReplies)).toEqual([0, 3]);
+    expect(decideAfter(events)).toMatchObject({
+      events: [{ type: "frame-popped", resultSeq: null, problem: { code: "bad-replies" } }],
+    });
+  });
+
+  it("gives a person's words to every frame that the model reads", () => {
+    const said: NewEvent = { type: "message-received", from: "Ann", text: "Be brief." };
+    const state = stateOf(...OUTER, { ...pushed, kind: "run" } as NewEvent, { ...said, frame: 1 });
+    expect(state.frames.map(({ window }) => window.at(-1)?.text)).toEqual(["Be brief.", "Be brief."]);
+    expect(activeFrame(state).id).toBe(1);
+  });
+});

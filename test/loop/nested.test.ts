@@ -1,0 +1,306 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
+import { MAX_FRAMES } from "#core/frames.ts";
+import { activeFrame, isFinished } from "#core/state.ts";
+import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { evaluate, type Piece, programCommand, replyTo } from "../helpers/nested-program.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+
+/** A command named `outer` that runs `act` and returns its value as JSON. */
+const outerCommand = (act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}): Command =>
+  ({
+    ...defineCommand({
+      name: "outer",
+      label: "Outer",
+      summary: "does other work.",
+      args: { type: "object", properties: {} },
+      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+      effect: "transactional",
+      run: async (_args, context) => succeed(JSON.stringify(await act(context)) ?? "nothing"),
+    }),
+    ...more,
+  }) as unknown as Command;
+
+const loopWith = (
+  act: (context: CommandContext) => Promise<unknown>,
+  options: Partial<LoopOptions> & { readonly effect?: Command["effect"] } = {},
+) => {
+  const { effect = "transactional", ...rest } = options;
+  return makeLoop({ script: [reply("outer"), done()], ...rest, commands: [outerCommand(act, { effect })] });
+};
+const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
+  events.flatMap(({ type, callId }) => (callId?.startsWith("c1") ? [`${type} ${callId}`] : []));
+const resultOf = async (loop: Awaited<ReturnType<typeof makeLoop>>, callId = "c1") => {
+  const events = await loop.events();
+  return events.findLast((event) => event.type === "command-finished" && event.callId === callId) as unknown as {
+    readonly observation: { readonly status: string; readonly text: string; readonly code?: string };
+  };
+};
+
+describe("a command that calls another command", () => {
+  const write = (context: CommandContext) => context.call("write_to_file", { file: "a.txt", text: "hello" });
+
+  it("gets its observation, and the agent reads only its own result", async () => {
+    const loop = await loopWith(write);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect(loop.text("a.txt")).toBe("hello");
+    expect(typesOf(await loop.events())).toEqual([
+      "command-requested c1",
+      "command-approved c1",
+      "command-started c1",
+      "frame-pushed c1.1",
+      "command-requested c1.1",
+      "command-approved c1.1",
+      "command-started c1.1",
+      "command-finished c1.1",
+      "frame-popped c1.1",
+      "command-finished c1",
+    ]);
+    expect((await resultOf(loop)).observation.text).toContain('"status":"ok"');
+    const second = loop.model.requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    expect(second.match(/Command outer/g)).toHaveLength(1);
+    expect(second).not.toContain("Command write_to_file");
+    expect(state).toMatchObject({ step: 2, frames: [{ id: 0 }], open: [] });
+  });
+
+  it("is judged by the policy for each call: a person's no is an observation, and the words reach the agent", async () => {
+    const loop = await loopWith(write, { settings: { approve: "always" } });
+    const asked: string[] = [];
+    await loop.run({
+      ask: async ({ name }) => {
+        asked.push(name);
+        return name === "outer" ? { kind: "approved", count: 1 } : { kind: "feedback", text: "Not that file." };
+      },
+    });
+    expect(asked).toEqual(["outer", "write_to_file", "task_complete"]);
+    expect(loop.text("a.txt")).toBeUndefined();
+    expect((await resultOf(loop)).observation.text).toContain('"status":"denied"');
+    expect(loop.model.requests[1]?.messages.map(({ content }) => content).join("\n")).toContain("Not that file.");
+  });
+
+  it("reads unknown names, wrong arguments and task_complete as failures, and logs no call", async () => {
+    const loop = await loopWith(async (context) => [
+      (await context.call("no_such", {})).text,
+      (await context.call("write_to_file", { file: "a.txt" })).text,
+      (await context.call("write_to_file", { file: 5, text: "x" })).code,
+      (await context.call("task_complete", { reason: "x" })).code,
+    ]);
+    await loop.run();
+    const [unknown, missing, typed, closing] = JSON.parse((await resultOf(loop)).observation.text);
+    expect(unknown).toContain("no_such");
+    expect(missing).toContain("text");
+    expect([typed, closing]).toEqual(["bad-arguments", "not-nested"]);
+    expect(typesOf(await loop.events()).filter((line) => line.includes("c1."))).toEqual([]);
+  });
+
+  it("runs calls in the order in which it asked for them, also when it does not wait", async () => {
+    const append = (context: CommandContext, text: string) => context.call("append_to_file", { file: "a.txt", text });
+    const loop = await loopWith((context) => Promise.all(["1", "2", "3"].map((text) => append(context, text))));
+    await loop.run();
+    expect(loop.text("a.txt")).toBe("123");
+  });
+
+  it("stops at the depth limit with an observation", async () => {
+    const again = (context: CommandContext) => context.call("outer", {});
+    const loop = await loopWith(async (context) => {
+      const { status, code, text } = await again(context);
+      return status === "ok" ? JSON.parse(String(text)) : code;
+    });
+    await loop.run();
+    expect(JSON.parse((await resultOf(loop)).observation.text)).toBe("too-deep");
+    const pushed = (await loop.events()).filter(({ type }) => type === "frame-pushed");
+    expect(pushed).toHaveLength(MAX_FRAMES - 1);
+  });
+});
+
+describe("a sub-task", () => {
+  const population = (context: CommandContext) => context.run("Extract the population.", { type: "integer" });
+  const answer = (result: unknown): string => reply("task_complete", { result });
+
+  it("returns a typed value; its messages do not reach the agent", async () => {
+    const script = [reply("outer"), reply("do_nothing", {}, "NESTED THOUGHT"), answer(14_284_000), done()];
+    const loop = await loopWith(async (context) => (await population(context)) === 14_284_000, { script });
+    const state = await loop.run();
+    expect((await resultOf(loop)).observation.text).toBe("true");
+    const [, first, , outer] = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content));
+    expect(first?.at(-1)).toContain("Extract the population.");
+    expect(first?.[0]).toContain('{"type":"integer"}');
+    expect(first?.join("\n")).toContain("do not pass it on as a whole");
+    expect(outer?.join("\n")).not.toContain("NESTED THOUGHT");
+    expect(outer?.join("\n")).toContain("Command outer");
+    expect(state.step).toBe(4);
+    const ids = (await loop.events()).flatMap((event) => (event.type === "model-asked" ? [event.callId] : []));
+    expect(ids).toEqual(["m1", "c1.1.m1", "c1.1.m2", "m4"]);
+  });
+
+  it("asks once more after a value of another type", async () => {
+    const loop = await loopWith(population, {
+      script: [reply("outer"), answer("about 14 million"), answer(14), done()],
+    });
+    await loop.run();
+    expect((await resultOf(loop)).observation.text).toBe("14");
+    expect(loop.model.requests).toHaveLength(4);
+  });
+
+  it("throws a typed error when no value fits, and the agent goes on", async () => {
+    const wrong = answer("many");
+    const caught = async (context: CommandContext) =>
+      population(context).catch((error: unknown) => (error instanceof GoaldError ? error.code : "other"));
+    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    const state = await loop.run();
+    expect((await resultOf(loop)).observation.text).toBe('"GOALD_SUBTASK"');
+    expect(isFinished(state)).toBe(true);
+    expect(state.frames).toHaveLength(1);
+  });
+
+  it("fails its command in words when the command does not catch the error", async () => {
+    const wrong = answer("many");
+    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, wrong, done()] });
+    await loop.run();
+    expect((await resultOf(loop)).observation).toMatchObject({ status: "failed", code: "subtask" });
+  });
+
+  it("ends with an error when it repeats itself, and does not pause the agent", async () => {
+    const script = [reply("outer"), ...Array(5).fill(reply("do_nothing")), done()];
+    const loop = await loopWith(population, { script });
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect((await resultOf(loop)).observation.text).toContain("five times in a row".slice(4));
+  });
+
+  it("pauses the agent at a limit in the middle, and goes on there without asking again for what it has", async () => {
+    const script = [reply("outer"), reply("list_agents"), answer(7), done()];
+    const loop = await loopWith(population, { script, settings: { stepLimit: 2 } });
+    const paused = await loop.run();
+    expect(paused.paused?.code).toBe("step-limit");
+    expect(paused.frames).toHaveLength(2);
+    await loop.store.deliver(loop.row.id, "s", { type: "settings", stepLimit: 20 }, loop.clock.now().toISOString());
+    await loop.store.deliver(loop.row.id, "r", { type: "resume" }, loop.clock.now().toISOString());
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect((await resultOf(loop)).observation.text).toBe("7");
+    expect(loop.model.requests).toHaveLength(4);
+  });
+
+  it("hears a person inside the sub-task, and the agent keeps the words", async () => {
+    const script = async (_request: unknown, index: number) => {
+      if (index === 1)
+        await loop.store.deliver(
+          loop.row.id,
+          "say",
+          { type: "say", from: "Ann", text: "BE BRIEF" },
+          "2026-11-20T10:00:00Z",
+        );
+      return [reply("outer"), reply("list_agents"), answer(1), done()][index] ?? done();
+    };
+    const loop = await loopWith(population, { script });
+    await loop.run();
+    const texts = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
+    expect(texts.map((text) => text.includes("BE BRIEF"))).toEqual([false, false, true, true]);
+  });
+});
+
+describe("an interrupted command with nested work", () => {
+  it("has an unknown outcome when it may run only once; its unfinished work is dropped", async () => {
+    const loop = await loopWith((context) => context.call("write_to_file", { file: "a.txt", text: "x" }), {
+      effect: "at-most-once",
+    });
+    await expect(loop.run({ store: cutPowerAt(4, "before") })).rejects.toThrow(PowerCut);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect((await resultOf(loop)).observation.status).toBe("unknown");
+    expect(state).toMatchObject({ frames: [{ id: 0 }], open: [] });
+  });
+
+  it("has an unknown outcome when its second run asks for something else", async () => {
+    let runs = 0;
+    const loop = await loopWith(async (context) => {
+      runs++;
+      await context.call("append_to_file", { file: "a.txt", text: `run ${runs}\n` });
+      return context.call("append_to_file", { file: "a.txt", text: "second\n" });
+    });
+    await expect(loop.run({ store: cutPowerAt(4, "after") })).rejects.toThrow(PowerCut);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect((await resultOf(loop)).observation).toMatchObject({ status: "unknown" });
+    expect(loop.text("a.txt")).toBe("run 1\n");
+  });
+});
+
+const piece = fc.letrec<{ piece: Piece; pieces: readonly Piece[] }>((tie) => ({
+  pieces: fc.array(tie("piece"), { maxLength: 3 }),
+  piece: fc.oneof(
+    { depthSize: "small", maxDepth: 2, withCrossShrink: true },
+    fc.record({ kind: fc.constant("line" as const), id: fc.nat(99) }),
+    fc.record({ kind: fc.constant("program" as const), pieces: tie("pieces") }),
+    fc.record({ kind: fc.constant("task" as const), pieces: tie("pieces"), value: fc.nat(1_000) }),
+  ) as fc.Arbitrary<Piece>,
+})).pieces;
+
+describe("nested work, interrupted at random commits", () => {
+  const run = async (pieces: readonly Piece[], cuts: readonly (readonly [number, When])[], effect?: "at-most-once") => {
+    const commands = [programCommand(effect)];
+    const loop = await makeLoop({ script: (request) => replyTo(request, pieces), commands });
+    for (const [at, when] of cuts) await loop.run({ store: cutPowerAt(at, when) }).catch(expectPowerCut);
+    return { loop, state: await loop.run() };
+  };
+  const expectPowerCut = (error: unknown) => expect(error).toBeInstanceOf(PowerCut);
+  const cut = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom<When>("before", "after"));
+
+  it("writes every line once, in order, and returns what the oracle returns", async () => {
+    await fc.assert(
+      fc.asyncProperty(piece, fc.array(cut, { maxLength: 2 }), async (pieces, cuts) => {
+        const { loop, state } = await run(pieces, cuts);
+        const expected = evaluate(pieces);
+        expect(loop.text("lines.txt") ?? "").toBe(expected.lines);
+        expect(isFinished(state)).toBe(true);
+        expect(state).toMatchObject({ open: [], frames: [{ id: 0 }] });
+        if (pieces.length > 0) expect(JSON.parse((await resultOf(loop)).observation.text)).toEqual(expected.value);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  const THREE_LEVELS: readonly Piece[] = [
+    { kind: "line", id: 1 },
+    {
+      kind: "task",
+      value: 5,
+      pieces: [
+        { kind: "line", id: 2 },
+        { kind: "program", pieces: [{ kind: "line", id: 3 }] },
+      ],
+    },
+    { kind: "line", id: 4 },
+  ];
+
+  it("survives a cut at each commit of a run with three levels, and asks at most once more", async () => {
+    const { loop: whole } = await run(THREE_LEVELS, []);
+    const commits = (await whole.events()).length;
+    let deaths = 0;
+    for (let at = 1; at <= commits; at++)
+      for (const when of ["before", "after"] as const) {
+        const { loop, state } = await run(THREE_LEVELS, [[at, when]]);
+        expect(loop.text("lines.txt")).toBe(evaluate(THREE_LEVELS).lines);
+        expect(isFinished(state)).toBe(true);
+        const repeated = loop.model.requests.length - whole.model.requests.length;
+        expect(repeated).toBeLessThanOrEqual(1);
+        if ((await loop.events()).some(({ type }) => type === "call-interrupted")) deaths++;
+      }
+    expect(deaths).toBeGreaterThan(10);
+  });
+
+  it("loses its place in a control run whose command may run only once", async () => {
+    const { loop } = await run(THREE_LEVELS, [[9, "after"]], "at-most-once");
+    expect(loop.text("lines.txt")).not.toBe(evaluate(THREE_LEVELS).lines);
+  });
+
+  it("leaves the same state whether it is folded at once or from the log", async () => {
+    const { loop, state } = await run(THREE_LEVELS, [[7, "after"]]);
+    const again = await loop.run();
+    expect(activeFrame(again)).toEqual(activeFrame(state));
+  });
+});
