@@ -46,7 +46,15 @@ export function rebuildPrompt(
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
     const commandList = parts.listCommands(state);
-    const { messages } = buildPrompt({ ...parts, commandList, state, recalls: rows, now: at });
+    const { messages } = buildPrompt({
+      ...parts,
+      commandList,
+      state,
+      step: asked.step,
+      folder: asked.folder,
+      recalls: rows,
+      now: at,
+    });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

@@ -70,7 +70,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       recallIds: strings,
       reservedTokens: positive,
     },
-    optional: { reservedUsd: usdOrNull, tainted: { const: true } },
+    optional: { reservedUsd: usdOrNull, tainted: { const: true }, folder: string },
   },
   "model-replied": {
     required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count },
