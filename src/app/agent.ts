@@ -97,7 +97,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     ...(longestWaitMs === undefined ? {} : { longestWaitMs }),
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();
-      await updateReport(host, id, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
+      await updateReport(host, lease, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
     },
   };
 }
@@ -207,10 +207,10 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
 }
 
 /** Writes the report into the agent's folder when the agent does not run. */
-async function updateReport({ store, redact }: AgentHost, id: string, folder: string): Promise<void> {
-  const row = await store.agent(id);
+async function updateReport({ store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
+  const row = await store.agent(lease.agent);
   const workspace = openLocalWorkspace(folder, undefined, { own: true });
-  if (row) await writeReport(row, { store, hosted: false, workspace, redact });
+  if (row) await writeReport(row, { store, lease, hosted: false, workspace, redact });
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {

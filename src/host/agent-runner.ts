@@ -192,7 +192,10 @@ export class AgentRunner {
     return true;
   }
 
-  /** A full disk is retried without limit. An agent that keeps failing for another reason is paused. */
+  /**
+   * A full disk is retried without limit. A damaged log is not retried, because its agent must not run. An agent that
+   * keeps failing for another reason is paused.
+   */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.
@@ -202,7 +205,7 @@ export class AgentRunner {
     this.#problem = error.message;
     this.#report(error);
     this.#parts.onFailed?.(this.#id, error);
-    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
+    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND") || isDamage(error)) return;
     const isRetried = this.#failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
     const reason = `It failed ${this.#failures} times in a row, at last with: ${error.message}`;
     if (isRetried || !(await this.#tryPause({ code: "crash-loop", reason })))
@@ -244,3 +247,6 @@ export class AgentRunner {
     this.#parts.report(this.#id, toError(thrown).message);
   }
 }
+
+/** A failed read of the disk has SQLite's error as its cause, and may succeed later. */
+const isDamage = (error: Error): boolean => isGoaldError(error, "GOALD_STORE_DAMAGED") && error.cause === undefined;

@@ -34,8 +34,8 @@ export interface HostViews {
 
 export function createHostViews(parts: HostViewParts): HostViews {
   const { store, supervisor, clock } = parts;
-  /** Views of agents without a runner; each is valid as long as the log ends at its head. */
-  const views = new Map<string, { readonly head: number; readonly view: AgentView }>();
+  /** Views of agents without a runner; each is valid until the agent is claimed or its log grows. */
+  const views = new Map<string, { readonly at: string; readonly view: AgentView }>();
 
   async function find(name: string): Promise<Found> {
     const row = await findAgent(store, name);
@@ -57,11 +57,12 @@ export function createHostViews(parts: HostViewParts): HostViews {
   });
 
   async function view(row: AgentRow): Promise<AgentView> {
+    const at = `${row.epoch} ${row.head}`;
     const kept = views.get(row.id);
-    if (kept?.head === row.head && !supervisor.runners.has(row.id)) return kept.view;
+    if (kept?.at === at && !supervisor.runners.has(row.id)) return kept.view;
     const made = viewAgent(row, await stateHere(row), factsOf(row));
     if (supervisor.runners.has(row.id)) views.delete(row.id);
-    else views.set(row.id, { head: row.head, view: made });
+    else views.set(row.id, { at, view: made });
     return made;
   }
 

@@ -16,6 +16,12 @@ export const chainStart = (agent: string): string => sha256(`goald agent ${agent
 export const chainLink = (previous: string, text: string, rowsSha: string | null = null): string =>
   sha256(previous + text + (rowsSha ?? ""));
 
+/** Binds a snapshot to the log: `link` is the link of the last event that it contains. */
+export const snapshotSha = (
+  link: string,
+  { version, data }: { readonly version: number; readonly data: string },
+): string => sha256(`${link}${version} ${data}`);
+
 /**
  * Returns JSON with keys sorted by code unit and no white space, so that one value has one text in every store.
  * Values count as in JSON.stringify: undefined members are left out, numbers that are not finite become null.

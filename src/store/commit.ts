@@ -10,7 +10,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
 import type { Blobs } from "./blobs.ts";
-import { sha256 } from "./chain.ts";
+import { sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, openFileInsert, sortBySeq } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
@@ -93,7 +93,8 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Com
 
   function keepSnapshot(no: number, seq: number, { version, state }: NonNullable<Commit["snapshot"]>): void {
     const data = JSON.stringify(state);
-    queries.keepSnapshot.run(no, seq, version, data, sha256(data));
+    const link = queries.link.get(no, seq)?.sha ?? "";
+    queries.keepSnapshot.run(no, seq, version, data, snapshotSha(link, { version, data }));
     queries.dropSnapshots.run(no, SNAPSHOTS_KEPT);
   }
 }
@@ -121,6 +122,7 @@ function writingQueries(database: DatabaseSync) {
       database,
       "UPDATE agent SET head = ?, head_sha = ?, updated_at = ?, wake_at = ? WHERE no = ?",
     ),
+    link: prepare<{ readonly sha: string }>(database, "SELECT sha FROM event WHERE agent_no = ? AND seq = ?"),
     keepSnapshot: prepare(
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",
@@ -133,6 +135,15 @@ function writingQueries(database: DatabaseSync) {
   };
 }
 
+/** Throws unless the lease is the newest. */
+export function requireLease(lease: Lease, { epoch }: { readonly epoch: number }): void {
+  if (epoch === lease.epoch) return;
+  throw new GoaldError(
+    "GOALD_FENCED",
+    `Expected the lease of epoch ${epoch} on ${lease.agent}, got ${lease.epoch}: another host has claimed the agent.`,
+  );
+}
+
 /** Throws unless the lease is the newest, the log ends at `expectedHead` and the events continue it. */
 export function requireValidCommit(
   lease: Lease,
@@ -140,11 +151,7 @@ export function requireValidCommit(
   expectedHead: number,
   events: readonly RecordedEvent[],
 ): void {
-  if (agent.epoch !== lease.epoch)
-    throw new GoaldError(
-      "GOALD_FENCED",
-      `Expected the lease of epoch ${agent.epoch} on ${lease.agent}, got ${lease.epoch}: another host has claimed the agent.`,
-    );
+  requireLease(lease, agent);
   if (agent.head !== expectedHead)
     throw new GoaldError(
       "GOALD_CONFLICT",

@@ -3,7 +3,8 @@
  *
  * Runs inside a transaction. The fork gets the events up to a head, with its own id and its own hash chain, and the memories
  * and versions of files of these events, whose digest is in the last copied event. It also gets all changes of memory by
- * people. Blobs are shared. Its epoch is at least the highest in its log, so every open intent counts as interrupted.
+ * people. Throws GOALD_STORE_DAMAGED when the source's chain breaks up to that head. Blobs are shared. The fork's epoch is at
+ * least the highest in its log, so every open intent counts as interrupted.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
@@ -14,9 +15,10 @@ import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 import { openForkMemories } from "./fork-memories.ts";
+import { openChain } from "./load.ts";
 import type { EventLog } from "./log.ts";
 import { NEXT_AGENT } from "./remove.ts";
-import { isoTime, parseJson } from "./rows.ts";
+import { isoTime, type LinkedRecord, parseJson } from "./rows.ts";
 import { sealOf } from "./seal.ts";
 import { folderOf, freeSlug } from "./slug.ts";
 
@@ -26,17 +28,20 @@ export type WriteFork = (source: string, fork: Fork, key: string) => string;
 export function openForks(database: DatabaseSync, log: EventLog): WriteFork {
   const queries = forkQueries(database);
   const copyMemories = openForkMemories(database);
+  const startChain = openChain(database);
 
   return (source, fork, key) => {
     const earlier = queries.byKey.get(key);
     if (earlier) return earlier.id;
-    const { no: sourceNo } = queries.byId.get(source) ?? throwNoAgent(source);
+    const found = queries.byId.get(source) ?? throwNoAgent(source);
+    const { no: sourceNo } = found;
     const id = freeSlug(fork.name, (taken) => queries.byId.get(taken) !== undefined);
-    const past = queries.events
-      .all(sourceNo, fork.head)
-      .map(({ seq, data }) =>
-        adoptEvent(parseJson(data, `event ${seq} of ${source}`) as RecordedEvent, source, id, fork.name),
-      );
+    const chain = startChain(found, 0, chainStart(source));
+    const past = queries.events.all(sourceNo, fork.head).map((record) => {
+      chain.take(record);
+      const event = parseJson(record.data, `event ${record.seq} of ${source}`) as RecordedEvent;
+      return adoptEvent(event, source, id, fork.name);
+    });
     const [created] = past;
     if (!created) return throwNoAgent(source);
     const { no, epoch: lowest } = queries.next.get() ?? { no: 1, epoch: 0 };
@@ -93,11 +98,14 @@ function forkQueries(database: DatabaseSync) {
   const file = "seq, ordinal, path, operation, bytes, sha, step, call_id, at";
   return {
     byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
-    byId: prepare<{ no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
-    next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
-    events: prepare<{ seq: number; data: string }>(
+    byId: prepare<{ no: number; id: string; head: number; headSha: string }>(
       database,
-      "SELECT seq, data FROM event WHERE agent_no = ? AND seq <= ? ORDER BY seq",
+      "SELECT no, id, head, head_sha AS headSha FROM agent WHERE id = ?",
+    ),
+    next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
+    events: prepare<LinkedRecord>(
+      database,
+      "SELECT seq, data, rows_sha AS rowsSha, sha FROM event WHERE agent_no = ? AND seq <= ? ORDER BY seq",
     ),
     insert: prepare(
       database,

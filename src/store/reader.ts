@@ -12,23 +12,23 @@ import type { AgentRow } from "#core/ports/agent.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
-import type { Loaded, StoreReader, VerifyReport } from "#core/ports/store.ts";
+import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
+import { fileQueries } from "./file-versions.ts";
+import { type LoadAgent, openLoad } from "./load.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
+import { openProjectionReader, type ReadProjection } from "./projections.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
   type EventRecord,
-  type FileRecord,
   type InboxRecord,
   MEMORY_COLUMNS,
   type MemoryRecord,
   nameOf,
-  parseJson,
-  type SnapshotRecord,
   toAgentRow,
   toEvent,
   toFileVersion,
@@ -39,7 +39,6 @@ import { verifyStore } from "./verify.ts";
 
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
-const FILE_VERSION = "path, operation, bytes, sha AS sha256, step, call_id AS callId, at";
 
 function readingQueries(database: DatabaseSync) {
   return {
@@ -48,11 +47,7 @@ function readingQueries(database: DatabaseSync) {
     agentNo: prepare<{ readonly no: number }>(database, "SELECT no FROM agent WHERE id = ?"),
     events: prepare<EventRecord>(
       database,
-      "SELECT seq, data, sha FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
-    ),
-    snapshots: prepare<SnapshotRecord>(
-      database,
-      "SELECT seq, data, sha FROM snapshot WHERE agent_no = ? AND version = ? AND seq <= ? ORDER BY seq DESC",
+      "SELECT seq, data FROM event WHERE agent_no = ? AND seq > ? ORDER BY seq LIMIT 0 + ?",
     ),
     // Every step runs this query: one statement takes one transaction. An agent without messages gives one row of nulls.
     inbox: prepare<InboxRecord | { readonly key: null }>(
@@ -66,22 +61,6 @@ function readingQueries(database: DatabaseSync) {
       `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND change > ? ORDER BY change LIMIT 0 + ?`,
     ),
     memory: openMemoryByName<MemoryRecord>(database, MEMORY_COLUMNS),
-    files: prepare<FileRecord>(
-      database,
-      `SELECT seq, ordinal, ${FILE_VERSION} FROM file_version
-       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${PAGE}`,
-    ),
-    lastFile: prepare<FileVersion>(
-      database,
-      `SELECT ${FILE_VERSION} FROM file_version
-       WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND path = ?
-       ORDER BY seq DESC, ordinal DESC LIMIT 1`,
-    ),
-    isHead: prepare<{ readonly seq: number }>(
-      database,
-      `SELECT seq FROM event WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3
-       UNION ALL SELECT seq FROM eventless WHERE agent_no = ?1 AND seq = ?2 AND sha = ?3`,
-    ),
   };
 }
 
@@ -89,13 +68,19 @@ export class SqliteReader implements StoreReader {
   protected readonly database: DatabaseSync;
   protected readonly path: string;
   readonly #queries: ReturnType<typeof readingQueries>;
+  readonly #files: ReturnType<typeof fileQueries>;
   readonly #namespaceNo: (namespace: string) => number;
+  readonly #load: LoadAgent;
+  readonly #readProjection: ReadProjection;
 
   constructor(database: DatabaseSync, path: string) {
     this.database = database;
     this.path = path;
     this.#namespaceNo = openNamespaces(database);
     this.#queries = readingQueries(database);
+    this.#load = openLoad(database);
+    this.#files = fileQueries(database, PAGE);
+    this.#readProjection = openProjectionReader(database);
   }
 
   async agents(): Promise<readonly AgentRow[]> {
@@ -111,15 +96,8 @@ export class SqliteReader implements StoreReader {
 
   load(agent: string, stateVersion: number): Promise<Loaded> {
     return wrapStoreErrorsAsync(this.path, async () => {
-      const { no, head, headSha } = this.requireAgent(agent);
-      if (!this.#queries.isHead.get(no, head, headSha)) throw otherEndError(agent, head);
-      const snapshot = this.#findSnapshot(agent, no, stateVersion, head);
-      const after = snapshot?.seq ?? 0;
-      const events = await this.#readEvents(agent, no, after, head - after);
-      const last = events.at(-1)?.seq ?? after;
-      if (last < head) throw truncatedError(agent, last, head);
-      if (events.length < head - after) throw holeError(agent, after, events);
-      return { head, snapshot, events };
+      const record = this.requireAgent(agent);
+      return this.#load(record, stateVersion, () => this.#requireSame(agent, record.no));
     });
   }
 
@@ -131,7 +109,7 @@ export class SqliteReader implements StoreReader {
       for (const record of page) {
         events.push(toEvent(agent, record));
         const pause = takeTurn();
-        if (pause) await this.#pauseFor(pause, agent, no);
+        if (pause) await pause.then(() => this.#requireSame(agent, no));
       }
       if (page.length === 0) break;
     }
@@ -139,15 +117,8 @@ export class SqliteReader implements StoreReader {
   }
 
   /** Throws GOALD_NOT_FOUND when the agent was removed meanwhile. */
-  async #pauseFor(pause: Promise<void>, agent: string, no: number): Promise<void> {
-    await pause;
+  #requireSame(agent: string, no: number): void {
     if (this.requireAgentNo(agent) !== no) throwNoAgent(agent);
-  }
-
-  /** Skips a snapshot that does not match its hash: the state can be folded from the log. */
-  #findSnapshot(agent: string, no: number, version: number, head: number): Loaded["snapshot"] {
-    const sound = this.#queries.snapshots.all(no, version, head).find(({ data, sha }) => sha256(data) === sha);
-    return sound ? { seq: sound.seq, state: parseJson(sound.data, `snapshot ${sound.seq} of ${agent}`) } : null;
   }
 
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
@@ -165,7 +136,11 @@ export class SqliteReader implements StoreReader {
   }
 
   async blob(sha: string): Promise<Uint8Array | undefined> {
-    return wrapStoreErrors(this.path, () => this.#queries.blob.get(sha)?.bytes);
+    return wrapStoreErrors(this.path, () => {
+      const bytes = this.#queries.blob.get(sha)?.bytes;
+      if (bytes && sha256(bytes) !== sha) throw changedBlobError(sha);
+      return bytes;
+    });
   }
 
   async memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]> {
@@ -184,17 +159,17 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  files(agent: string): Promise<readonly FileVersion[]> {
+  files(agent: string, after = 0): Promise<readonly FileVersion[]> {
     return wrapStoreErrorsAsync(this.path, async () => {
       const agentNo = this.requireAgentNo(agent);
       const takeTurn = createTurns();
       const versions: FileVersion[] = [];
-      let page = this.#queries.files.all(agentNo, -1, 0);
+      let page = this.#files.page.all(agentNo, after + 1, -1);
       for (let last = page.at(-1); last; last = page.at(-1)) {
         for (const { seq: _seq, ordinal: _ordinal, ...version } of page) versions.push(version);
         const pause = takeTurn();
-        if (pause) await this.#pauseFor(pause, agent, agentNo);
-        page = this.#queries.files.all(agentNo, last.seq, last.ordinal);
+        if (pause) await pause.then(() => this.#requireSame(agent, agentNo));
+        page = this.#files.page.all(agentNo, last.seq, last.ordinal);
       }
       return versions;
     });
@@ -202,10 +177,14 @@ export class SqliteReader implements StoreReader {
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
     return wrapStoreErrors(this.path, () => {
-      const row = this.#queries.lastFile.get(agent, path);
+      const row = this.#files.last.get(agent, path);
       if (!row) this.requireAgentNo(agent);
       return row && toFileVersion(row);
     });
+  }
+
+  async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {
+    return wrapStoreErrors(this.path, () => this.#readProjection(this.requireAgentNo(agent), name, version));
   }
 
   verify(agent?: string): Promise<VerifyReport> {
@@ -230,20 +209,9 @@ export class SqliteReader implements StoreReader {
   }
 }
 
-const otherEndError = (agent: string, head: number): GoaldError =>
+const changedBlobError = (sha: string): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `Expected the log of ${agent} to end with event ${head} and the link in the agent's row, found another end. Run \`goald verify\`.`,
-  );
-
-const truncatedError = (agent: string, after: number, head: number): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected ${head} events of ${agent}, got none after ${after}. Run \`goald verify\`.`,
-  );
-
-const holeError = (agent: string, after: number, events: readonly RecordedEvent[]): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected event ${after + 1 + events.findIndex(({ seq }, place) => seq !== after + 1 + place)} of ${agent}, found a later one. Run \`goald verify\`.`,
+    `Expected the blob ${sha} as it was written, found it changed. List all damage: goald verify`,
+    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
   );

@@ -15,6 +15,7 @@ const OWNED = [
   "eventless",
   "inbox",
   "snapshot",
+  "projection",
   "memory",
   "file_version",
   "curation",

@@ -27,6 +27,10 @@ export const AGENT_COLUMNS = `agent.no, agent.id, agent.name, agent.folder, pare
 export interface EventRecord {
   readonly seq: number;
   readonly data: string;
+}
+/** An event with its link in the chain. */
+export interface LinkedRecord extends EventRecord {
+  readonly rowsSha: string | null;
   readonly sha: string;
 }
 export type FileRecord = FileVersion & { readonly seq: number; readonly ordinal: number };
@@ -37,6 +41,7 @@ export interface InboxRecord {
 }
 export interface SnapshotRecord {
   readonly seq: number;
+  readonly version: number;
   readonly data: string;
   readonly sha: string;
 }

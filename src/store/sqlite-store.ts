@@ -11,7 +11,7 @@ import type { AgentRow, AgentSpec, Fork, Lease } from "#core/ports/agent.ts";
 import type { Commit } from "#core/ports/commit.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, RemoteRow } from "#core/ports/memory-row.ts";
-import type { Store, StoreReader } from "#core/ports/store.ts";
+import type { Projection, Store, StoreReader } from "#core/ports/store.ts";
 import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
@@ -184,6 +184,10 @@ export class SqliteStore extends SqliteReader implements Store {
 
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {
     return this.#writer.write("saveRemoteRows", index, namespace, rows, gone);
+  }
+
+  saveProjection(lease: Lease, name: string, version: number, projection: Projection): Promise<void> {
+    return this.#writer.write("saveProjection", lease, name, version, projection);
   }
 
   remove(agent: string): Promise<void> {

@@ -12,10 +12,10 @@ import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import { upcast } from "#core/upcast.ts";
-import { canonicalJson, chainLink, chainStart, sha256 } from "./chain.ts";
+import { canonicalJson, chainLink, chainStart, snapshotSha } from "./chain.ts";
 import { digestOf } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
-import type { EventRecord } from "./rows.ts";
+import type { EventRecord, LinkedRecord } from "./rows.ts";
 import { isFolderOf, sealOf } from "./seal.ts";
 import { folderOf } from "./slug.ts";
 import { type AgentFacts, readFacts, rowsOf, type TakeCommitRows } from "./verify-facts.ts";
@@ -32,7 +32,7 @@ export interface VerifyFindings {
 /** Returns the number of events. */
 export async function checkAgent(database: DatabaseSync, agentNo: number, findings: VerifyFindings): Promise<number> {
   const facts = readFacts(database, agentNo, findings.problems);
-  const read = prepare<EventRecord & { readonly rowsSha: string | null }>(
+  const read = prepare<LinkedRecord>(
     database,
     `SELECT seq, data, rows_sha AS rowsSha, sha FROM event
      WHERE agent_no = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${PAGE}`,
@@ -79,7 +79,7 @@ class LogCheck {
   }
 
   /** Checks the next event. After a gap the chain continues with the stored link of the next event. */
-  take(record: EventRecord & { readonly rowsSha: string | null }): void {
+  take(record: LinkedRecord): void {
     const { seq, data, rowsSha, sha } = record;
     const { id } = this.#facts.agent;
     const place = `event ${seq} of ${id}`;
@@ -92,7 +92,7 @@ class LogCheck {
     const event = this.#parse(record, place);
     if (event) collectBlobs(event, (sha) => this.#refer(sha, place));
     this.#fold(follows ? event : undefined);
-    this.#checkSnapshot(seq);
+    this.#checkSnapshot(seq, sha);
     if (rowsSha !== null) this.#checkRows(seq, rowsSha);
     this.events++;
     this.seq = seq;
@@ -140,11 +140,11 @@ class LogCheck {
     }
   }
 
-  #checkSnapshot(seq: number): void {
+  #checkSnapshot(seq: number, link: string): void {
     const snapshot = this.#snapshots.get(seq);
     if (!snapshot) return;
     const { id } = this.#facts.agent;
-    if (sha256(snapshot.data) !== snapshot.sha)
+    if (snapshotSha(link, snapshot) !== snapshot.sha)
       this.#problems.push(`The snapshot at ${seq} of ${id} does not match its hash.`);
     // A snapshot of another version is never used; one after damage cannot be compared.
     else if (snapshot.version === STATE_VERSION && this.#state && snapshot.data !== JSON.stringify(this.#state))

@@ -24,7 +24,7 @@ export interface AgentFacts {
   /** Messages consumed by commits with events, with the last event of each commit. */
   readonly consumed: readonly ConsumedMessage[];
   readonly eventless: readonly EventlessCommit[];
-  readonly snapshots: readonly (SnapshotRecord & { readonly version: number })[];
+  readonly snapshots: readonly SnapshotRecord[];
   /** Blobs that the table `reference` lists for the agent. */
   readonly noted: ReadonlySet<string>;
 }

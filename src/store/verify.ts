@@ -81,6 +81,7 @@ const STRAY_ROWS = `SELECT seq, what FROM (
     UNION ALL SELECT agent_no, consumed_by, 'The inbox row ' || key FROM inbox
       WHERE agent_no = ?1 AND consumed_by IS NOT NULL
     UNION ALL SELECT agent_no, seq, 'A snapshot' FROM snapshot WHERE agent_no = ?1
+    UNION ALL SELECT agent_no, seq, 'The projection ' || name FROM projection WHERE agent_no = ?1
     UNION ALL SELECT agent_no, seq, 'An event' FROM event
       WHERE agent_no = ?1 AND seq > (SELECT head FROM agent WHERE no = ?1)
   ) AS row
@@ -90,6 +91,12 @@ const STRAY_ROWS = `SELECT seq, what FROM (
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
   for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
+  const projections = prepare<{ name: string; data: string; sha: string }>(
+    database,
+    "SELECT name, data, sha FROM projection WHERE agent_no = ?",
+  );
+  for (const { name, data, sha } of projections.all(agent.no))
+    if (sha256(data) !== sha) problems.push(`The projection ${name} of ${agent.id} does not match its hash.`);
   const files = prepare<{ sha: string; path: string }>(
     database,
     "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",

@@ -20,6 +20,7 @@ import { openLog } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openMemoryByName, openNamespaces, throwNoMemory, withSecureDelete } from "./memory-rows.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
+import { openProjectionWriter, type SaveProjection } from "./projections.ts";
 import { openReferences } from "./references.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
@@ -43,6 +44,7 @@ export interface Writes {
   saveNextVectors: NextVectors["save"];
   adoptNextVectors: NextVectors["adopt"];
   saveRemoteRows: RemoteJournal["save"];
+  saveProjection: SaveProjection;
   remove(agent: string): void;
 }
 export type WriteName = keyof Writes;
@@ -129,6 +131,7 @@ export function openWrites(database: DatabaseSync): Writes {
     saveNextVectors: nextVectors.save,
     adoptNextVectors: nextVectors.adopt,
     saveRemoteRows: openRemoteJournal(database).save,
+    saveProjection: openProjectionWriter(database),
     remove: openRemove(database),
   };
 }

@@ -31,7 +31,7 @@ export const stateOf = async (reader: Pick<StoreReader, "load">, row: Pick<Agent
   (await foldLog(reader, row)).state;
 
 /** `head`: number of the last event in the state. */
-async function foldLog(
+export async function foldLog(
   reader: Pick<StoreReader, "load">,
   { id }: Pick<AgentRow, "id">,
 ): Promise<{ readonly head: number; readonly state: AgentState }> {

@@ -7,7 +7,8 @@
 import { countNoun } from "#core/text.ts";
 import { describeLimit, dollars } from "./limits-left.ts";
 import { code, inline, quote } from "./markdown.ts";
-import type { ReportFacts, ReportFile } from "./report-facts.ts";
+import type { ReportFacts } from "./report-facts.ts";
+import { REPORT_LIMITS, type ReportFile } from "./report-fold.ts";
 import type { Trouble } from "./troubles.ts";
 
 /** Bytes per list. The whole report stays below 64 KB. */
@@ -79,12 +80,22 @@ function renderGoals({ goals, closing, lastThought, turns, files }: ReportFacts)
 }
 
 function renderFiles(facts: ReportFacts): string {
-  const { files, workspace, deleted } = facts;
+  const { id, files, moreFiles, workspace, deleted } = facts;
   if (files.length === 0) return explainNoFiles(facts);
-  const gone = deleted > 0 ? ` ${countNoun(deleted, "other file")} ${deleted === 1 ? "was" : "were"} deleted.` : "";
-  const head = `${countNoun(files.length, "file")} in ${code(workspace, 1_000)}.${gone}`;
+  const gone = deleted > 0 ? ` ${countDeleted(deleted, "other ")} deleted.` : "";
+  const count = countNoun(files.length, "file");
+  const listed = moreFiles
+    ? `The last changed ${count} in ${code(workspace, 1_000)}; all files: ${code(`goald files ${id}`, 300)}.`
+    : `${count} in ${code(workspace, 1_000)}.`;
+  const head = `${listed}${gone}`;
   return `${head}\n\n${fitLines(files.map(fileLine), SHARE.files, "files")}`;
 }
+
+/** Deleted files are counted up to a limit. */
+const countDeleted = (deleted: number, which: string): string =>
+  deleted < REPORT_LIMITS.deleted
+    ? `${countNoun(deleted, `${which}file`)} ${deleted === 1 ? "was" : "were"}`
+    : `At least ${deleted} ${which}files were`;
 
 function fileLine({ path, bytes, step, at, by, command }: ReportFile): string {
   const who = by === "person" ? "changed by a person, found" : `by ${command ? code(command, 60) : "the agent"}`;

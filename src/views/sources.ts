@@ -7,7 +7,6 @@
 import type { CommandCall, Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { headOf, isBlobRef, oneLine } from "#core/text.ts";
-import { keepNewest } from "#util/newest.ts";
 import { count, described, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 
 export const sourceMembers = {
@@ -22,65 +21,55 @@ export type Source = Static<typeof Source>;
 
 const MAX_WHAT_CHARS = 200;
 
+/** A call that has not ended. */
+export interface OpenCall {
+  readonly callId: string;
+  readonly name: string;
+  /** `subjectOf` the call. */
+  readonly subject: string;
+}
+
+/** `call`: the open call that the event belongs to; `step`: the agent's step at the event. */
+export function sourceIn(event: RecordedEvent, call: OpenCall | undefined, step: number): Source | undefined {
+  const { at } = event;
+  switch (event.type) {
+    case "message-received":
+      // The model reads it in the next step.
+      return { kind: "person", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+    case "task-received":
+      return { kind: "agent", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
+    case "agent-reported": {
+      const { agent, observation } = event;
+      const what = `${agent}: ${oneLine(headOf(observation?.text ?? ""), MAX_WHAT_CHARS)}`;
+      return observation && { kind: observation.source, what, command: null, step: step + 1, at };
+    }
+    case "command-denied":
+      if (event.by !== "person" || event.reason === "") return undefined;
+      return { kind: "person", what: oneLine(event.reason, MAX_WHAT_CHARS), command: null, step, at };
+    case "command-finished": {
+      const { status, source, artifacts } = event.observation;
+      const isReading = status === "ok" && artifacts.length === 0 && FROM_OUTSIDE.has(source);
+      return isReading && call ? { kind: source, what: call.subject, command: call.name, step, at } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
 /** Takes every event in order. Keeps only open calls in memory. */
 export function createSourceReader(): (event: RecordedEvent) => Source | undefined {
-  const calls = new Map<string, CommandCall>();
+  const calls = new Map<string, OpenCall>();
   let step = 0;
   return (event) => {
     if ("step" in event) step = event.step;
-    const { at } = event;
-    switch (event.type) {
-      case "command-requested":
-        calls.set(event.callId, event.call);
-        return undefined;
-      case "message-received":
-        // The model reads it in the next step.
-        return { kind: "person", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
-      case "task-received":
-        return { kind: "agent", what: oneLine(headOf(event.text), MAX_WHAT_CHARS), command: null, step: step + 1, at };
-      case "agent-reported": {
-        const { agent, observation } = event;
-        const what = `${agent}: ${oneLine(headOf(observation?.text ?? ""), MAX_WHAT_CHARS)}`;
-        return observation && { kind: observation.source, what, command: null, step: step + 1, at };
-      }
-      case "command-denied":
-        calls.delete(event.callId);
-        if (event.by !== "person" || event.reason === "") return undefined;
-        return { kind: "person", what: oneLine(event.reason, MAX_WHAT_CHARS), command: null, step, at };
-      case "command-finished": {
-        const call = calls.get(event.callId);
-        calls.delete(event.callId);
-        const { status, source, artifacts } = event.observation;
-        const isReading = status === "ok" && artifacts.length === 0 && FROM_OUTSIDE.has(source);
-        return isReading && call ? { kind: source, what: subjectOf(call), command: call.name, step, at } : undefined;
-      }
-      default:
-        return undefined;
+    if (event.type === "command-requested") {
+      const { callId, call } = event;
+      calls.set(callId, { callId, name: call.name, subject: subjectOf(call) });
+      return undefined;
     }
-  };
-}
-
-/** Counts repeated reads of one source. Keeps the newest `limit` sources. */
-export function createSourceList(limit: number): {
-  add(event: RecordedEvent): void;
-  /** Ordered by last read, the newest last. */
-  list(): readonly (Source & { readonly times: number })[];
-  count(): number;
-} {
-  const readSource = createSourceReader();
-  const kept = new Map<string, Source & { readonly times: number }>();
-  let count = 0;
-  return {
-    add: (event) => {
-      const source = readSource(event);
-      if (!source) return;
-      count += 1;
-      const key = `${source.command} ${source.what}`;
-      const times = (kept.get(key)?.times ?? 0) + 1;
-      keepNewest(kept, key, { ...source, times }, limit);
-    },
-    list: () => [...kept.values()],
-    count: () => count,
+    const call = "callId" in event ? calls.get(event.callId) : undefined;
+    if (event.type === "command-finished" || event.type === "command-denied") calls.delete(event.callId);
+    return sourceIn(event, call, step);
   };
 }
 

@@ -1,9 +1,8 @@
-/** troubles.ts -- failures in an agent's work: counts of all, and the newest in detail. Pure. */
-import type { CommandCall } from "#core/call.ts";
+/** troubles.ts -- finds failures in an agent's work. Pure. */
 import type { RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import { count, described, oneOf, open, type Static, text, time } from "#util/schema.ts";
-import { subjectOf } from "./sources.ts";
+import type { OpenCall } from "./sources.ts";
 
 export const Trouble = open({
   kind: oneOf("failed", "denied", "cancelled", "unknown", "bad reply", "no reply", "interrupted", "repeated"),
@@ -14,39 +13,18 @@ export const Trouble = open({
 });
 export type Trouble = Static<typeof Trouble>;
 
-export interface TroubleList {
-  readonly counts: Readonly<Partial<Record<Trouble["kind"], number>>>;
-  /** Oldest first. */
-  readonly newest: readonly Trouble[];
-}
-
-const MAX_NEWEST = 12;
 const REASON_CHARS = 300;
 
-/** Takes every event in order. Keeps only open calls in memory. */
-export function createTroubleList(): TroubleList & { add(event: RecordedEvent): void } {
-  const calls = new Map<string, CommandCall>();
-  const counts: Partial<Record<Trouble["kind"], number>> = {};
-  const newest: Trouble[] = [];
-
-  function add(event: RecordedEvent): void {
-    if (event.type === "command-requested") calls.set(event.callId, event.call);
-    const found = troubleIn(event);
-    if (found) {
-      const [kind, step, reason] = found;
-      const call = "callId" in event ? calls.get(event.callId) : undefined;
-      const what = call ? `${call.name} ${subjectOf(call)}` : "";
-      counts[kind] = (counts[kind] ?? 0) + 1;
-      newest.push({ kind, step, at: event.at, what, reason: oneLine(reason, REASON_CHARS) });
-      if (newest.length > MAX_NEWEST) newest.shift();
-    }
-    if (event.type === "command-finished" || event.type === "command-denied") calls.delete(event.callId);
-  }
-
-  return { add, counts, newest };
+/** `call`: the open call that the event belongs to. */
+export function troubleIn(event: RecordedEvent, call: OpenCall | undefined): Trouble | undefined {
+  const found = findTrouble(event);
+  if (!found) return undefined;
+  const [kind, step, reason] = found;
+  const what = call ? `${call.name} ${call.subject}` : "";
+  return { kind, step, at: event.at, what, reason: oneLine(reason, REASON_CHARS) };
 }
 
-function troubleIn(event: RecordedEvent): readonly [Trouble["kind"], step: number, reason: string] | undefined {
+function findTrouble(event: RecordedEvent): readonly [Trouble["kind"], step: number, reason: string] | undefined {
   switch (event.type) {
     case "command-finished": {
       const { status, text } = event.observation;

@@ -235,13 +235,13 @@ describe("the list of agents", () => {
     const shown = endedWith(1, await goald.ask(["ps"])).stdout;
     expect(shown).toMatch(/^new +New +completed /m);
     expect(shown).toMatch(/^broken +Broken +damaged /m);
-    expect(shown).toContain("broken is damaged: Expected the log of broken to end with event");
+    expect(shown).toContain("broken is damaged: The log of broken is damaged: expected the log to end with event");
     const { agents } = JSON.parse(endedWith(1, await goald.ask(["ps", "--json"])).stdout) as {
       agents: { id: string; state: string; reason: string }[];
     };
     expect(agents.find(({ id }) => id === "broken")).toMatchObject({
       state: "damaged",
-      reason: expect.stringContaining("Run `goald verify`"),
+      reason: expect.stringContaining("goald verify broken"),
     });
     // The damage does not block a resume of the last sound agent.
     expect(endedWith(6, await goald.run(["resume", "--max-steps", "1"])).stdout).toContain("goald resume stands");

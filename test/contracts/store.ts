@@ -25,6 +25,7 @@ import { curationContract } from "./store-curations.ts";
 import { forkContract } from "./store-forks.ts";
 import { memoryContract } from "./store-memories.ts";
 import { nextVectorsContract } from "./store-next-vectors.ts";
+import { projectionContract } from "./store-projections.ts";
 import { remoteContract } from "./store-remote.ts";
 import { removalContract } from "./store-removal.ts";
 
@@ -35,6 +36,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   remoteContract(name, make);
   nextVectorsContract(name, make);
   removalContract(name, make);
+  projectionContract(name, make);
   forkContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));
 }
@@ -102,6 +104,7 @@ function generalContract(make: () => Promise<Store>): void {
       ["remove", () => store.remove("bar")],
       ["files", () => store.files("bar")],
       ["lastFileVersion", () => store.lastFileVersion("bar", "a")],
+      ["projection", () => store.projection("bar", "report", 1)],
       ["verify", () => store.verify("bar")],
       ["create below it", () => store.create({ ...SPEC, parent: "bar" }, "key-2", AT)],
     ])("%s throws GOALD_NOT_FOUND for an unknown agent", async (_call, make) => {

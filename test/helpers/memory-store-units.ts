@@ -32,8 +32,11 @@ export interface Held {
   readonly memories: MemoryRow[];
   /** The result of each curation, by its key. */
   readonly curated: Map<string, readonly MemoryChanged[]>;
-  readonly files: FileVersion[];
+  /** `seq`: the last event of the call's commit. */
+  readonly files: (FileVersion & { readonly seq: number })[];
   readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
+  /** By name. */
+  readonly projections: Map<string, { readonly version: number; readonly seq: number; readonly data: string }>;
   /** Hashes of the blobs that its commits stored. */
   readonly kept: Set<string>;
 }
@@ -56,7 +59,7 @@ export interface Draft extends State {
 export function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { no, row, events, inbox, timers, memories, curated, files, snapshots, kept } =
+  const { no, row, events, inbox, timers, memories, curated, files, snapshots, projections, kept } =
     draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
     no,
@@ -68,6 +71,7 @@ export function touch(draft: Draft, agent: string): Held {
     curated: new Map(curated),
     files: [...files],
     snapshots: [...snapshots],
+    projections: new Map(projections),
     kept: new Set(kept),
   };
   draft.agents.set(agent, copy);
@@ -88,6 +92,7 @@ export function create(draft: Draft, spec: AgentSpec, key: string, at: string): 
   const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
   const none = {
     ...{ inbox: [], timers: new Map(), memories: [], curated: new Map(), files: [], snapshots: [] },
+    projections: new Map(),
     kept: new Set<string>(),
   };
   draft.agents.set(id, { no: ++draft.highestNo, row, events: [JSON.stringify(event)], ...none });
@@ -125,6 +130,7 @@ export function fork(draft: Draft, source: string, { name, head, events: own }: 
     curated: new Map(),
     files: files.filter(({ at }) => at <= byTime),
     snapshots: [],
+    projections: new Map(),
     kept: new Set(past.flatMap((event) => blobsIn(JSON.stringify(event)))),
   });
   draft.created.set(key, id);
@@ -170,7 +176,7 @@ export function write(draft: Draft, lease: Lease, expectedHead: number, commit: 
     if ((content && sha256(content)) !== file.sha256) throw new GoaldError("GOALD_INTERNAL", "Expected another hash.");
     if (content) draft.blobs.set(sha256(content), content);
     const event = commit.events.findLast((each) => "callId" in each && each.callId === file.callId);
-    held.files.push({ ...file, at: event?.at ?? at });
+    held.files.push({ ...file, at: event?.at ?? at, seq: event?.seq ?? head });
   }
   const seqs = new Set(commit.events.map(({ seq }) => seq));
   for (const memory of commit.memories) remember(held, memory, 0, seqs);

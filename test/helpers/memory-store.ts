@@ -12,9 +12,10 @@ import type { Commit } from "#core/ports/commit.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxMessage, InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow } from "#core/ports/memory-row.ts";
-import type { Loaded, Store, VerifyReport } from "#core/ports/store.ts";
+import type { Loaded, Projection, Store, VerifyReport } from "#core/ports/store.ts";
 import { throwNoAgent } from "#store/failure.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
+import { requireCovered } from "#store/projections.ts";
 import { isoTime, toEvent } from "#store/rows.ts";
 import { curateOne } from "./memory-store-rows.ts";
 import {
@@ -113,7 +114,7 @@ export class MemoryStore implements Store {
 
   async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
     const page = this.#held(agent).events.slice(after, after + Math.max(0, limit));
-    return page.map((data, place) => toEvent(agent, { seq: after + place + 1, data, sha: "" }));
+    return page.map((data, place) => toEvent(agent, { seq: after + place + 1, data }));
   }
 
   async deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
@@ -231,12 +232,28 @@ export class MemoryStore implements Store {
     for (const id of gone) kept.delete(id);
   }
 
-  async files(agent: string): Promise<readonly FileVersion[]> {
-    return this.#held(agent).files;
+  async files(agent: string, after = 0): Promise<readonly FileVersion[]> {
+    return this.#held(agent)
+      .files.filter(({ seq }) => seq > after)
+      .map(({ seq: _seq, ...version }) => version);
   }
 
   async lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined> {
-    return this.#held(agent).files.findLast((file) => file.path === path);
+    return (await this.files(agent)).findLast((file) => file.path === path);
+  }
+
+  async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {
+    const { projections } = this.#held(agent);
+    const kept = projections.get(name);
+    return kept?.version === version ? { seq: kept.seq, data: JSON.parse(kept.data) } : undefined;
+  }
+
+  async saveProjection(lease: Lease, name: string, version: number, { seq, data }: Projection): Promise<void> {
+    this.#unit((draft) => {
+      const { row, projections } = touch(draft, lease.agent);
+      requireCovered(lease, row, { seq, data });
+      projections.set(name, { version, seq, data: JSON.stringify(data) });
+    });
   }
 
   async verify(agent?: string): Promise<VerifyReport> {

@@ -120,6 +120,7 @@ const SCHEMAS = {
     lastThought: string,
     turns: list(closed({ turn: positive, at: time, reason: string })),
     files: list(closed({ path: string, bytes: count, step: count, at: time, by: byWhom, command: orNull(string) })),
+    moreFiles: bool,
     deleted: count,
     sources: list(closed({ ...source, times: positive })),
     sourceCount: count,

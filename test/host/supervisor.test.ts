@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { defineCommand, succeed } from "#core/command.ts";
-import { GoaldError } from "#core/errors.ts";
+import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import type { Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
@@ -162,7 +162,7 @@ describe("a host of many agents", () => {
 
 describe("an agent that fails in a host", () => {
   const brokenFor =
-    (agent: string, times: number, code: "GOALD_STORE_FULL" | "GOALD_INTERNAL") =>
+    (agent: string, times: number, code: ErrorCode) =>
     (store: MemoryStore): Store => {
       let left = times;
       return new Proxy(store, {
@@ -204,6 +204,21 @@ describe("an agent that fails in a host", () => {
     await host.quiet();
     expect((await world.events("bad")).at(-1)).toMatchObject({ type: "agent-paused", code: "crash-loop" });
     expect(host.stopped.at(-1)?.state.paused?.reason).toContain("The disk is not there.");
+  });
+
+  it("is not run again when its log is damaged", async () => {
+    const world = await makeWorld({ script: counting(2) });
+    for (const name of ["Bad", "Good"]) await world.create(name);
+    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_STORE_DAMAGED") });
+    await host.supervisor.start();
+    await host.quiet();
+    for (let tries = 0; tries < 8; tries++) {
+      await world.clock.advance(300_000);
+      await host.quiet();
+    }
+    expect(standsAt(world, "good")).toBe(LINES(2));
+    expect(host.problems).toEqual(["bad: The disk is not there."]);
+    expect([host.supervisor.runners.size, await typesOf(world, "bad")]).toEqual([0, ["agent-created"]]);
   });
 
   it("waits while the disk is full, and continues when there is space again", async () => {

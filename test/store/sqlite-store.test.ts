@@ -112,7 +112,8 @@ describe("the embedded store's file", () => {
 
   it("reports events of a newer goald as too new, not as damaged", async () => {
     const store = await filledStore(3);
-    raw().exec(`UPDATE event SET data = replace(data, '"v":1', '"v":7') WHERE seq = 3`);
+    const events = stamped(4, said("x")).map((event) => ({ ...event, v: 7 as 1 }));
+    await store.commit({ agent: "foo", epoch: 1 }, 3, { ...NOTHING, events });
     await expect(store.load("foo", 1)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
     expect(await store.read("foo", 0, 2)).toHaveLength(2);
   });

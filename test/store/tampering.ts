@@ -1,6 +1,6 @@
 /** tampering.ts -- changes to a filled store that goald did not make. `verify` must find each of them. */
 import type { DatabaseSync } from "node:sqlite";
-import { chainLink, sha256 as storeSha256 } from "#store/chain.ts";
+import { chainLink, snapshotSha, sha256 as storeSha256 } from "#store/chain.ts";
 import { sha256 } from "../contracts/store-builders.ts";
 import { FOO, spilled } from "./filled-store.ts";
 
@@ -15,9 +15,11 @@ function forge(database: DatabaseSync): void {
 
 /** Writes a state that does not follow from the log, with a matching hash. */
 function forgeSnapshot(database: DatabaseSync): void {
-  const snapshot = database.prepare(`SELECT data FROM snapshot WHERE ${FOO} AND seq = 9`).get();
+  const snapshot = database.prepare(`SELECT version, data FROM snapshot WHERE ${FOO} AND seq = 9`).get();
+  const link = String(database.prepare(`SELECT sha FROM event WHERE ${FOO} AND seq = 9`).get()?.sha);
   const data = String(snapshot?.data).replace('"approve":"never"', '"approve":"always"');
-  database.prepare(`UPDATE snapshot SET data = ?, sha = ? WHERE ${FOO} AND seq = 9`).run(data, storeSha256(data));
+  const sha = snapshotSha(link, { version: Number(snapshot?.version), data });
+  database.prepare(`UPDATE snapshot SET data = ?, sha = ? WHERE ${FOO} AND seq = 9`).run(data, sha);
 }
 
 const changedRows = (from: number, to: number): RegExp =>

@@ -5,7 +5,7 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import { findNamedFiles } from "#views/named-files.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
-import { createReportFacts, type ReportFacts } from "#views/report-facts.ts";
+import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import {
   AT,
   asked,
@@ -21,12 +21,13 @@ import {
 } from "../helpers/events.ts";
 import { historyOf } from "../helpers/file-history.ts";
 import { growthOverEightfold } from "../helpers/growth.ts";
+import { foldReport } from "../helpers/report-fold.ts";
 
-const row = { id: "foo", name: "Foo", createdAt: AT, updatedAt: AT };
-function factsOf(events: readonly NewEvent[], versions: readonly FileVersion[] = [], hosted = false): ReportFacts {
-  const gathering = createReportFacts({ row, workspace: "/home/workspace/foo", versions, hosted });
-  for (const event of log(...events)) gathering.add(event);
-  return gathering.facts();
+const row = { id: "foo", name: "Foo", createdAt: AT };
+function factsOf(given: readonly NewEvent[], versions: readonly FileVersion[] = [], hosted = false): ReportFacts {
+  const events = log(...given);
+  const fold = foldReport(events, versions);
+  return reportFacts({ row, workspace: "/home/workspace/foo", hosted, state: replay(events), fold });
 }
 const reportOf = (events: readonly NewEvent[], versions?: readonly FileVersion[]): string =>
   renderReport(factsOf(events, versions));
@@ -241,13 +242,14 @@ describe("the report of a long run", () => {
     );
     let report = "";
     const growth = await growthOverEightfold(steps, (count) => {
-      const gathering = createReportFacts({ row, workspace: "/w", versions, hosted: false });
-      for (const event of events.slice(0, 1 + 6 * count)) gathering.add(event);
-      report = renderReport(gathering.facts());
+      const some = events.slice(0, 1 + 6 * count);
+      const fold = foldReport(some, versions);
+      report = renderReport(reportFacts({ row, workspace: "/w", hosted: false, state: replay(some), fold }));
     });
     expect(growth).toBeLessThan(30);
     expect(events.length).toBe(1 + 6 * steps);
     expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
+    expect(report).toContain("The last changed 300 files in `/w`; all files: `goald files foo`.");
     expect(report).toMatch(/- and \d+ more files, omitted here/);
     expect(report).toContain("Failed commands: 4000");
   });

@@ -14,6 +14,14 @@ export interface Loaded {
   readonly events: readonly RecordedEvent[];
 }
 
+/** A saved fold of an agent's log, which can be rebuilt from the log. */
+export interface Projection {
+  /** Number of the last event that it covers. */
+  readonly seq: number;
+  /** Plain JSON. */
+  readonly data: unknown;
+}
+
 export interface VerifyReport {
   readonly agents: number;
   readonly events: number;
@@ -95,10 +103,14 @@ export interface Store {
   remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]>;
   /** Durable when resolved. `gone`: ids to delete from the record. */
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
-  /** All changes of all files, oldest first. */
-  files(agent: string): Promise<readonly FileVersion[]>;
+  /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */
+  files(agent: string, after?: number): Promise<readonly FileVersion[]>;
   /** The newest change of one path, in constant time. */
   lastFileVersion(agent: string, path: string): Promise<FileVersion | undefined>;
+  /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
+  projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
+  /** Replaces the projection of this name. Durable when resolved. Throws GOALD_FENCED when the lease is over. */
+  saveProjection(lease: Lease, name: string, version: number, projection: Projection): Promise<void>;
   /** Recomputes the hash chain, refolds to each snapshot, and checks every reference. */
   verify(agent?: string): Promise<VerifyReport>;
   close(): Promise<void>;
@@ -117,6 +129,7 @@ export type StoreReader = Pick<
   | "memory"
   | "files"
   | "lastFileVersion"
+  | "projection"
   | "verify"
   | "close"
 >;

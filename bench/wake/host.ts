@@ -1,0 +1,96 @@
+/**
+ * host.ts -- the child of the bench that is goald: writes the logs, then opens the real host on them and wakes each agent
+ * in turn. CPU is user and system time of the whole process, from the message to the end of the run.
+ */
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { type Host, openHost } from "#app/host.ts";
+import { findHome } from "#config/home.ts";
+import { loadSettings } from "#config/load.ts";
+import { openHome } from "#config/open-home.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openLog } from "#util/log.ts";
+import { createRedactor, createValueRedactor } from "#util/redact.ts";
+import { type LogJob, writeLog } from "./write-log.ts";
+
+export interface WakeJob {
+  readonly folder: string;
+  /** Ends in /v1. */
+  readonly baseUrl: string;
+  readonly agents: readonly LogJob[];
+  readonly rounds: number;
+}
+
+/** CPU of each wake of one agent, the first one apart: it builds what the host keeps afterwards. */
+export interface WakeReport {
+  readonly name: string;
+  readonly firstMs: number;
+  readonly laterMs: readonly number[];
+}
+
+for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge"]) setFlagsFromString(flag);
+const job = JSON.parse(process.argv[2] ?? "{}") as WakeJob;
+const home = await findHome({
+  flag: join(job.folder, "home"),
+  env: {},
+  cwd: job.folder,
+  checkout: undefined,
+  userHome: job.folder,
+  configHome: undefined,
+  isTerminal: false,
+  askTrust: async () => false,
+  uid: process.getuid?.(),
+});
+const key = "sk-bench-0123456789abcdefghij";
+const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, GOALD_EMBEDDER: "offline" };
+const { settings } = await loadSettings({ home, env });
+const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
+const redact = createValueRedactor([key]);
+const fail = (problem: string): never => {
+  throw new Error(problem);
+};
+await openHome(home, process.getuid?.());
+const ids = await writeLogs();
+{
+  await using host = await openHost({
+    ...{ home, settings, log, redact, scrub: redact, role: "daemon", onProblem: fail },
+    onFailed: (_agent, error) => fail(error.message),
+  });
+  // The first wakes load code and fill caches of the process.
+  for (let time = 0; time < 5; time++) await wake(host, ids.warmUp);
+  const reports = job.agents.map(({ name }) => ({ name, firstMs: 0, laterMs: [] as number[] }));
+  for (let round = 0; round <= job.rounds; round++)
+    for (const [place, report] of reports.entries()) {
+      const cpuMs = await wake(host, ids.agents[place] as string);
+      if (round === 0) report.firstMs = cpuMs;
+      else report.laterMs.push(cpuMs);
+    }
+  process.send?.({ reports, rssMb: process.memoryUsage.rss() / 1e6 });
+}
+process.disconnect();
+
+async function writeLogs(): Promise<{ readonly warmUp: string; readonly agents: readonly string[] }> {
+  const store = await openSqliteStore(home.database);
+  const warmUp = await writeLog(store, { name: "Warm up", steps: 100, remembers: true });
+  const agents: string[] = [];
+  for (const agent of job.agents) agents.push(await writeLog(store, agent));
+  await store.close();
+  return { warmUp, agents };
+}
+
+/** Says something, and waits until the agent has made one step and rests. Returns milliseconds of CPU. */
+async function wake(host: Host, id: string): Promise<number> {
+  const before = await host.store.agent(id);
+  const { user, system } = process.cpuUsage();
+  await host.control.say(id, { from: "person", text: "One more thing: note the harbour and the ledger." });
+  while (host.supervisor.runners.has(id)) {
+    await host.supervisor.runners.get(id)?.settled();
+    await setTimeout(5);
+  }
+  const after = process.cpuUsage({ user, system });
+  const { state, step } = await host.control.agent(id);
+  const added = ((await host.store.agent(id))?.head ?? 0) - (before?.head ?? 0);
+  if (state !== "completed" || added < 8) fail(`Expected ${id} to complete one step, got ${state} at step ${step}.`);
+  return (after.user + after.system) / 1_000;
+}
