@@ -8,6 +8,7 @@ import { defineCommand, fail, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "delete_agent",
   label: "Delete GPT Agent",
+  group: "agents",
   summary: "ends a helper that you started; its files stay, and what it has not spent comes back to you.",
   args: {
     type: "object",

@@ -10,6 +10,7 @@ import { countNoun } from "#core/text.ts";
 export default defineCommand({
   name: "download_file",
   label: "Download file",
+  group: "web",
   summary: "saves what is at a web address as a file, as it is; the path is relative, folders are made.",
   args: {
     type: "object",

@@ -7,6 +7,7 @@ import { defineCommand, fail, wait } from "#core/command.ts";
 export default defineCommand({
   name: "message_agent",
   label: "Message GPT Agent",
+  group: "agents",
   summary:
     "tells a helper that you started something, or gives it more to do; returns its answer, or that it is still working.",
   args: {

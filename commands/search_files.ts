@@ -20,6 +20,7 @@ const EXCERPT_CHARS = 200;
 export default defineCommand({
   name: "search_files",
   label: "Search Files",
+  group: "files",
   summary: 'lists a folder ("" is all of it), or the lines that hold a text.',
   args: {
     type: "object",

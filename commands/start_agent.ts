@@ -8,6 +8,7 @@ import { defineCommand, wait } from "#core/command.ts";
 export default defineCommand({
   name: "start_agent",
   label: "Start GPT Agent",
+  group: "agents",
   summary:
     "starts a helper that works by itself, with a part of your limits, in agents/<key> of your folder; returns its key and its answer, or that it is still working.",
   args: {

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import type { Effect } from "#core/call.ts";
 import type { PropertySchema } from "#core/command.ts";
+import type { CommandGroup } from "#core/command-profile.ts";
 import type { ServiceName } from "#core/services.ts";
 import { describeRisk } from "./describe.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
@@ -11,6 +12,8 @@ export interface CommandLine {
   readonly name: string;
   readonly label: string;
   readonly summary: string;
+  /** The profile that offers it, as in `--commands files,web`. */
+  readonly group: CommandGroup;
   readonly state: "ready" | "not-set-up";
   /** One sentence per missing step; empty when the command is ready. */
   readonly toDo: readonly string[];
@@ -45,11 +48,12 @@ function buildCommandLine(
   file: string,
   origin: CommandLine["origin"],
 ): CommandLine {
-  const { name, label, summary, args, effect, needs, timeoutMs } = command;
+  const { name, label, summary, group, args, effect, needs, timeoutMs } = command;
   return {
     name,
     label,
     summary,
+    group,
     state: toDo.length === 0 ? "ready" : "not-set-up",
     toDo,
     args: Object.entries(args.properties).map(([argument, { type, description }]) => ({
@@ -78,7 +82,7 @@ export function describeCommand(line: CommandLine): string {
     ...(line.toDo.length > 0 ? [`Not set up, so hidden from models. ${line.toDo.join(" ")}`] : []),
     args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
     `After a crash: ${CRASH_SENTENCES[line.effect]}`,
-    `Risk: ${line.risk}. Timeout: ${Math.round(line.timeoutMs / 1000)} s.`,
+    `Group: ${line.group}. Risk: ${line.risk}. Timeout: ${Math.round(line.timeoutMs / 1000)} s.`,
     `From: ${line.file}`,
   ].join("\n");
 }

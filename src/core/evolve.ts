@@ -157,9 +157,10 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
     deadline = before.deadline,
     model = before.model,
     windowBatch = before.windowBatch,
+    commands = before.commands,
     background = before.background,
   } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, commands, background };
 }
 
 /** Fields of a message from goald itself to the model. */

@@ -84,7 +84,8 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
   const request = { model, messages: prompt.messages };
-  const schema = isNested(state) ? { schema: parts.commandsFor(state).replySchema } : {};
+  const isWhole = !isNested(state) && state.settings.commands === null;
+  const schema = !isWhole ? { schema: parts.commandsFor(state).replySchema } : {};
   const asked: NewEvent = {
     type: "model-asked",
     step,

@@ -2,6 +2,7 @@
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import { offersCommand } from "#core/command-profile.ts";
 import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";
@@ -23,15 +24,23 @@ export interface CommandSet {
 export type CommandsFor = (state: AgentState) => CommandSet;
 
 export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
-  const whole = createCommandSet(all, aliases);
+  const ofProfiles = new Map<string | null, CommandSet>();
   const ofRuns = new WeakMap<FrameOrigin, CommandSet>();
+  const offered = ({ settings }: AgentState) => all.filter((command) => offersCommand(settings.commands, command));
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    if (kind !== "run" || !origin) return whole;
+    if (kind !== "run" || !origin) {
+      const { commands } = state.settings;
+      const known = ofProfiles.get(commands) ?? createCommandSet(offered(state), all, aliases);
+      if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
+      ofProfiles.set(commands, known);
+      return known;
+    }
     const known =
       ofRuns.get(origin) ??
       createCommandSet(
-        all.map((command) => returning(command, origin)),
+        offered(state).map((command) => returning(command, origin)),
+        all,
         aliases,
       );
     ofRuns.set(origin, known);
@@ -56,16 +65,25 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
   };
 }
 
+/** Cached sets of profiles; few agents have others. */
+const MAX_PROFILES = 32;
+
 /** A longer observation would be clipped (commands/execute.ts). */
 const MAX_RESULT_CHARS = 20_000;
 
-function createCommandSet(all: readonly RegisteredCommand[], aliases: Aliases): CommandSet {
+/** `whole`: the commands of all agents. */
+function createCommandSet(
+  all: readonly RegisteredCommand[],
+  whole: readonly RegisteredCommand[],
+  aliases: Aliases,
+): CommandSet {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
   const catalogue = {
     schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     aliases,
+    closed: whole.flatMap(({ name }) => (byName.has(name) ? [] : [name])),
   };
   return {
     get,

@@ -14,6 +14,7 @@ const usdOrNull = { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }] } 
 const settings = {
   tokenLimit: stepLimit,
   budgetUsd: usdOrNull,
+  commands: { type: ["string", "null"] },
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
   deadline: { anyOf: [string, { type: "null" }] },
   model: { anyOf: [string, { type: "null" }] },
