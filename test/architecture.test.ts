@@ -103,7 +103,7 @@ const ROOMS: readonly Room[] = [
       "node:path",
     ),
     "#http/http\\.ts",
-    "#loop/(run|journal|work)\\.ts",
+    "#loop/(run-parts|journal|work)\\.ts",
   ),
   room(
     "src/store/*.ts",

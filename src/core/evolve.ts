@@ -19,18 +19,11 @@ import {
   withMessage,
   withMessageForAll,
 } from "./fold.ts";
+import type { Message } from "./frame.ts";
 import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
-import {
-  type AgentState,
-  activeFrame,
-  INTERRUPTED,
-  initialState,
-  type Message,
-  type OpenCall,
-  openCommand,
-} from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -148,19 +141,11 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   return state;
 };
 
+/** Settings that `given` does not name stay; null is a value. */
 function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const {
-    approve = before.approve,
-    stepLimit = before.stepLimit,
-    tokenLimit = before.tokenLimit,
-    budgetUsd = before.budgetUsd,
-    deadline = before.deadline,
-    model = before.model,
-    windowBatch = before.windowBatch,
-    commands = before.commands,
-    background = before.background,
-  } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, commands, background };
+  const names = Object.keys(before) as (keyof AgentSettings)[];
+  const named = names.filter((name) => given[name] !== undefined);
+  return { ...before, ...Object.fromEntries(named.map((name) => [name, given[name]])) };
 }
 
 /** Fields of a message from goald itself to the model. */

@@ -4,12 +4,13 @@
  * The intent reserves the maximum cost, and a request that would exceed a limit is not sent. The reservation
  * counts until the reply reports the actual usage, so that limits survive a crash.
  */
-import { commandCallId, type Move } from "#core/decide.ts";
+import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
 import { isNested } from "#core/frames.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
+import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";

@@ -4,7 +4,7 @@
  * `prepare` reads what it needs and changes nothing. The main loop commits the returned intent
  * before `act` begins; `act` returns the result as events.
  */
-import type { Move } from "#core/decide.ts";
+import type { Move } from "#core/move.ts";
 import { type AskParts, ask, read } from "./ask-model.ts";
 import type { Journal } from "./journal.ts";
 import { type CommandParts, execute, probe } from "./run-command.ts";

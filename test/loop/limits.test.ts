@@ -51,7 +51,7 @@ describe("a budget", () => {
     const { reservedUsd } = (await probe()) as { reservedUsd: number };
     const exact = await limited({ budgetUsd: reservedUsd, stepLimit: 1 });
     expect((await exact.run()).paused).toMatchObject({ code: "step-limit" });
-    const short = await limited({ budgetUsd: reservedUsd - 0.01 });
+    const short = await limited({ budgetUsd: reservedUsd - 0.01, stepLimit: 1 });
     const state = await short.run();
     expect(state.paused).toMatchObject({
       code: "budget",
@@ -69,7 +69,8 @@ describe("a budget", () => {
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "budget" });
     expect(loop.model.requests).toHaveLength(2);
-    expect(spentOf(state).usd).toBeCloseTo(2 * reservedUsd, 3);
+    const reserved = (await asked(loop)).reduce((sum, event) => sum + (event.reservedUsd ?? 0), 0);
+    expect(spentOf(state).usd).toBeCloseTo(reserved, 3);
 
     const unlimited = await limited({});
     await dieWhileAsking(unlimited);
@@ -118,8 +119,9 @@ describe("a budget", () => {
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
   });
 
+  /** Its prompt shows a budget with as many digits as that of the first request. */
   async function probe() {
-    const loop = await limited({ stepLimit: 1 });
+    const loop = await limited({ stepLimit: 1, budgetUsd: 9_999 });
     await loop.run();
     return (await asked(loop))[0];
   }

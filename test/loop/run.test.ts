@@ -43,6 +43,13 @@ describe("the main loop", () => {
     expect(loop.store.commits).toHaveLength(2 * 10 + 1);
   });
 
+  it("commits once more a step for a command with `prepare`, so that the reply is durable before it", async () => {
+    const writes = Array.from({ length: 9 }, (_, at) => reply("write_to_file", { file: `${at}.txt`, text: "x" }));
+    const loop = await makeLoop({ script: [...writes, done()] });
+    await loop.run();
+    expect(loop.store.commits).toHaveLength(3 * 9 + 2 + 1);
+  });
+
   it("shows only events that are committed", async () => {
     const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
     let kept = 0;

@@ -284,8 +284,8 @@ async function describeOutcome(loop: Loop) {
 }
 
 /** Checked by beforeAll below. */
-const COMMITS = 30;
-/** Only a model request happens between two commits, so a cut after one equals a cut before the next. */
+const COMMITS = 32;
+/** Only a model request or a `prepare` happens between two commits, so a cut after one equals a cut before the next. */
 const POINTS = Array.from({ length: COMMITS }, (_, at) => at + 1);
 
 describe("a power cut at every commit of an agent with two sub-agents", () => {
