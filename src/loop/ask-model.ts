@@ -7,7 +7,6 @@
 import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
-import { isNested } from "#core/frames.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
@@ -75,7 +74,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
   const sight = { step, folder: await parts.lookAtFolder?.() };
-  const { prompt, mode, formatTokens } = await composeRequest(state, parts, room, terms, sight);
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms, sight);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -85,8 +84,6 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
   const request = { model, messages: prompt.messages };
-  const isWhole = !isNested(state) && state.settings.commands === null;
-  const schema = !isWhole ? { schema: parts.commandsFor(state).replySchema } : {};
   const asked: NewEvent = {
     type: "model-asked",
     step,
@@ -106,7 +103,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, ...schema, mode }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...bound }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -149,10 +146,13 @@ async function composeRequest(
   terms: ModelTerms | undefined,
   sight: Sight,
 ) {
-  const { mode = "plain", formatTokens = 0 } = terms ?? {};
+  const { mode = "plain" } = terms ?? {};
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room, sight), mode, formatTokens: 0 };
+  const { replySchema } = parts.commandsFor(state);
+  const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less, sight);
-  if (formatTokens === 0 || !("tooLong" in prompt)) return { prompt, mode, formatTokens };
+  if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
   return { prompt: await composePrompt(state, parts, room, sight), mode: "json_object" as const, formatTokens: 0 };
 }
 
@@ -160,6 +160,9 @@ interface Sight {
   readonly step: number;
   readonly folder: FolderSight | undefined;
 }
+
+/** For JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
 
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
@@ -180,11 +183,11 @@ async function composePrompt(
     parts.signal,
   );
   const { words, commandsFor } = parts;
-  const { commandList } = commandsFor(state);
+  const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
-    const shown = { state, commandList, recalls, words, step: sight.step, folder };
+    const shown = { state, commandList, asksPerson, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));

@@ -4,48 +4,48 @@ import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
+import type { ReplySchema } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
+
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 
-export interface CommandSet {
+export interface CommandSet extends CommandOffer {
   get(name: string): RegisteredCommand | undefined;
-  /** The commands as the prompt lists them. */
-  readonly commandList: string;
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
+  /** For servers that bind a reply to a schema. */
+  readonly replySchema: ReplySchema;
   readReply(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
 }
 
-/** Returns the set of the frame that moves next. */
+/** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
 export type CommandsFor = (state: AgentState) => CommandSet;
 
 export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
-  const ofProfiles = new Map<string | null, CommandSet>();
-  const ofRuns = new WeakMap<FrameOrigin, CommandSet>();
-  const offered = ({ settings }: AgentState) => all.filter((command) => offersCommand(settings.commands, command));
+  const ofProfiles = new Map<string | null, CommandsFor>();
+  const ofRuns = new WeakMap<FrameOrigin, { readonly profile: string | null; readonly sets: CommandsFor }>();
+  const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
+    const offered = all.filter((command) => offersCommand(profile, command));
+    const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
+    return createVariants(offered.map(change), closed, aliases);
+  };
   return (state) => {
     const { kind, origin } = activeFrame(state);
+    const profile = state.settings.commands;
     if (kind !== "run" || !origin) {
-      const { commands } = state.settings;
-      const known = ofProfiles.get(commands) ?? createCommandSet(offered(state), all, aliases);
+      const sets = ofProfiles.get(profile) ?? open(profile);
       if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
-      ofProfiles.set(commands, known);
-      return known;
+      ofProfiles.set(profile, sets);
+      return sets(state);
     }
-    const known =
-      ofRuns.get(origin) ??
-      createCommandSet(
-        offered(state).map((command) => returning(command, origin)),
-        all,
-        aliases,
-      );
-    ofRuns.set(origin, known);
-    return known;
+    const known = ofRuns.get(origin);
+    const sets = known?.profile === profile ? known.sets : open(profile, (command) => returning(command, origin));
+    ofRuns.set(origin, { profile, sets });
+    return sets(state);
   };
 }
 
@@ -72,25 +72,34 @@ const MAX_PROFILES = 32;
 /** A longer observation would be clipped (commands/execute.ts). */
 const MAX_RESULT_CHARS = 20_000;
 
-/** `whole`: the commands of all agents. */
-function createCommandSet(
-  all: readonly RegisteredCommand[],
-  whole: readonly RegisteredCommand[],
-  aliases: Aliases,
-): CommandSet {
+const ASKS_PERSON = "ask_user";
+
+/**
+ * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. It can still
+ * read and run that command, since a call may be older than a change of the settings.
+ */
+function createVariants(all: readonly RegisteredCommand[], closed: readonly string[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
   const catalogue = {
     schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     aliases,
-    closed: whole.flatMap(({ name }) => (byName.has(name) ? [] : [name])),
+    closed,
   };
-  return {
-    get,
-    commandList: describeForPrompt(all),
-    replySchema: buildReplySchema(all),
-    readReply: createReplyReader(catalogue),
-    checkArguments: createArgumentChecker(catalogue.schemas),
+  const readReply = createReplyReader(catalogue);
+  const checkArguments = createArgumentChecker(catalogue.schemas);
+  const made = new Map<boolean, CommandSet>();
+  return ({ settings }) => {
+    const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
+    const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
+    const set = made.get(asksPerson) ?? { get, readReply, checkArguments, asksPerson, ...renderOffer(offered) };
+    made.set(asksPerson, set);
+    return set;
   };
 }
+
+const renderOffer = (offered: readonly RegisteredCommand[]) => ({
+  commandList: describeForPrompt(offered),
+  replySchema: buildReplySchema(offered),
+});

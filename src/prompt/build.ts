@@ -18,14 +18,12 @@ import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
-export interface PromptInput extends Situation {
+export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
-  /** Rendered numbered list, without a heading. */
-  readonly commandList: string;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   readonly now: Date;

@@ -82,6 +82,7 @@ export const recalls = (
 export const inputWith = (changes: Partial<PromptInput> = {}): PromptInput => ({
   state: stateWith([]),
   commandList: COMMAND_LIST,
+  asksPerson: true,
   recalls: [],
   now: new Date("2026-11-20T10:32:05.000Z"),
   words: shippedWords,
