@@ -16,7 +16,7 @@ import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { createTermsKeeper } from "./terms.ts";
@@ -44,7 +44,7 @@ const LEARNABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
-  const client = createLazyClient(settings);
+  const send = createSender(settings);
   const server = formatBaseUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
@@ -66,11 +66,10 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       const asked: AskedModel = { server, model: quote(model), quote };
       let sent: SentParts | undefined;
       try {
-        const openai = await client();
         const current = await terms.of(model);
         sent = chooseParts(request, current, settings);
         const body = buildRequestBody(request, sent, settings);
-        const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
+        const response = await send("/chat/completions", body, signal);
         const received = await readModelAnswer(response, { ...reading, onText });
         signal.throwIfAborted();
         const answer = readChatReply(received, asked);
