@@ -63,6 +63,8 @@ export type PauseCode =
   | "model-refused"
   | "model-unreachable"
   | "prompt-too-long"
+  /** A memory or a long text that the agent needs was changed. An agent whose log was changed cannot be paused. */
+  | "damaged"
   | "crash-loop";
 
 export interface Fallback {

@@ -118,6 +118,10 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
       ["Or continue with a model that has a larger context", "goald resume * --model NAME"],
     ],
   },
+  damaged: {
+    why: "A text in the store was changed.",
+    todo: [["List all damage, then restore a backup", "goald verify *"]],
+  },
   "crash-loop": {
     why: "Several processes in a row crashed while they ran it.",
     todo: [LOOK_AT_LOG, ["Check the stored log", "goald verify *"], GO_ON],

@@ -63,6 +63,7 @@ const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   "model-refused": EXIT.notReached,
   "model-unreachable": EXIT.notReached,
   "prompt-too-long": EXIT.usage,
+  damaged: EXIT.error,
   "crash-loop": EXIT.error,
 };
 
