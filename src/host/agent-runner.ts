@@ -11,6 +11,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
 import { type RunParts, run } from "#loop/run.ts";
+import type { IsolationQueue } from "./isolation-queue.ts";
 import type { OpenedAgent, PauseReason } from "./opened-agent.ts";
 
 export interface RunnerParts {
@@ -22,6 +23,8 @@ export interface RunnerParts {
   onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
   /** Called when the agent has started these agents or sent them a message. */
   onSent?(agents: readonly string[]): void;
+  /** Turns of this host's agents to run a command alone. */
+  readonly isolation: IsolationQueue;
   /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
   onStopped(agent: string, state: AgentState): Promise<void>;
   /** Called when a run has failed. The runner retries it or pauses the agent. */
@@ -156,10 +159,14 @@ export class AgentRunner {
   }
 
   #loopParts(opened: OpenedAgent): RunParts {
-    const { draining, onSent, onCommitted } = this.#parts;
+    const { draining, onSent, onCommitted, isolation } = this.#parts;
+    const cutOff = this.#cutOff.signal;
     const parts: RunParts = {
       ...opened.parts,
       draining,
+      isolation: isolation.turnsOf(this.#id, AbortSignal.any([draining, cutOff]), !opened.through),
+      // A recording ends where its run was cut off.
+      ...(opened.through ? {} : { cutOff }),
       onOpened: (state) => {
         this.#state = state;
         opened.parts.onOpened?.(state);

@@ -54,6 +54,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
     stallAfterMs: parts.stallAfterMs(),
     now: clock.now(),
     problem: supervisor.runners.get(row.id)?.problem ?? null,
+    waitsAlone: supervisor.isolation.reasonFor(row.id),
   });
 
   async function view(row: AgentRow): Promise<AgentView> {

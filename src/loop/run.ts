@@ -16,8 +16,9 @@ import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
+import { doWork } from "./do-work.ts";
+import { type Isolation, leaveCommand } from "./isolate-call.ts";
 import { type Journal, type JournalParts, openJournal } from "./journal.ts";
-import { mayWait } from "./may-wait.ts";
 import type { Prepare } from "./perform.ts";
 import type { Enter } from "./work.ts";
 
@@ -32,12 +33,22 @@ export interface RunParts extends JournalParts {
   wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
   /** Aborted when the host shuts down: the current step finishes, and no other begins. */
   readonly draining?: AbortSignal;
+  /** Aborted when the host cuts the agent off. A command under way is then recorded as cut off. */
+  readonly cutOff?: AbortSignal;
+  /** Absent: no other agents run beside this one. */
+  readonly isolation?: Isolation;
 }
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
-  await advance(journal, parts, () => false);
+  try {
+    await advance(journal, parts, () => false);
+  } catch (thrown) {
+    if (parts.cutOff?.aborted) await leaveCommand(journal).catch(() => undefined);
+    throw thrown;
+  }
+  await leaveCommand(journal);
   return journal.state;
 }
 
@@ -66,13 +77,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe": {
-        if (mayWait(move, journal.state, parts)) await journal.commit("now");
-        const work = await parts.prepare(move, journal);
-        if (work.intent) {
-          journal.record(work.intent);
-          await journal.commit("now");
-        }
-        const outcome = await work.act(enterAbove(move, journal, parts));
+        const outcome = await doWork(move, journal, parts, enterAbove(move, journal, parts));
         if (!outcome) return false;
         journal.record(outcome);
         break;

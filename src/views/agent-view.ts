@@ -44,18 +44,20 @@ export interface ViewFacts {
   readonly now: Date;
   /** The host's last failure with this agent, until the agent continues. */
   readonly problem?: string | null;
+  /** Why the agent waits for its turn to run a command alone after a death; null when it does not. */
+  readonly waitsAlone?: string | null;
 }
 
 export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): AgentView {
-  const problem = facts.problem ?? null;
-  const standing = problem === null ? standingOf(state, facts.hosted) : FAILING;
+  const { problem = null, waitsAlone = null } = facts;
+  const standing = problem !== null ? FAILING : waitsAlone !== null ? RECOVERING : standingOf(state, facts.hosted);
   const { inputTokens, outputTokens } = state.usage;
   return {
     id: row.id,
     name: state.name || row.name,
     parent: row.parent,
     state: standing,
-    reason: problem === null ? reasonOf(state) : `It failed and is retried automatically. ${problem}`,
+    reason: problem === null ? (waitsAlone ?? reasonOf(state)) : `It failed and is retried automatically. ${problem}`,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -71,6 +73,8 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
 
 /** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */
 export const FAILING = "waiting: retry";
+/** The host tries the commands that a death interrupted one at a time, and it is not this agent's turn. */
+const RECOVERING = "waiting: recovery";
 
 /** The state as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
 export function standingOf(state: AgentState, hosted: boolean): string {
