@@ -18,12 +18,12 @@ const TAIL_BYTES = 4096;
 export default defineCommand({
   name: "append_to_file",
   label: "Append to file",
-  summary: "adds exactly this text at the end; give the line breaks yourself.",
+  summary: "adds exactly this text at the end of a file.",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path; made when it is missing", hint: "file", minLength: 1 },
-      text: { type: "string", description: "What to add, with its line breaks", hint: "text" },
+      file: { type: "string", description: "relative path", minLength: 1 },
+      text: { type: "string", description: "what to add, with its line breaks" },
     },
     required: ["file", "text"],
   },

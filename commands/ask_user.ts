@@ -4,15 +4,13 @@ import { defineCommand, wait } from "#core/command.ts";
 export default defineCommand({
   name: "ask_user",
   label: "Ask user",
-  summary:
-    "asks the person a question and waits for the answer, however long that takes; only for what nobody else can decide.",
+  summary: "asks the person and waits for the answer, however long that takes.",
   args: {
     type: "object",
     properties: {
       question: {
         type: "string",
-        description: "The question, with all that is needed to answer it",
-        hint: "question",
+        description: "the question, with all that is needed to answer it",
         minLength: 1,
         maxLength: 4000,
       },

@@ -49,15 +49,14 @@ const ANSWER = {
 export default defineCommand({
   name: "browse_website",
   label: "Browse Website",
-  summary: "reads a web page, a PDF or a text on the web and answers a question about it, with quotes.",
+  summary: "reads a web page, PDF or text on the web and answers a question about it, with quotes.",
   args: {
     type: "object",
     properties: {
-      url: { type: "string", description: "Address of the page", hint: "url", minLength: 1 },
+      url: { type: "string", description: "address of the page", minLength: 1 },
       question: {
         type: "string",
-        description: "What you want to find on the page",
-        hint: "what_you_want_to_find_on_website",
+        description: "what you want to find out",
         minLength: 1,
       },
     },
@@ -73,14 +72,14 @@ export default defineCommand({
     const page = await use("pages").read(url, signal);
     const kept = await keepPage(page, context);
     const artifacts = kept.path === undefined ? [] : [kept.path];
-    const passages = use("pages").select(page, question, MATERIAL_TOKENS);
+    const passages = await use("pages").select(page, question, MATERIAL_TOKENS);
     if (passages.length === 0) {
       const reasons = page.remarks.join(" ") || "There is no text on it.";
       return fail("page-empty", `${page.url} was read, and holds nothing to answer from. ${reasons}`, { artifacts });
     }
     const found = await askModel(page, passages, question, context);
     const parts = [
-      found ?? formatPassages(use("pages").select(page, question, SHOWN_TOKENS)),
+      found ?? formatPassages(await use("pages").select(page, question, SHOWN_TOKENS)),
       describePage(page, question),
       kept.words,
     ];

@@ -9,21 +9,19 @@ import { defineCommand, type Probe, succeed, type Workspace } from "#core/comman
 export default defineCommand({
   name: "clone_repository",
   label: "Clone repository",
-  summary: "copies the newest commit of an https git repository into a new folder; links and submodules stay out.",
+  summary: "copies the newest commit of an https git repository; links and submodules stay out.",
   args: {
     type: "object",
     properties: {
       repository_url: {
         type: "string",
-        description: "Such as https://github.com/owner/name.git",
-        hint: "url",
+        description: "such as https://github.com/owner/name.git",
         minLength: 1,
         maxLength: 2_000,
       },
       clone_path: {
         type: "string",
-        description: "Relative path of a folder that is not there yet, such as repositories/name",
-        hint: "directory",
+        description: "relative path of a new folder",
         minLength: 1,
       },
     },

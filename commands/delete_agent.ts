@@ -8,11 +8,11 @@ import { defineCommand, fail, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "delete_agent",
   label: "Delete GPT Agent",
-  summary: "ends a helper that you started; its files stay, and what it has not spent comes back to you.",
+  summary: "ends a helper that you started; its files stay, and you get back what it has not spent.",
   args: {
     type: "object",
     properties: {
-      key: { type: "string", description: "The helper's key", hint: "key", minLength: 1, maxLength: 200 },
+      key: { type: "string", description: "the helper's key", minLength: 1, maxLength: 200 },
     },
     required: ["key"],
   },

@@ -17,7 +17,7 @@ export default defineCommand({
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path of a file", hint: "file", minLength: 1 },
+      file: { type: "string", description: "relative path", minLength: 1 },
     },
     required: ["file"],
   },

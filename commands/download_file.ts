@@ -10,17 +10,16 @@ import { countNoun } from "#core/text.ts";
 export default defineCommand({
   name: "download_file",
   label: "Download file",
-  summary: "saves what is at a web address as a file, as it is; the path is relative, folders are made.",
+  summary: "saves what is at a web address as a file, unchanged.",
   args: {
     type: "object",
     properties: {
       url: {
         type: "string",
-        description: "Whole address, such as https://example.com/data.csv",
-        hint: "url",
+        description: "whole web address",
         minLength: 1,
       },
-      file: { type: "string", description: "Relative path, such as data/prices.csv", hint: "file", minLength: 1 },
+      file: { type: "string", description: "relative path", minLength: 1 },
     },
     required: ["url", "file"],
   },

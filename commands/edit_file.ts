@@ -29,17 +29,16 @@ const CONTEXT_LINES = 2;
 export default defineCommand({
   name: "edit_file",
   label: "Edit file",
-  summary: "replaces `old` by `new`; `old` is exact text that occurs once, or count times.",
+  summary: "replaces exact text that occurs once, or count times.",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path of a text file", hint: "file", minLength: 1 },
-      old: { type: "string", description: "Text of the file, exactly, with enough of it to occur once", hint: "text" },
-      new: { type: "string", description: "What replaces it; empty to remove it", hint: "text" },
+      file: { type: "string", description: "relative path", minLength: 1 },
+      old: { type: "string", description: "exact text of the file, enough of it to occur once" },
+      new: { type: "string", description: "what replaces it" },
       count: {
         type: "integer",
-        description: "How often old occurs, 1 by default; all of these are replaced",
-        hint: "number",
+        description: "how often old occurs, default 1",
         minimum: 1,
         maximum: 10_000,
       },

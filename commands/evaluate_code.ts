@@ -39,7 +39,7 @@ export default defineCommand({
   args: {
     type: "object",
     properties: {
-      code: { type: "string", description: "The whole code", hint: "full_code_string", minLength: 1 },
+      code: { type: "string", description: "the whole code", minLength: 1 },
     },
     required: ["code"],
   },

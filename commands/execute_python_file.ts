@@ -4,11 +4,11 @@ import { defineCommand, fail, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "execute_python_file",
   label: "Execute Python File",
-  summary: "runs a Python file of the workspace and gives back what it printed.",
+  summary: "runs a Python file of the workspace and returns what it printed.",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path of the Python file", hint: "file", minLength: 1 },
+      file: { type: "string", description: "relative path", minLength: 1 },
     },
     required: ["file"],
   },

@@ -12,21 +12,19 @@ const ENDING = /\.(?:png|jpe?g|webp)$/i;
 export default defineCommand({
   name: "generate_image",
   label: "Generate Image",
-  summary: "makes a picture from a description and saves it as a new file; costs money each time.",
+  summary: "makes a picture and saves it as a new file; costs money each time.",
   args: {
     type: "object",
     properties: {
-      prompt: { type: "string", description: "What it shows", hint: "prompt", minLength: 1, maxLength: 4_000 },
+      prompt: { type: "string", description: "what it shows", minLength: 1, maxLength: 4_000 },
       file: {
         type: "string",
-        description: "Relative path of a file that is not there yet",
-        hint: "file",
+        description: "relative path of a new file",
         minLength: 1,
       },
       size: {
         type: "string",
-        description: "Width and height in pixels, such as 1024x1024 (the default) or 1536x1024",
-        hint: "size",
+        description: "pixels, default 1024x1024",
         pattern: "^(?:[1-9][0-9]{1,3}x[1-9][0-9]{1,3}|auto)$",
       },
     },

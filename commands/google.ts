@@ -18,8 +18,7 @@ export default defineCommand({
     properties: {
       input: {
         type: "string",
-        description: "What to search for, in a few words",
-        hint: "search",
+        description: "what to search for",
         minLength: 1,
         maxLength: 400,
         pattern: "\\S",

@@ -18,19 +18,18 @@ const IMPROVEMENT = {
 export default defineCommand({
   name: "improve_code",
   label: "Get Improved Code",
-  summary: "has a model rewrite code along suggestions; save the result with write_to_file.",
+  summary: "has a model rewrite code; save the result with write_to_file.",
   args: {
     type: "object",
     properties: {
       suggestions: {
         type: "array",
-        description: "What to change, one suggestion an item",
-        hint: "list_of_suggestions",
+        description: "one change each",
         items: { type: "string", minLength: 1 },
         minItems: 1,
         maxItems: 50,
       },
-      code: { type: "string", description: "The whole code", hint: "full_code_string", minLength: 1 },
+      code: { type: "string", description: "the whole code", minLength: 1 },
     },
     required: ["suggestions", "code"],
   },

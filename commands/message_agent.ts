@@ -7,16 +7,14 @@ import { defineCommand, fail, wait } from "#core/command.ts";
 export default defineCommand({
   name: "message_agent",
   label: "Message GPT Agent",
-  summary:
-    "tells a helper that you started something, or gives it more to do; returns its answer, or that it is still working.",
+  summary: "gives a helper that you started more to do or to know; returns its answer, or that it is still working.",
   args: {
     type: "object",
     properties: {
-      key: { type: "string", description: "The helper's key", hint: "key", minLength: 1, maxLength: 200 },
+      key: { type: "string", description: "the helper's key", minLength: 1, maxLength: 200 },
       message: {
         type: "string",
-        description: "What it is to know or do",
-        hint: "message",
+        description: "what it is to know or do",
         minLength: 1,
         maxLength: 8000,
       },

@@ -13,12 +13,12 @@ type SeenFile = NonNullable<Awaited<ReturnType<Workspace["preserve"]>>>;
 export default defineCommand({
   name: "move_file",
   label: "Move file",
-  summary: "moves or renames one file; replaces nothing, makes folders.",
+  summary: "moves or renames one file; replaces nothing.",
   args: {
     type: "object",
     properties: {
-      from: { type: "string", description: "Relative path of the file", hint: "file", minLength: 1 },
-      to: { type: "string", description: "Its new relative path, with its name", hint: "file", minLength: 1 },
+      from: { type: "string", description: "relative path", minLength: 1 },
+      to: { type: "string", description: "new relative path", minLength: 1 },
     },
     required: ["from", "to"],
   },

@@ -4,15 +4,14 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "read_audio_from_file",
   label: "Convert Audio to text",
-  summary: "has a model write down what is said in a recording (mp3, m4a, wav, webm, ogg, flac; up to 25 MB).",
+  summary: "writes down what is said in a recording (mp3, m4a, wav, webm, ogg, flac; up to 25 MB).",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path of the recording", hint: "file", minLength: 1 },
+      file: { type: "string", description: "relative path", minLength: 1 },
       language: {
         type: "string",
-        description: "Of the speech, such as en or de; found out when it is not given",
-        hint: "language",
+        description: "of the speech, such as en",
         pattern: "^[a-z]{2,3}$",
       },
     },

@@ -18,13 +18,13 @@ const BINARY_BYTES = 8000;
 export default defineCommand({
   name: "read_file",
   label: "Read file",
-  summary: "shows a text file; lines count from 1, long files come in parts.",
+  summary: "shows a text file; long ones come in parts.",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path of a text file", hint: "file", minLength: 1 },
-      first_line: { type: "integer", description: "First line to show, 1 by default", hint: "number", minimum: 1 },
-      last_line: { type: "integer", description: "Last line to show, the end by default", hint: "number", minimum: 1 },
+      file: { type: "string", description: "relative path", minLength: 1 },
+      first_line: { type: "integer", description: "first line to show, default 1", minimum: 1 },
+      last_line: { type: "integer", description: "last line to show", minimum: 1 },
     },
     required: ["file"],
   },

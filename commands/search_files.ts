@@ -20,20 +20,18 @@ const EXCERPT_CHARS = 200;
 export default defineCommand({
   name: "search_files",
   label: "Search Files",
-  summary: 'lists a folder ("" is all of it), or the lines that hold a text.',
+  summary: "lists the files of a folder, or the lines that hold a text.",
   args: {
     type: "object",
     properties: {
       directory: {
         type: "string",
-        description: 'Relative path of a folder; "" for the whole workspace',
-        hint: "directory",
+        description: "relative path of a folder, empty for all",
       },
-      text: { type: "string", description: "Show the lines that contain this; case does not count", hint: "text" },
+      text: { type: "string", description: "lists the lines with this text" },
       limit: {
         type: "integer",
-        description: "Results at most, 100 by default",
-        hint: "number",
+        description: "most results, default 100",
         minimum: 1,
         maximum: 1000,
       },

@@ -12,7 +12,7 @@ export default defineCommand({
   args: {
     type: "object",
     properties: {
-      text: { type: "string", description: "The whole text of the post", hint: "text", minLength: 1, maxLength: 4_000 },
+      text: { type: "string", description: "the whole text of the post", minLength: 1, maxLength: 4_000 },
     },
     required: ["text"],
   },

@@ -9,22 +9,20 @@ export default defineCommand({
   name: "start_agent",
   label: "Start GPT Agent",
   summary:
-    "starts a helper that works by itself, with a part of your limits, in agents/<key> of your folder; returns its key and its answer, or that it is still working.",
+    "starts a helper that works by itself on a part of your limits. It sees nothing of what you see and cannot read your files; its own are in agents/<key>. Returns its key and its answer, or that it is still working.",
   args: {
     type: "object",
     properties: {
-      name: { type: "string", description: "What to call it", hint: "name", minLength: 1, maxLength: 80 },
+      name: { type: "string", description: "what to call it", minLength: 1, maxLength: 80 },
       task: {
         type: "string",
-        description: "Its job, in one short sentence",
-        hint: "short_task_desc",
+        description: "its job, in one short sentence",
         minLength: 1,
         maxLength: 500,
       },
       prompt: {
         type: "string",
-        description: "All that it needs to know: it sees nothing of what you see, and cannot read your files",
-        hint: "prompt",
+        description: "everything that it needs to know",
         minLength: 1,
         maxLength: 8000,
       },

@@ -8,7 +8,7 @@ export default defineCommand({
   args: {
     type: "object",
     properties: {
-      reason: { type: "string", description: "What was reached, and in which files", hint: "reason" },
+      reason: { type: "string", description: "what was reached, and in which files" },
     },
     required: ["reason"],
   },

@@ -25,11 +25,10 @@ export default defineCommand({
   args: {
     type: "object",
     properties: {
-      code: { type: "string", description: "The whole code to be tested", hint: "full_code_string", minLength: 1 },
+      code: { type: "string", description: "the whole code to test", minLength: 1 },
       focus: {
         type: "array",
-        description: "What the tests should look at first, one area an item",
-        hint: "list_of_focus_areas",
+        description: "one area each",
         items: { type: "string", minLength: 1 },
         maxItems: 50,
       },

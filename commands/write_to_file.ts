@@ -11,12 +11,12 @@ import { countNoun } from "#core/text.ts";
 export default defineCommand({
   name: "write_to_file",
   label: "Write to file",
-  summary: "replaces the whole file; the path is relative, folders are made.",
+  summary: "replaces the whole file; makes missing folders.",
   args: {
     type: "object",
     properties: {
-      file: { type: "string", description: "Relative path, such as notes/plan.md", hint: "file", minLength: 1 },
-      text: { type: "string", description: "The whole new content of the file", hint: "text" },
+      file: { type: "string", description: "relative path, such as notes/plan.md", minLength: 1 },
+      text: { type: "string", description: "the whole new content" },
     },
     required: ["file", "text"],
   },

@@ -89,7 +89,7 @@ export function createHostReading(host: ReadableHost): Reading {
       const { memory } = host.shared();
       const asked = recallQuery(namespace, query, count ?? host.settings.recall.count);
       const recalls = await memory.recall(asked, new AbortController().signal);
-      if (namespace !== SHARED_MEMORY && !host.supervisor.runners.has(namespace)) await memory.release(namespace);
+      if (!host.supervisor.runners.has(namespace)) await memory.idle(namespace);
       return recalls;
     },
   });
@@ -107,7 +107,7 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
     promptParts: async (model) => {
       const { commandsFor, words, windows } = await loadCatalogue();
       const { roomOf } = await import("./catalogue.ts");
-      return { listCommands: (state) => commandsFor(state).commandList, words, ...roomOf(model, settings(), windows) };
+      return { commandsFor, words, ...roomOf(model, settings(), windows) };
     },
     readThoughts: async (reply, finishReason) => (await loadCatalogue()).readReply(reply, finishReason).thoughts,
   };

@@ -1,39 +1,20 @@
 /**
  * describe.ts -- the commands in words: for the prompt, and for docs/commands.md.
  *
- * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary if the line has room.
+ * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary.
  */
 import type { Effect } from "#core/call.ts";
-import type { PropertySchema } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
+import { describeMembers } from "./describe-args.ts";
 import type { RegisteredCommand } from "./registry.ts";
 
-/** Longer lines omit the summary. */
-const MAX_LINE_CHARS = 240;
-
-/** Renders one line per command: `8. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"`. */
+/** Renders one line per command: `9. Read file: "read_file", args: "file": "<path>", optional "first_line": <from 1>`. */
 export const describeForPrompt = (all: readonly RegisteredCommand[]): string =>
   all.map((command, index) => describePromptLine(command, index + 1)).join("\n");
 
 function describePromptLine(command: RegisteredCommand, number: number): string {
-  const needed = describeArguments(command, true);
-  const others = describeArguments(command, false);
-  const optional = others.length > 0 ? [`optional ${others.join(", ")}`] : [];
-  const list = [...needed, ...optional].join(", ");
-  const line = `${number}. ${command.label}: "${command.name}", args:${list === "" ? "" : ` ${list}`}`;
-  const whole = `${line} -- ${command.summary}`;
-  return whole.length <= MAX_LINE_CHARS ? whole : line;
-}
-
-function describeArguments({ args }: RegisteredCommand, needed: boolean): string[] {
-  return Object.entries(args.properties)
-    .filter(([name]) => (args.required ?? []).includes(name) === needed)
-    .map(([name, schema]) => `"${name}": "<${findHint(name, schema)}>"`);
-}
-
-function findHint(name: string, schema: PropertySchema): string {
-  if (schema.hint !== undefined) return schema.hint;
-  return schema.type === "string" && schema.enum ? schema.enum.join("|") : name;
+  const list = describeMembers(command.args);
+  return `${number}. ${command.label}: "${command.name}", args:${list === "" ? "" : ` ${list}`} -- ${command.summary}`;
 }
 
 /** For the tables of commands. describeCommand has the same in sentences. */

@@ -1,7 +1,7 @@
 /** list.ts -- lists the commands of a home for people and programs: state, arguments, effect, risk, origin. */
 import { dirname } from "node:path";
 import type { Effect } from "#core/call.ts";
-import type { PropertySchema } from "#core/command.ts";
+import { followReference, typesOf } from "#core/json-schema.ts";
 import type { ServiceName } from "#core/services.ts";
 import { describeRisk } from "./describe.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
@@ -16,7 +16,8 @@ export interface CommandLine {
   readonly toDo: readonly string[];
   readonly args: readonly {
     readonly name: string;
-    readonly type: PropertySchema["type"];
+    /** Such as `string` or `string or null`; `any` when the schema names none. */
+    readonly type: string;
     readonly required: boolean;
     readonly description: string | null;
   }[];
@@ -52,11 +53,11 @@ function buildCommandLine(
     summary,
     state: toDo.length === 0 ? "ready" : "not-set-up",
     toDo,
-    args: Object.entries(args.properties).map(([argument, { type, description }]) => ({
+    args: Object.entries(args.properties).map(([argument, schema]) => ({
       name: argument,
-      type,
+      type: typesOf(followReference(schema, args)).join(" or ") || "any",
       required: (args.required ?? []).includes(argument),
-      description: description ?? null,
+      description: followReference(schema, args).description ?? null,
     })),
     effect,
     risk: describeRisk(command),

@@ -6,9 +6,10 @@
  */
 
 import type { Annotations, Effect } from "#core/call.ts";
-import type { Command } from "#core/command.ts";
+import type { ArgsSchema, Command } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
+import { checkArgs, describeExpected, formatValue } from "./args-schema.ts";
 import { findProblemLine } from "./load-file.ts";
 
 /** A checked command with all defaults filled in. */
@@ -19,7 +20,6 @@ export interface RegisteredCommand extends Command {
 }
 
 export const COMMAND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
-const ARGUMENT = /^[a-z][A-Za-z0-9_]{0,63}$/;
 const EFFECTS: readonly Effect[] = ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"];
 /** Maximum of setTimeout. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -49,10 +49,11 @@ export function checkCommand(name: string, file: string, exported: unknown, read
   ];
   if (problems.length > 0) throw createInvalidError(file, readSource(), problems);
   const command = exported as unknown as CommandExport;
+  const { $schema: _, ...args } = command.args ?? NO_ARGS;
   return deepFreeze({
     ...command,
     label: command.label ?? createLabel(name),
-    args: structuredClone(command.args ?? NO_ARGS),
+    args: structuredClone({ ...NO_ARGS, ...args }),
     annotations: assumeWorst(command.annotations ?? {}),
     effect: command.effect ?? "at-most-once",
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
@@ -64,7 +65,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
 type CommandExport = Omit<Command, "label" | "args" | "annotations"> &
   Partial<Pick<Command, "label" | "args">> & { readonly annotations?: Partial<Annotations> };
 
-const NO_ARGS = { type: "object", properties: {} } as const;
+const NO_ARGS: ArgsSchema = { type: "object", properties: {} };
 
 /** `post_note` becomes `Post note`. */
 const createLabel = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
@@ -134,77 +135,6 @@ function checkNeeds({ needs = [] }: CommandFields): string[] {
     .map((name) => describeExpected(`needs: known services (${SERVICES.join(", ")})`, name));
 }
 
-/** Check of each keyword's value, by type. */
-const KEYWORDS: Readonly<Record<string, Readonly<Record<string, (value: unknown) => boolean>>>> = {
-  string: { enum: isTexts, minLength: isCount, maxLength: isCount, pattern: isPattern },
-  integer: { minimum: isNumber, maximum: isNumber },
-  number: { minimum: isNumber, maximum: isNumber },
-  boolean: {},
-  array: { items: isTextItem, minItems: isCount, maxItems: isCount },
-};
-
-function checkArgs(args: unknown): string[] {
-  if (!isFields(args) || args.type !== "object" || !isFields(args.properties))
-    return [describeExpected('args: { type: "object", properties: {…}, required: […] }', args)];
-  const problems: string[] = [];
-  for (const key of Object.keys(args))
-    if (!["type", "properties", "required", "additionalProperties"].includes(key))
-      problems.push(`args has an unknown keyword ${formatValue(key)}`);
-  if (args.additionalProperties !== undefined && args.additionalProperties !== false)
-    problems.push(describeExpected("args.additionalProperties: false, or omitted", args.additionalProperties));
-  for (const [name, schema] of Object.entries(args.properties)) problems.push(...checkArgument(name, schema));
-  const { required, properties } = args;
-  if (required === undefined) return problems;
-  if (!Array.isArray(required))
-    return [...problems, describeExpected("args.required: a list of argument names", required)];
-  for (const name of required)
-    if (typeof name !== "string" || !Object.hasOwn(properties, name))
-      problems.push(describeExpected("args.required: names defined in properties", name));
-  return problems;
-}
-
-function checkArgument(name: string, schema: unknown): string[] {
-  const at = `args.properties.${name}`;
-  if (!ARGUMENT.test(name)) return [describeExpected("argument names of letters, digits and underscores", name)];
-  if (!isFields(schema)) return [describeExpected(`${at}: a schema`, schema)];
-  const { type, description, hint, ...rest } = schema;
-  const keywords = typeof type === "string" && Object.hasOwn(KEYWORDS, type) ? KEYWORDS[type] : undefined;
-  if (!keywords) return [describeExpected(`${at}.type: one of ${Object.keys(KEYWORDS).join(", ")}`, type)];
-  const problems: string[] = [];
-  if (description !== undefined && (typeof description !== "string" || description.trim() === ""))
-    problems.push(describeExpected(`${at}.description: a text`, description));
-  if (hint !== undefined && (typeof hint !== "string" || !/^[\p{L}\p{N} _.|/-]{1,60}$/u.test(hint)))
-    problems.push(describeExpected(`${at}.hint: a short word`, hint));
-  if (type === "array" && rest.items === undefined)
-    problems.push(describeExpected(`${at}.items: { type: "string" }`, undefined));
-  for (const [key, value] of Object.entries(rest)) {
-    const isRight = Object.hasOwn(keywords, key) ? keywords[key] : undefined;
-    if (!isRight) problems.push(`${at} of type ${type} has an unknown keyword ${formatValue(key)}`);
-    else if (!isRight(value)) problems.push(describeExpected(`${at}.${key}: a value that JSON Schema allows`, value));
-  }
-  return problems;
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === "string");
-}
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-function isNumber(value: unknown): boolean {
-  return typeof value === "number" && Number.isFinite(value);
-}
-function isPattern(value: unknown): boolean {
-  try {
-    return typeof value === "string" && new RegExp(value, "u") !== undefined;
-  } catch {
-    return false;
-  }
-}
-function isTextItem(value: unknown): boolean {
-  return isFields(value) && value.type === "string" && (value.minLength === undefined || isCount(value.minLength));
-}
-
 const assumeWorst = (stated: Partial<Annotations>): Annotations => ({
   ...stated,
   readOnly: stated.readOnly ?? false,
@@ -215,14 +145,6 @@ const assumeWorst = (stated: Partial<Annotations>): Annotations => ({
 
 const isFields = (value: unknown): value is CommandFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-const describeExpected = (what: string, got: unknown): string => `expected ${what}; got ${formatValue(got)}`;
-
-function formatValue(value: unknown): string {
-  if (typeof value === "function") return "a function";
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-}
 
 function createInvalidError(file: string, source: string, problems: readonly string[]): GoaldError {
   const located = problems.map((problem) => {

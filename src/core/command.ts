@@ -15,56 +15,62 @@ import type { SubagentRequest } from "./subagents/requests.ts";
 
 export type { Workspace };
 
-/** JSON Schema of one argument. The prompt's command list shows `hint` as `"name": "<hint>"`. */
-export type PropertySchema =
-  | {
-      readonly type: "string";
-      readonly description: string;
-      readonly hint?: string;
-      readonly enum?: readonly string[];
-      readonly minLength?: number;
-      readonly maxLength?: number;
-      readonly pattern?: string;
-    }
-  | {
-      readonly type: "integer" | "number";
-      readonly description: string;
-      readonly hint?: string;
-      readonly minimum?: number;
-      readonly maximum?: number;
-    }
-  | { readonly type: "boolean"; readonly description: string; readonly hint?: string }
-  | {
-      readonly type: "array";
-      readonly description: string;
-      readonly hint?: string;
-      readonly items: { readonly type: "string"; readonly minLength?: number };
-      readonly minItems?: number;
-      readonly maxItems?: number;
-    };
+/** Values of `type`. */
+export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 
-/** Literal schema, so that `Args` can derive the arguments' type from it. */
-export interface ArgsSchema {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, PropertySchema>>;
+/** A JSON Schema (2020-12) of a value. The prompt shows `description` as `"name": "<description>"`. */
+export interface JsonSchema {
+  readonly type?: JsonType | readonly JsonType[];
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly items?: JsonSchema | boolean;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  /** Only within the schema of the arguments, such as `#/$defs/point`. */
+  readonly $ref?: string;
+  readonly [keyword: string]: unknown;
 }
 
-type Value<P> = P extends { readonly enum: readonly (infer E)[] }
-  ? E
-  : P extends { readonly type: "string" }
-    ? string
-    : P extends { readonly type: "boolean" }
-      ? boolean
-      : P extends { readonly type: "array" }
-        ? readonly string[]
-        : number;
-type RequiredKey<S extends ArgsSchema> = S["required"] extends readonly (infer K)[] ? K : never;
+/** Schema of a command's arguments. A literal one gives them their type. Unknown arguments are refused unless it allows them. */
+export interface ArgsSchema extends JsonSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
 
-/** The arguments' type, derived from their literal schema. */
-export type Args<S extends ArgsSchema> = {
+/** The type of a value, derived from its literal schema; `unknown` where the schema does not tell. */
+type Value<P> = P extends { readonly const: infer C }
+  ? C
+  : P extends { readonly enum: readonly (infer E)[] }
+    ? E
+    : P extends { readonly type: readonly (infer T)[] }
+      ? Value<{ readonly type: T }>
+      : P extends { readonly type: infer T }
+        ? TypedValue<P, T>
+        : unknown;
+type TypedValue<P, T> = T extends "string"
+  ? string
+  : T extends "integer" | "number"
+    ? number
+    : T extends "boolean"
+      ? boolean
+      : T extends "null"
+        ? null
+        : T extends "array"
+          ? readonly (P extends { readonly items: infer I } ? Value<I> : unknown)[]
+          : P extends { readonly properties: Readonly<Record<string, unknown>> }
+            ? Members<P>
+            : Readonly<Record<string, unknown>>;
+type RequiredKey<S> = S extends { readonly required: readonly (infer K)[] } ? K : never;
+type Members<S extends { readonly properties: Readonly<Record<string, unknown>> }> = {
   readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? K : never]: Value<S["properties"][K]>;
 } & { readonly [K in keyof S["properties"] as K extends RequiredKey<S> ? never : K]?: Value<S["properties"][K]> };
+
+/** The arguments' type, derived from their literal schema. */
+export type Args<S extends ArgsSchema> = Members<S>;
 
 /** Everything that a command may use: no globals, no process.cwd(). */
 export interface CommandContext {

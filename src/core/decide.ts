@@ -6,32 +6,16 @@
  * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
-import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
+import { type Annotations, type Effect, stricterEffect } from "./call.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
+import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
-import { deadlinePassed, earlier, limitReached } from "./limits.ts";
+import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
+import { lostCall, type Move, pause, record } from "./move.ts";
 import { judge } from "./policy.ts";
-import {
-  type AgentState,
-  activeFrame,
-  type Frame,
-  INTERRUPTED,
-  type OpenCall,
-  openCommand,
-  openQuestion,
-  type Phase,
-} from "./state.ts";
-import type { Text } from "./text.ts";
-
-export type Move =
-  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
-  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
-  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
-  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
-  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
-  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
-  | { readonly kind: "rest" };
+import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, openQuestion } from "./state.ts";
+import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
 /** The command's current declaration in the catalogue. */
 export interface CommandFacts {
@@ -244,47 +228,12 @@ export function differed(callId: string, { call, step }: Extract<OpenCall, { kin
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }
 
-function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting" }>, now: Date): Move {
-  const { callId, waitFor, until } = phase;
-  const open = openCommand(state, callId);
-  if (!open) return lostCall(callId);
-  if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
-  const observation = { ...endOfWait(state, callId, waitFor, until), source: "goald", artifacts: [] } as const;
-  return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
-}
-
-function endOfWait(
-  state: AgentState,
-  callId: string,
-  waitFor: WaitFor,
-  until: string,
-): Pick<Observation, "status" | "text"> {
-  if (waitFor === "time") return { status: "ok", text: `Waited until ${until}.` };
-  const [key, child] = Object.entries(state.children).find(([, each]) => each.callId === callId) ?? [];
-  if (waitFor !== "agent" || !child) return { status: "failed", text: `No answer came by ${until}.` };
-  const text =
-    `${child.name} (key ${key}) is working. Its answer will come to you as a message, as soon as there is one. ` +
-    "Go on with something else meanwhile.";
-  return { status: "ok", text };
-}
-
-/** Waits no longer than the agent's deadline. */
-function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
-  const late = deadlinePassed(state, now);
-  if (late) return pause(late.code, late.reason);
-  return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };
-}
-
 /** The stricter of the effect recorded at the start and the command's current one. */
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
   const open = openCommand(state, callId);
   const now = (open && rules.facts(open.call.name)?.effect) ?? "at-most-once";
   return open?.intent ? stricterEffect(open.intent.effect, now) : now;
 }
-
-/** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
-const lostCall = (callId: string): Move =>
-  pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
 
 /** True when an older lease, and so an earlier process, wrote the intent. */
 const isInterrupted = (intent: { readonly epoch: number }, rules: Rules): boolean => intent.epoch < rules.epoch;
@@ -296,10 +245,4 @@ const stillUnderWay = (callId: string): Move =>
     `The call ${callId} was started by this process and has no result. Resume the agent to recover as after a crash.`,
   );
 
-/** Compares times, not strings: `until` may come from a command. */
-const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
-
 const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;
-
-const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
-const record = (...events: NewEvent[]): Move => ({ kind: "record", events });

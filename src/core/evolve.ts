@@ -20,18 +20,11 @@ import {
   withMessage,
   withMessageForAll,
 } from "./fold.ts";
+import type { Message } from "./frame.ts";
 import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
-import {
-  type AgentState,
-  activeFrame,
-  INTERRUPTED,
-  initialState,
-  type Message,
-  type OpenCall,
-  openCommand,
-} from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,

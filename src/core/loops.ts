@@ -8,7 +8,8 @@
 
 import type { CommandCall } from "./call.ts";
 import type { EventOf, NewEvent } from "./event.ts";
-import { type AgentState, activeFrame, type Frame, type Repetition } from "./state.ts";
+import type { Frame, Repetition } from "./frame.ts";
+import { type AgentState, activeFrame } from "./state.ts";
 import { isBlobRef } from "./text.ts";
 
 /** A second look can make sense. At the third, most models change course when a message points it out. */

@@ -10,9 +10,10 @@ import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
-import { AgentRunner, type RunnerParts } from "./agent-runner.ts";
+import { AgentRunner } from "./agent-runner.ts";
 import { IsolationQueue } from "./isolation-queue.ts";
 import { createLogWatch, type LogWatch } from "./log-watch.ts";
+import type { RunnerParts } from "./opened-agent.ts";
 
 export interface SupervisorParts extends Omit<RunnerParts, "draining" | "isolation"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;

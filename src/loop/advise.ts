@@ -73,7 +73,10 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
       const terms = await parts.model.terms?.(model);
       const mode = terms?.mode ?? "plain";
       const inputTokens = fitting(model, messages, terms?.contextTokens ?? null);
-      const answer = await parts.model.complete({ model, messages, mode, schema }, signal);
+      const answer = await parts.model.complete(
+        { model, messages, mode, replySchema: { schema, isStrict: true } },
+        signal,
+      );
       tally.add(answer, inputTokens, parts.priceOf?.(model));
       if (answer.kind === "replied") return { ...answer, mode };
       const { retry, message } = answer;

@@ -4,12 +4,12 @@
  * The intent reserves the maximum cost, and a request that would exceed a limit is not sent. The reservation
  * counts until the reply reports the actual usage, so that limits survive a crash.
  */
-import { commandCallId, type Move } from "#core/decide.ts";
+import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, Usage } from "#core/event.ts";
-import { isNested } from "#core/frames.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
+import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
@@ -69,7 +69,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, formatTokens } = await composeRequest(state, parts, room, terms);
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -79,7 +79,6 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const limit = limitExceededBy({ model, ...reserved }, state);
   if (limit) return pause(limit);
   const request = { model, messages: prompt.messages };
-  const schema = isNested(state) ? { schema: parts.commandsFor(state).replySchema } : {};
   const asked: NewEvent = {
     type: "model-asked",
     step,
@@ -98,7 +97,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, ...schema, mode }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...bound }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -135,12 +134,18 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
 async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
-  const { mode = "plain", formatTokens = 0 } = terms ?? {};
+  const { mode = "plain" } = terms ?? {};
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
+  const { replySchema } = parts.commandsFor(state);
+  const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
   const prompt = await composePrompt(state, parts, less);
-  if (formatTokens === 0 || !("tooLong" in prompt)) return { prompt, mode, formatTokens };
+  if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
   return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
 }
+
+/** For JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
 
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
@@ -160,10 +165,10 @@ async function composePrompt(
     parts.signal,
   );
   const { words, commandsFor } = parts;
-  const { commandList } = commandsFor(state);
+  const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, recalls, words, contextTokens, replyTokens, now });
+    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
     return { ...prompt, tainted };

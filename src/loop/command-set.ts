@@ -2,40 +2,42 @@
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
-import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
+import type { FrameOrigin } from "#core/frame.ts";
+import type { ReplySchema } from "#core/ports/model.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 
-export interface CommandSet {
+export interface CommandSet extends CommandOffer {
   get(name: string): RegisteredCommand | undefined;
-  /** The commands as the prompt lists them. */
-  readonly commandList: string;
-  /** JSON schema of a reply, for servers that support strict schemas. */
-  readonly replySchema: object;
+  /** For servers that bind a reply to a schema. */
+  readonly replySchema: ReplySchema;
   readReply(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
 }
 
-/** Returns the set of the frame that moves next. */
+/** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
 export type CommandsFor = (state: AgentState) => CommandSet;
 
 export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
-  const whole = createCommandSet(all, aliases);
-  const ofRuns = new WeakMap<FrameOrigin, CommandSet>();
+  const whole = createVariants(all, aliases);
+  const ofRuns = new WeakMap<FrameOrigin, CommandsFor>();
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    if (kind !== "run" || !origin) return whole;
+    if (kind !== "run" || !origin) return whole(state);
     const known =
       ofRuns.get(origin) ??
-      createCommandSet(
+      createVariants(
         all.map((command) => returning(command, origin)),
         aliases,
       );
     ofRuns.set(origin, known);
-    return known;
+    return known(state);
   };
 }
 
@@ -59,7 +61,13 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
 /** A longer observation would be clipped (commands/execute.ts). */
 const MAX_RESULT_CHARS = 20_000;
 
-function createCommandSet(all: readonly RegisteredCommand[], aliases: Aliases): CommandSet {
+const ASKS_PERSON = "ask_user";
+
+/**
+ * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. It can still
+ * read and run that command, since a call may be older than a change of the settings.
+ */
+function createVariants(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
   const catalogue = {
@@ -67,11 +75,19 @@ function createCommandSet(all: readonly RegisteredCommand[], aliases: Aliases): 
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     aliases,
   };
-  return {
-    get,
-    commandList: describeForPrompt(all),
-    replySchema: buildReplySchema(all),
-    readReply: createReplyReader(catalogue),
-    checkArguments: createArgumentChecker(catalogue.schemas),
+  const readReply = createReplyReader(catalogue);
+  const checkArguments = createArgumentChecker(catalogue.schemas);
+  const made = new Map<boolean, CommandSet>();
+  return ({ settings }) => {
+    const asksPerson = settings.approve !== "never" && byName.has(ASKS_PERSON);
+    const offered = all.filter(({ name }) => asksPerson || name !== ASKS_PERSON);
+    const set = made.get(asksPerson) ?? { get, readReply, checkArguments, asksPerson, ...renderOffer(offered) };
+    made.set(asksPerson, set);
+    return set;
   };
 }
+
+const renderOffer = (offered: readonly RegisteredCommand[]) => ({
+  commandList: describeForPrompt(offered),
+  replySchema: buildReplySchema(offered),
+});

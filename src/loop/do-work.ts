@@ -1,9 +1,8 @@
 /** do-work.ts -- does the work of one move: prepare, intent, commit, act. */
-import type { Move } from "#core/decide.ts";
-import { type AgentState, openCommand } from "#core/state.ts";
 import { isolateCall } from "./isolate-call.ts";
 import type { Journal, Outcome } from "./journal.ts";
-import type { RunParts } from "./run.ts";
+import { mayWait } from "./may-wait.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
 type WorkMove = Parameters<RunParts["prepare"]>[0];
@@ -23,15 +22,4 @@ async function prepareAndAct(move: WorkMove, journal: Journal, parts: RunParts, 
     await journal.commit("now");
   }
   return work.act(enter);
-}
-
-/**
- * True for a move that may take long, or end the process, before its intent is durable. What is recorded is committed first: a
- * reply that was paid, and what we know about a crash.
- */
-function mayWait(move: Move, state: AgentState, { rules, remoteRecall }: RunParts): boolean {
-  if (move.kind === "ask") return remoteRecall();
-  if (move.kind !== "execute") return move.kind === "probe";
-  const name = openCommand(state, move.callId)?.call.name ?? "";
-  return move.attempt > 1 || rules.facts(name)?.prepare !== undefined;
 }

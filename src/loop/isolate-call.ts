@@ -6,7 +6,7 @@
  */
 import { openCommand } from "#core/state.ts";
 import type { Journal, Outcome } from "./journal.ts";
-import type { RunParts } from "./run.ts";
+import type { RunParts } from "./run-parts.ts";
 
 /** The host's turns for commands of suspects. */
 export interface Isolation {
@@ -63,8 +63,19 @@ async function clearAfterTime(
   isolation?.leave();
 }
 
+/** Waits for the run. An end in the middle of a command is recorded when it is orderly, not when the run fails. */
+export async function leaveAfter(running: Promise<unknown>, journal: Journal, { cutOff }: RunParts): Promise<void> {
+  try {
+    await running;
+  } catch (thrown) {
+    if (cutOff?.aborted) await leaveCommand(journal).catch(() => undefined);
+    throw thrown;
+  }
+  await leaveCommand(journal);
+}
+
 /** Records that this host leaves its command unfinished in an orderly way, so that the next host does not count a death. */
-export async function leaveCommand(journal: Journal): Promise<void> {
+async function leaveCommand(journal: Journal): Promise<void> {
   const { state, lease } = journal;
   const isOwn = (epoch: number | undefined): boolean => epoch === lease.epoch;
   const started = state.open.find((call) => call.kind === "command" && isOwn(call.intent?.epoch))?.callId;

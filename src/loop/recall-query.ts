@@ -4,8 +4,10 @@
  * Thoughts count most, because they say what the agent needs to know; the chosen command counts less, results
  * least. A person's words count like thoughts. Each message counts a little less than the next newer one.
  */
+
+import type { Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
-import { type AgentState, activeFrame, type Message } from "#core/state.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { parseJson } from "#reply/json.ts";
 

@@ -5,8 +5,10 @@ import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "
 import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
-import { differed, type Move, outcomeUnknown } from "#core/decide.ts";
+import { differed, outcomeUnknown } from "#core/decide.ts";
+
 import type { NewEvent } from "#core/event.ts";
+import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";

@@ -10,45 +10,26 @@
  *
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
-import { decide, type Move, type Rules } from "#core/decide.ts";
+import { decide } from "#core/decide.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
+import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
-import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { doWork } from "./do-work.ts";
-import { type Isolation, leaveCommand } from "./isolate-call.ts";
-import { type Journal, type JournalParts, openJournal } from "./journal.ts";
-import type { Prepare } from "./perform.ts";
+import { leaveAfter } from "./isolate-call.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
-
-export interface RunParts extends JournalParts {
-  readonly rules: Rules;
-  readonly clock: Clock;
-  /** Turns a move into an intent and an action. Changes nothing itself. */
-  readonly prepare: Prepare;
-  /** True when a recall may send a request. Results become durable before it. */
-  remoteRecall(): boolean;
-  /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */
-  wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
-  /** Aborted when the host shuts down: the current step finishes, and no other begins. */
-  readonly draining?: AbortSignal;
-  /** Aborted when the host cuts the agent off. A command under way is then recorded as cut off. */
-  readonly cutOff?: AbortSignal;
-  /** Absent: no other agents run beside this one. */
-  readonly isolation?: Isolation;
-}
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
-  try {
-    await advance(journal, parts, () => false);
-  } catch (thrown) {
-    if (parts.cutOff?.aborted) await leaveCommand(journal).catch(() => undefined);
-    throw thrown;
-  }
-  await leaveCommand(journal);
+  await leaveAfter(
+    advance(journal, parts, () => false),
+    journal,
+    parts,
+  );
   return journal.state;
 }
 

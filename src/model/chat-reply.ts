@@ -9,7 +9,7 @@ import type { ModelAnswer } from "#core/ports/model.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./asked.ts";
 import { joinParts } from "./chat-stream.ts";
-import { StatusError } from "./openai-client.ts";
+import { StatusError } from "./model-server.ts";
 
 /** Throws a StatusError for an error in place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {

@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
@@ -16,7 +16,7 @@ import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { createTermsKeeper } from "./terms.ts";
@@ -26,15 +26,11 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly temperature?: number;
   /** Maximum silence within a reply. Defaults to a minute. */
   readonly idleTimeoutMs?: number;
-  /** Strict JSON schema of replies. Without it, no schema is requested. */
-  readonly replySchema?: object;
   /** Stores what was learned about servers. Defaults to memory. */
   readonly termsFile?: JsonFile;
   readonly clock?: Clock;
 }
 
-/** For JSON that is mostly names and brackets. */
-const CHARS_PER_TOKEN = 4;
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
@@ -48,20 +44,17 @@ const LEARNABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
-  const client = createLazyClient(settings);
+  const send = createSender(settings);
   const server = formatBaseUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
   const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
 
-  const formatTokens = Math.ceil(JSON.stringify(settings.replySchema ?? "").length / CHARS_PER_TOKEN);
-
   return {
     async terms(model) {
       const { mode, contextTokens } = await terms.of(model);
-      if (mode !== "json_schema") return { mode, contextTokens };
-      return settings.replySchema ? { mode, contextTokens, formatTokens } : { mode: "json_object", contextTokens };
+      return { mode, contextTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -73,11 +66,10 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       const asked: AskedModel = { server, model: quote(model), quote };
       let sent: SentParts | undefined;
       try {
-        const openai = await client();
         const current = await terms.of(model);
         sent = chooseParts(request, current, settings);
         const body = buildRequestBody(request, sent, settings);
-        const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
+        const response = await send("/chat/completions", body, signal);
         const received = await readModelAnswer(response, { ...reading, onText });
         signal.throwIfAborted();
         const answer = readChatReply(received, asked);
@@ -115,10 +107,11 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode = "plain" }: ModelRequest,
+  { mode: wanted = "plain", replySchema }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
+  const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
@@ -126,23 +119,25 @@ function chooseParts(
 }
 
 function buildRequestBody(
-  { model, messages, schema }: ModelRequest,
+  { model, messages, replySchema }: ModelRequest,
   sent: SentParts,
-  { temperature, replySchema }: OpenAIModelSettings,
+  { temperature }: OpenAIModelSettings,
 ) {
   return {
     model,
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
-    ...buildResponseFormat(sent.mode, schema ?? replySchema),
+    ...buildResponseFormat(sent.mode, replySchema),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
-function buildResponseFormat(mode: OutputMode, schema: object | undefined): object {
-  if (mode === "json_schema" && schema)
-    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: true, schema } } };
+function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): object {
+  if (mode === "json_schema" && given) {
+    const { schema, isStrict } = given;
+    return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
+  }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
 }
 

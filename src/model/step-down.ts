@@ -47,9 +47,9 @@ const REJECTING_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 415, 422
 const UNNAMED_STATUSES: ReadonlySet<number> = new Set([400, 422]);
 
 const FORMAT_WORDS =
-  /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|requested parameters/i;
+  /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|anyOf|requested parameters/i;
 /** The server rejects the schema, but may accept JSON. */
-const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided/i;
+const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
 const MODES_UPWARD: readonly OutputMode[] = ["plain", "json_object", "json_schema"];

@@ -17,14 +17,12 @@ import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
-export interface PromptInput {
+export interface PromptInput extends CommandOffer {
   readonly state: AgentState;
-  /** Rendered numbered list, without a heading. */
-  readonly commandList: string;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   readonly now: Date;

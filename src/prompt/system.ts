@@ -12,9 +12,16 @@ import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
 
-interface SystemInput {
-  readonly state: AgentState;
+/** The commands that an agent may use, as its prompt shows them. */
+export interface CommandOffer {
+  /** Rendered numbered list, without a heading. */
   readonly commandList: string;
+  /** True if a command of the list asks a person. */
+  readonly asksPerson: boolean;
+}
+
+interface SystemInput extends CommandOffer {
+  readonly state: AgentState;
   readonly words: Words;
 }
 
@@ -24,26 +31,33 @@ interface SystemMessage {
 }
 
 export function renderSystemMessage(input: SystemInput): SystemMessage {
-  const { state, commandList, words } = input;
+  const { state, commandList, asksPerson, words } = input;
   const goals = goalsOf(state, words);
   const known = rendered.get(goals);
   if (known && known.name === state.name && known.role === state.role) {
-    if (known.commandList === commandList && known.words === words) return known.message;
+    const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
+    if (isSame) return known.message;
   }
   const content = fillTemplate(words.system, renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  rendered.set(goals, { name: state.name, role: state.role, commandList, words, message });
+  rendered.set(goals, { name: state.name, role: state.role, commandList, asksPerson, words, message });
   return message;
 }
 
 /** Keyed by the placeholders of system.md. */
-export function renderSections({ state, commandList, words }: SystemInput): Readonly<Record<string, string>> {
+export function renderSections({
+  state,
+  commandList,
+  asksPerson,
+  words,
+}: SystemInput): Readonly<Record<string, string>> {
+  const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
   return {
     role: fillTemplate(words.role, { name: foldLines(state.name), role: foldLines(state.role) }),
     goals: goalsOf(state, words)
       .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
       .join("\n"),
-    constraints: fillTemplate(words.constraints, {}),
+    constraints: fillTemplate(words.constraints, { assistance }),
     commands: commandList,
     resources: fillTemplate(words.resources, {}),
     evaluation: fillTemplate(words.evaluation, {}),
@@ -58,6 +72,7 @@ const rendered = new WeakMap<
     readonly name: string;
     readonly role: string;
     readonly commandList: string;
+    readonly asksPerson: boolean;
     readonly words: Words;
     readonly message: SystemMessage;
   }

@@ -1,20 +1,18 @@
 /**
  * check-call.ts -- checks a command as the model wrote it against the catalogue.
  *
- * Names and types are adapted only without loss: a number becomes a string if its digits are kept, a list of one string a
- * string, integer digits an integer, a string a list. `true` never becomes 1. An unknown argument is never
- * dropped: without `"mode": "append"` a command would overwrite a file.
- *
  * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
  * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
-import type { ArgsSchema, PropertySchema } from "#core/command.ts";
-import { type Aliases, findArgumentName, findCommandName } from "./aliases.ts";
+import type { ArgsSchema } from "#core/command.ts";
+import { createAjv } from "#util/create-ajv.ts";
+import { type Aliases, findCommandName } from "./aliases.ts";
+import { arrangeArguments } from "./arrange-args.ts";
+import { createBoundedPattern } from "./bounded-pattern.ts";
 import type { RawCall } from "./find-call.ts";
-import { isRecord, isSameJson, parseJson } from "./json.ts";
-import { parseNested } from "./mend-object.ts";
+import { isRecord } from "./json.ts";
 import {
   describeArgsNotAnObject,
   describePlaceholder,
@@ -44,16 +42,21 @@ export interface CallValidator {
   checkCall(call: RawCall, source: string): CheckedCall;
 }
 
+/** Schemas were checked when their command was loaded, so unknown keywords and formats are not errors here. */
 const AJV_OPTIONS = {
-  strict: true,
+  strict: false,
+  validateSchema: false,
+  validateFormats: false,
+  logger: false,
   coerceTypes: false,
   useDefaults: false,
   removeAdditional: false,
   ownProperties: true,
   unicodeRegExp: true,
+  code: { regExp: Object.assign(createBoundedPattern, { code: "createBoundedPattern" }) },
 } as const;
 const MAX_PROBLEMS = 5;
-const MAX_WORDED_ITEMS = 1_000;
+const MAX_WORDED_VALUES = 1_000;
 
 export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallValidator {
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
@@ -99,17 +102,35 @@ export function createArgumentChecker(
 
 /** Compiles each validator at its first use. */
 function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
-  const ajv = new Ajv({ ...AJV_OPTIONS, allErrors }).addVocabulary(["hint"]);
+  let ajv: ReturnType<typeof createAjv> | undefined;
   const compiled = new Map<string, ValidateFunction>();
   return (name) => {
     const known = compiled.get(name);
     if (known) return known;
-    const schema = schemas[name] as ArgsSchema;
-    const limit = allErrors ? {} : { maxProperties: Object.keys(schema.properties).length };
-    const validate = ajv.compile({ ...schema, ...limit, additionalProperties: false });
+    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
+    const validate = ajv.compile(closeSchema(schemas[name] as ArgsSchema, allErrors));
     compiled.set(name, validate);
     return validate;
   };
+}
+
+/** Keywords beside which other schemas may define arguments. */
+const OPENING = [
+  "additionalProperties",
+  "patternProperties",
+  "unevaluatedProperties",
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "if",
+];
+
+/** Refuses unknown arguments, unless the schema states itself which others there may be. */
+function closeSchema(schema: ArgsSchema, allErrors: boolean): object {
+  if (OPENING.some((keyword) => Object.hasOwn(schema, keyword) && schema[keyword] !== false)) return schema;
+  const limit = allErrors ? {} : { maxProperties: Object.keys(schema.properties).length };
+  return { ...schema, ...limit, additionalProperties: false };
 }
 
 function describeErrors(
@@ -120,13 +141,25 @@ function describeErrors(
   schema: ArgsSchema,
 ): readonly string[] {
   const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
-  if (unknown.length > MAX_PROBLEMS) return [describeUnknownArguments(name, unknown.length, schema)];
+  if (unknown.length > MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
+    return [describeUnknownArguments(name, unknown.length, schema)];
   // Collecting an error for each of a million items takes seconds.
-  const isShort = Object.values(args).every((value) => !Array.isArray(value) || value.length <= MAX_WORDED_ITEMS);
+  const isShort = countValues(args) <= MAX_WORDED_VALUES;
   if (isShort) validate(args);
   const errors: readonly ErrorObject[] = (isShort ? validate.errors : deciding) ?? [];
   const lines = errors.map((error) => describeSchemaError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
+}
+
+/** Stops counting above the limit. */
+function countValues(value: unknown, counted = 0): number {
+  let count = counted + 1;
+  if (typeof value !== "object" || value === null) return count;
+  for (const inner of Object.values(value)) {
+    if (count > MAX_WORDED_VALUES) return count;
+    count = countValues(inner, count);
+  }
+  return count;
 }
 
 const rejectCall = (...problems: readonly string[]): CheckedCall => ({ kind: "invalid", problems, isTemplate: false });
@@ -135,95 +168,3 @@ const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
   problems,
   isTemplate: true,
 });
-
-type ArrangedArguments =
-  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly kind: "not-an-object" }
-  | { readonly kind: "twice"; readonly name: string }
-  | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
-
-/** Brings arguments to the names and types of their schema. */
-function arrangeArguments(written: unknown, schema: ArgsSchema, aliases: Aliases, source: string): ArrangedArguments {
-  const names = Object.keys(schema.properties);
-  const nested = typeof written === "string" ? parseNested(written) : null;
-  if (nested?.kind === "twice") return { kind: "twice", name: nested.key };
-  const record = readArgsRecord(nested ? nested.value : written, schema, names);
-  if (record === null) return { kind: "not-an-object" };
-  const args: Record<string, unknown> = Object.create(null);
-  const isKept = createDigitCheck(source);
-  for (const [key, value] of Object.entries(record)) {
-    const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
-    const name = findArgumentName(bare, names, aliases);
-    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    const converted = property ? convertArgument(value, property, isKept) : value;
-    // A strict reply schema requires every argument, so null means an omitted one.
-    if (value === null && property && !schema.required?.includes(name)) continue;
-    if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
-    args[name] = converted;
-  }
-  for (const [name, value] of Object.entries(args)) {
-    const placeholder = [value].flat().find(isPlaceholder);
-    if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
-  }
-  return { kind: "args", args };
-}
-
-/** Accepts a record, a record below a second `args`, or the value of the only argument. */
-function readArgsRecord(
-  value: unknown,
-  schema: ArgsSchema,
-  names: readonly string[],
-): Readonly<Record<string, unknown>> | null {
-  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
-  // Text that starts like an object is a damaged object, not the argument itself.
-  if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
-  const [only] = names;
-  if (
-    typeof value === "string" &&
-    only !== undefined &&
-    names.length === 1 &&
-    schema.properties[only]?.type === "string"
-  )
-    return { [only]: value };
-  if (!isRecord(value)) return null;
-  const isNested = Object.keys(value).length === 1 && isRecord(value.args) && !names.includes("args");
-  return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
-}
-
-function convertArgument(value: unknown, property: PropertySchema, isKept: (value: number) => boolean): unknown {
-  switch (property.type) {
-    case "string":
-      if (typeof value === "number") return isKept(value) ? String(value) : value;
-      if (Array.isArray(value) && value.length === 1 && typeof value[0] === "string") return value[0].toWellFormed();
-      return typeof value === "string" ? value.toWellFormed() : value;
-    case "integer":
-      if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value);
-      return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-    case "array": {
-      if (typeof value !== "string") return value;
-      if (!value.trimStart().startsWith("[")) return [value];
-      const parsed = parseJson(value);
-      return Array.isArray(parsed) ? parsed : value;
-    }
-    case "number":
-    case "boolean":
-      return value;
-  }
-}
-
-/** Returns a check whether the source has a number in the digits of `String(number)`: `1.10` fails, so do 20 digits. */
-function createDigitCheck(source: string): (value: number) => boolean {
-  const known = new Map<number, boolean>();
-  return (value) => {
-    const digits = String(value).replace(/[.+]/g, "\\$&");
-    const isKept = known.get(value) ?? new RegExp(`(?<![\\d.eE+-])${digits}(?![\\d.eE])`).test(source);
-    known.set(value, isKept);
-    return isKept;
-  };
-}
-
-/** Recognises `<file>`, as the command list writes arguments, and dots. */
-const isPlaceholder = (value: unknown): value is string =>
-  typeof value === "string" &&
-  value.length <= 40 &&
-  (/^<[a-z_ -]{2,38}>$/i.test(value.trim()) || /^(?:\.\.\.|…)$/.test(value.trim()));

@@ -5,6 +5,7 @@
  * readable in its own part of the reply; in a truncated reply its arguments must be closed.
  */
 import type { CommandCall } from "#core/call.ts";
+import { collectTexts } from "./arrange-args.ts";
 import type { CallValidator } from "./check-call.ts";
 import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
 import { findStringEnd, isSameJson, parseJson } from "./json.ts";
@@ -26,22 +27,16 @@ export function findClearCalls(source: string, validator: CallValidator) {
 }
 
 /** True when an argument contains U+FFFD, which replaced a lost character. */
-export const isDamaged = ({ args }: CommandCall): boolean =>
-  Object.values(args)
-    .flat()
-    .some((value) => typeof value === "string" && value.includes("\ufffd"));
+export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
 
 /** True when an argument contains brackets and keys of the reply, or a stray quote at one end: a wrong guess. */
 export const looksMisread = ({ args }: CommandCall): boolean =>
-  Object.values(args)
-    .flat()
-    .some(
-      (value) =>
-        typeof value === "string" &&
-        (/"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
-          /^[^“„]*”\s*$/.test(value) ||
-          (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0)),
-    );
+  collectTexts(args).some(
+    (value) =>
+      /"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
+      /^[^“„]*”\s*$/.test(value) ||
+      (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0),
+  );
 
 const CALL_KEY =
   /["'“‘`]?\b(?:command|tool_call|function_call|function)\b["'”’`]?\s{0,50}(?:=>|[:=：])\s{0,50}(?=\{)/gi;

@@ -7,6 +7,7 @@
 import type { ErrorObject } from "ajv";
 import type { ArgsSchema } from "#core/command.ts";
 import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { decodePointer } from "#core/json-schema.ts";
 import { oneLine, wellFormed } from "#core/text.ts";
 import { rankNearestNames } from "./aliases.ts";
 
@@ -58,13 +59,14 @@ export const describeUnknownArguments = (name: string, count: number, schema: Ar
   `The command ${name} was given ${count} arguments that it does not have. ${describeArgs(name, schema)}`;
 
 export function describeSchemaError(name: string, error: ErrorObject, schema: ArgsSchema): string {
-  const argument = error.instancePath.split("/")[1] ?? "";
+  const argument = error.instancePath.split("/").slice(1).map(decodePointer).join(".");
+  const inside = argument === "" ? "" : ` of ${quoteText(argument)}`;
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case "required":
-      return `The command ${name} needs the argument ${quoteText(String(params.missingProperty))}. ${describeArgs(name, schema)}`;
+      return `The command ${name} needs the argument ${quoteText(String(params.missingProperty))}${inside}. ${describeArgs(name, schema)}`;
     case "additionalProperties":
-      return `The command ${name} has no argument ${quoteText(String(params.additionalProperty))}. ${describeArgs(name, schema)}`;
+      return `The command ${name} has no argument ${quoteText(String(params.additionalProperty))}${inside}. ${describeArgs(name, schema)}`;
     case "enum":
       return `The argument ${quoteText(argument)} of ${name} must be one of: ${oneLine(String(params.allowedValues), 200)}.`;
     default:

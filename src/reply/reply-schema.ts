@@ -1,23 +1,44 @@
 /**
- * reply-schema.ts -- builds the JSON schema of a reply for servers with strict output (OpenAI's subset).
+ * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible.
  *
- * Each command is an object with its name as the only key: strict servers require that no two branches begin with the
- * same key, and the reply reader accepts this shape. Every key is required; optional arguments are nullable. The schema has
- * only types, enums and items, since each further keyword makes more servers refuse the schema.
+ * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
+ * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key.
  */
-import type { ArgsSchema, PropertySchema } from "#core/command.ts";
+import type { ArgsSchema } from "#core/command.ts";
+import type { ReplySchema } from "#core/ports/model.ts";
+import { toStrictSchema } from "./strict-schema.ts";
 
 interface SchemaCommand {
   readonly name: string;
+  readonly summary: string;
   readonly args: ArgsSchema;
 }
 
 const text = { type: "string" } as const;
 
-export function buildReplySchema(commands: readonly SchemaCommand[]): object {
+/** One command that strict servers cannot take makes the whole schema an unstrict one. */
+export function buildReplySchema(commands: readonly SchemaCommand[]): ReplySchema {
   const thoughts = { text, reasoning: text, plan: text, criticism: text, speak: text };
-  const branches = commands.map(({ name, args }) => closeObject({ [name]: buildArgsSchema(args) }));
-  return closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
+  const loose: Record<string, unknown> = {};
+  const branches = commands.map(({ name, summary, args }) => {
+    const strict = toStrictSchema(args);
+    if (!strict) loose[name] = moveReferences(args, `#/$defs/${name}`);
+    const schema = strict ?? { $ref: `#/$defs/${name}` };
+    return { ...closeObject({ name: { type: "string", enum: [name] }, args: schema }), description: summary };
+  });
+  const schema = closeObject({ thoughts: closeObject(thoughts), command: { anyOf: branches } });
+  const isStrict = Object.keys(loose).length === 0;
+  return { schema: isStrict ? schema : { ...schema, $defs: loose }, isStrict };
+}
+
+/** Local references count from the root of the whole schema. */
+function moveReferences(value: unknown, root: string): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => moveReferences(item, root));
+  const entries = Object.entries(value).map(([key, item]) =>
+    key === "$ref" && typeof item === "string" ? [key, root + item.slice(1)] : [key, moveReferences(item, root)],
+  );
+  return Object.fromEntries(entries);
 }
 
 const closeObject = (properties: Readonly<Record<string, object>>): object => ({
@@ -25,30 +46,4 @@ const closeObject = (properties: Readonly<Record<string, object>>): object => ({
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
-});
-
-function buildArgsSchema({ properties, required = [] }: ArgsSchema): object {
-  const entries = Object.entries(properties).map(([name, property]) => {
-    const schema = buildValueSchema(property);
-    return [name, required.includes(name) ? schema : makeNullable(schema)] as const;
-  });
-  return closeObject(Object.fromEntries(entries));
-}
-
-interface ReplyValueSchema {
-  readonly type: string;
-  readonly enum?: readonly (string | null)[];
-  readonly items?: object;
-}
-
-function buildValueSchema(property: PropertySchema): ReplyValueSchema {
-  if (property.type === "array") return { type: "array", items: text };
-  if (property.type === "string" && property.enum) return { type: "string", enum: property.enum };
-  return { type: property.type };
-}
-
-const makeNullable = ({ type, enum: values, ...rest }: ReplyValueSchema): object => ({
-  ...rest,
-  type: [type, "null"],
-  ...(values ? { enum: [...values, null] } : {}),
 });

@@ -97,17 +97,17 @@ const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed", "en
 
 /**
  * Returns how long an agent may be without an event: the timeout of the command or model call under way, plus a margin.
- * `timeoutOf`: the timeout of a command in milliseconds, where the caller knows the catalogue.
+ * `commands`: absent where the caller has no catalogue.
  */
 export function stallLimit(
   modelTimeoutMs: number,
-  timeoutOf: (command: string) => number | undefined = () => undefined,
+  commands?: { get(name: string): { readonly timeoutMs: number } | undefined },
 ): ViewFacts["stallAfterMs"] {
   return (state) => {
     const { phase } = activeFrame(state);
     const isCommand = phase.kind === "executing" || phase.kind === "approved";
     const name = isCommand ? openCommand(state, phase.callId)?.call.name : undefined;
-    return (name === undefined ? modelTimeoutMs : (timeoutOf(name) ?? UNKNOWN_COMMAND_MS)) + MACHINE_MS;
+    return (name === undefined ? modelTimeoutMs : (commands?.get(name)?.timeoutMs ?? UNKNOWN_COMMAND_MS)) + MACHINE_MS;
   };
 }
 /** The longest timeout of the shipped commands. */

@@ -11,6 +11,7 @@ import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import { buildPrompt } from "#prompt/build.ts";
+import type { CommandOffer } from "#prompt/system.ts";
 import type { Words } from "#prompt/template.ts";
 import { described, flag, listOf, oneOf, open, type Static, text } from "#util/schema.ts";
 import { hashRequest } from "./request-hash.ts";
@@ -23,8 +24,8 @@ export const RebuiltPrompt = open({
 export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 export interface RebuildParts {
-  /** Returns the commands as the prompt of this state lists them. */
-  readonly listCommands: (state: AgentState) => string;
+  /** Returns the commands that the agent may use in this state. */
+  commandsFor(state: AgentState): CommandOffer;
   readonly words: Words;
   readonly contextTokens: number;
   readonly replyTokens: number;
@@ -45,8 +46,7 @@ export function rebuildPrompt(
   try {
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
-    const commandList = parts.listCommands(state);
-    const { messages } = buildPrompt({ ...parts, commandList, state, recalls: rows, now: at });
+    const { messages } = buildPrompt({ ...parts, ...parts.commandsFor(state), state, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

@@ -158,7 +158,7 @@ describe("a command's definition", () => {
     summary: "does it",
     args: {
       type: "object",
-      properties: { file: { type: "string", description: "d", hint: "file", pattern: "^a", enum: ["a", "b"] } },
+      properties: { file: { type: "string", description: "d", pattern: "^a", enum: ["a", "b"] } },
       required: ["file"],
     },
     annotations: { readOnly: false, destructive: true, idempotent: true, openWorld: false, restorable: true },
@@ -166,6 +166,12 @@ describe("a command's definition", () => {
   };
   const withArgument = (schema: unknown): object => ({ args: { type: "object", properties: { x: schema } } });
   const d = "d";
+  const nest = (inner: object): object => ({ type: "object", properties: { y: inner } });
+  const deep = (levels: number): object => (levels === 0 ? {} : { type: "array", items: deep(levels - 1) });
+  const circular = (): object => {
+    const args: Record<string, unknown> = { type: "object", properties: {} };
+    return Object.assign(args, { default: args });
+  };
 
   it.each<[string, object]>([
     ["complete", {}],
@@ -176,6 +182,36 @@ describe("a command's definition", () => {
       withArgument({ type: "array", description: d, items: { type: "string", minLength: 1 }, minItems: 1 }),
     ],
     ["a flag", withArgument({ type: "boolean", description: d })],
+    ["an open schema", { args: { ...sound.args, additionalProperties: true } }],
+    ["an argument of any type", withArgument({ description: d })],
+    ["a list of anything", withArgument({ type: "array", description: d })],
+    ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } })],
+    ["the argument names of other tools", { args: { type: "object", properties: { "repo-name": {}, Query: {} } } }],
+    ["arguments without properties", { args: { type: "object" } }],
+    [
+      "a schema with a dialect and a title",
+      { args: { ...sound.args, $schema: "http://json-schema.org/draft-07/schema#" } },
+    ],
+    [
+      "nested objects, choices, alternatives and local references",
+      {
+        args: {
+          type: "object",
+          properties: {
+            point: { $ref: "#/$defs/point" },
+            tree: { $ref: "#/$defs/tree" },
+            either: { anyOf: [{ type: "string", minLength: 1 }, { type: "null" }] },
+            labels: { type: "object", patternProperties: { "^x-": { type: "string" } }, additionalProperties: false },
+            pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }] },
+          },
+          required: ["point"],
+          $defs: {
+            point: { type: "object", properties: { x: { type: "number" }, y: { type: "number" } }, required: ["x"] },
+            tree: { type: "object", properties: { inner: { $ref: "#/$defs/tree" } } },
+          },
+        },
+      },
+    ],
     ["probe and prepare", { effect: "reconcilable", probe: () => 1, prepare: () => 1 }],
   ])("is accepted: %s", (_title, change) => {
     expect(checkCommand("mine", "mine.ts", { ...sound, ...change })).toMatchObject({ name: "mine" });
@@ -204,30 +240,41 @@ describe("a command's definition", () => {
     ["a probe that is not a function", { probe: true }, "expected probe: a function; got true"],
     ["an unknown field", { timeout: 5 }, 'no field "timeout"'],
     ["arguments that are not an object", { args: { type: "array", properties: {} } }, "expected args"],
-    ["an open schema", { args: { ...sound.args, additionalProperties: true } }, "additionalProperties: false"],
-    ["an unknown keyword", { args: { ...sound.args, oneOf: [] } }, 'unknown keyword "oneOf"'],
+    ["an unknown keyword", { args: { ...sound.args, onOf: [] } }, 'unknown keyword "onOf"'],
+    ["an unknown keyword deep inside", withArgument(nest({ minLenght: 1 })), 'unknown keyword "minLenght"'],
+    ["an empty list of alternatives", { args: { ...sound.args, oneOf: [] } }, "args.oneOf"],
+    [
+      "a wrong value deep inside",
+      withArgument(nest({ type: "string", minLength: -1 })),
+      "args.properties.x.properties.y.minLength",
+    ],
+    ["a list of properties", { args: { type: "object", properties: [] } }, "expected args"],
+    [
+      "a reference to another document",
+      withArgument({ $ref: "https://example.com/x.json" }),
+      "x.$ref: a schema in args",
+    ],
+    ["a reference to nothing", withArgument({ $ref: "#/$defs/none" }), "x.$ref"],
+    ["more than 16 schemas inside each other", withArgument(deep(17)), "at most 16 schemas"],
+    ["a schema of more than 64 KB", withArgument({ description: "x".repeat(66_000) }), "at most 65536 bytes"],
+    ["a schema that holds itself", { args: circular() }, "plain JSON"],
+    ["a function in a schema", withArgument({ default: () => 1 }), "plain JSON"],
     ["an unknown required argument", { args: { ...sound.args, required: ["fil"] } }, "args.required"],
     ["required as a text", { args: { ...sound.args, required: "file" } }, "args.required"],
     ["an argument's odd name", { args: { type: "object", properties: { "a b": {} } } }, "argument names"],
     ["an argument without a schema", withArgument(null), "args.properties.x: a schema"],
-    ["an argument of no type", withArgument({ description: d }), "args.properties.x.type"],
     [
       "an argument of an inherited type",
       withArgument({ type: "constructor", description: d }),
       "args.properties.x.type",
     ],
-    ["an argument that is an object", withArgument({ type: "object", description: d }), "args.properties.x.type"],
     [
       "an argument with an empty description",
       withArgument({ type: "string", description: " " }),
       "args.properties.x.description",
     ],
-    ["a hint that breaks the line", withArgument({ type: "string", description: d, hint: 'a"\n' }), "x.hint"],
-    ["a keyword of another type", withArgument({ type: "integer", description: d, minLength: 1 }), '"minLength"'],
     ["an invalid pattern", withArgument({ type: "string", description: d, pattern: "(" }), "x.pattern"],
     ["an empty enum", withArgument({ type: "string", description: d, enum: [] }), "x.enum"],
-    ["a list of anything", withArgument({ type: "array", description: d }), "x.items"],
-    ["a list of numbers", withArgument({ type: "array", description: d, items: { type: "number" } }), "x.items"],
     [
       "a bound that is not a number",
       withArgument({ type: "number", description: d, minimum: Number.NaN }),

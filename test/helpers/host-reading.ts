@@ -28,7 +28,7 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
       ),
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
     promptParts: async () => ({
-      listCommands: (state) => commandsFor(state).commandList,
+      commandsFor,
       words,
       contextTokens: 32_000,
       replyTokens: 1_000,

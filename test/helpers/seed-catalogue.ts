@@ -5,41 +5,37 @@
  * models were trained on, also where a command is not built.
  */
 import { readFileSync } from "node:fs";
-import type { ArgsSchema, PropertySchema } from "#core/command.ts";
+import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import type { ReplyCatalogue } from "#reply/read.ts";
 
-const words = (hint: string): PropertySchema => ({
+const words = (meaning: string): JsonSchema => ({
   type: "string",
-  description: hint,
-  hint: `<${hint}>`,
+  description: meaning,
   minLength: 1,
   maxLength: 65_536,
   pattern: "\\S",
 });
-const path = (hint: string): PropertySchema => ({
+const path = (meaning: string): JsonSchema => ({
   type: "string",
-  description: hint,
-  hint: `<${hint}>`,
+  description: meaning,
   minLength: 1,
   maxLength: 4_096,
   pattern: "^[^\\u0000]+$",
 });
-const content = (hint: string): PropertySchema => ({
+const content = (meaning: string): JsonSchema => ({
   type: "string",
-  description: hint,
-  hint: `<${hint}>`,
+  description: meaning,
   maxLength: 1_048_576,
 });
-const list = (hint: string): PropertySchema => ({
+const list = (meaning: string): JsonSchema => ({
   type: "array",
-  description: hint,
-  hint: `<${hint}>`,
+  description: meaning,
   items: { type: "string", minLength: 1 },
   minItems: 1,
   maxItems: 100,
 });
-const key: PropertySchema = { type: "integer", description: "Agent key", hint: "<key>", minimum: 0 };
-const args = (properties: Record<string, PropertySchema>): ArgsSchema => ({
+const key: JsonSchema = { type: "integer", description: "Agent key", minimum: 0 };
+const args = (properties: Record<string, JsonSchema>): ArgsSchema => ({
   type: "object",
   properties,
   required: Object.keys(properties),

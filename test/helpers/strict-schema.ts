@@ -45,9 +45,12 @@ export const RESPONSE_FORMAT = {
           required: ["name", "strict", "schema"],
           properties: {
             name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
-            strict: { const: true },
-            schema: { allOf: [anySchema, { required: ["type"], properties: { type: { const: "object" } } }] },
+            strict: { type: "boolean" },
+            schema: { required: ["type"], properties: { type: { const: "object" } } },
           },
+          if: { properties: { strict: { const: true } } },
+          // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+          then: { properties: { schema: anySchema } },
         },
       },
     },

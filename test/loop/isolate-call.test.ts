@@ -3,7 +3,7 @@ import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type Isolation, isolateCall } from "#loop/isolate-call.ts";
 import type { Journal, Outcome } from "#loop/journal.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 import { approved, created, interrupted, log, requested, started } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 

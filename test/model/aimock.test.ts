@@ -30,7 +30,7 @@ const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
 
 describe("a foreign model server", () => {
   it("works with streams, from the first goal to the last", async () => {
-    const { loop, state } = await runWith(createOpenAIModel({ ...client(), replySchema: { type: "object" } }));
+    const { loop, state } = await runWith(createOpenAIModel({ ...client() }));
     expect(activeFrame(state).phase.kind).toBe("resting");
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
     expect(state.usage).toMatchObject({ modelCalls: 4, estimated: false });

@@ -98,6 +98,12 @@ describe("the message of a rejection", () => {
   it.each<[string, number, string, object]>([
     ["Groq", 400, "This model does not support response format `json_schema`.", { mode: "json_object" }],
     ["OpenAI", 400, "Invalid schema for response_format 'reply': In context=()", { mode: "json_object" }],
+    [
+      "OpenAI, without the field's name",
+      400,
+      "Invalid schema: Objects provided via 'anyOf' must not share identical first keys.",
+      { mode: "json_object" },
+    ],
     ["LM Studio", 400, "'response_format.type' must be 'text'", { mode: "plain" }],
     ["vLLM", 400, "The guided decoding backend failed to compile the grammar", { mode: "json_object" }],
     [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
-import type { Message } from "#core/state.ts";
+import type { Message } from "#core/frame.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { loadWords } from "#prompt/template.ts";
 import { estimateMessage } from "#prompt/tokens.ts";
@@ -107,11 +107,12 @@ describe("the system message", () => {
       inputWith({ state: { ...state, role: "a cook" } }),
       inputWith({ state: { ...state, goals: ["another"] } }),
       inputWith({ state, commandList: "1. none" }),
+      inputWith({ state, asksPerson: false }),
       inputWith({ state, words }),
       inputWith({ state }),
     ].map((input) => systemOf(buildPrompt(input)));
-    expect(new Set(variants).size).toBe(6);
-    expect(variants[6]).toBe(variants[0]);
+    expect(new Set(variants).size).toBe(7);
+    expect(variants[7]).toBe(variants[0]);
   });
 
   it("contains no text from outside; the request has such text only in a delimiter", () => {

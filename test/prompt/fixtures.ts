@@ -1,8 +1,9 @@
 /** fixtures.ts -- states, messages and recalls for tests of prompts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Message } from "#core/frame.ts";
 import type { Recall } from "#core/ports/recall.ts";
-import { type AgentState, initialState, type Message } from "#core/state.ts";
+import { type AgentState, initialState } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
 
@@ -81,6 +82,7 @@ export const recalls = (
 export const inputWith = (changes: Partial<PromptInput> = {}): PromptInput => ({
   state: stateWith([]),
   commandList: COMMAND_LIST,
+  asksPerson: true,
   recalls: [],
   now: new Date("2026-11-20T10:32:05.000Z"),
   words: shippedWords,

@@ -107,7 +107,11 @@ describe("loadWords", () => {
       { "role.md": "{{name}} {{role}} {{age}}" },
       /role\.md has \{\{age\}\}.*\{\{name\}\}, \{\{role\}\}/,
     ],
-    ["code in a placeholder", { "constraints.md": "{{7*7}}" }, /constraints\.md has \{\{7\*7\}\}.*no placeholder/],
+    [
+      "code in a placeholder",
+      { "constraints.md": "{{7*7}}" },
+      /constraints\.md has \{\{7\*7\}\}.*not a known placeholder/,
+    ],
     ["a missing placeholder", { "system.md": "{{role}}" }, /system\.md lacks \{\{goals\}\}/],
     ["a result without its data", { "result.md": "{{command}} {{status}}" }, /result\.md lacks \{\{data\}\}/],
     ["a comment without an end", { "role.md": "<!-- {{name}} {{role}}" }, /comment.*role\.md/],

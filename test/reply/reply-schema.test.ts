@@ -1,9 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadRegistry } from "#commands/registry.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
 import { RESPONSE_FORMAT } from "../helpers/strict-schema.ts";
+import { shippedWords } from "../prompt/fixtures.ts";
 
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };
 
@@ -12,21 +14,40 @@ async function make() {
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
   const read = createReplyReader({ schemas, hasSideEffect, aliases: { commands: {}, args: {} } });
-  return { all, schema: buildReplySchema(all) as { properties: { command: { anyOf: object[] } } }, read };
+  return { all, schema: buildReplySchema(all).schema as { properties: { command: { anyOf: object[] } } }, read };
 }
 
 describe("the schema of a reply", () => {
-  it("is accepted by strict servers: all closed, all required, no two branches with the same first key", async () => {
+  it("is accepted by strict servers: all closed, all required, branches told apart by their first key", async () => {
     const { schema, all } = await make();
     const ajv = new Ajv({ strict: false });
     const isTaken = ajv.compile({ type: "object", properties: { response_format: RESPONSE_FORMAT } });
     const format = { type: "json_schema", json_schema: { name: "reply", strict: true, schema } };
     expect(isTaken({ response_format: format })).toBe(true);
     const first = schema.properties.command.anyOf.map((branch) =>
-      Object.keys((branch as { properties: object }).properties),
+      Object.entries((branch as { properties: object }).properties).at(0),
     );
-    expect(first).toEqual(all.map(({ name }) => [name]));
+    expect(first).toEqual(all.map(({ name }) => ["name", { type: "string", enum: [name] }]));
     expect(JSON.stringify(schema).length).toBeLessThan(6_000);
+  });
+
+  it("has the shape that the prompt's words show", async () => {
+    const { schema } = await make();
+    const { text } = shippedWords["response-format"];
+    const shown = JSON.parse(text.slice(text.indexOf("{\n"), text.lastIndexOf("\n}") + 2));
+    const { properties } = schema as unknown as { properties: { thoughts: { required: string[] } } };
+    expect(Object.keys(shown)).toEqual(Object.keys(properties));
+    expect(Object.keys(shown.thoughts)).toEqual(properties.thoughts.required);
+    for (const branch of schema.properties.command.anyOf)
+      expect(Object.keys(shown.command)).toEqual((branch as { required: string[] }).required);
+  });
+
+  it("has the descriptions of commands and arguments", async () => {
+    const { schema, all } = await make();
+    const text = JSON.stringify(schema);
+    for (const { summary, args } of all)
+      for (const said of [summary, ...Object.values(args.properties).map(({ description }) => description)])
+        expect(text).toContain(JSON.stringify(said));
   });
 
   it("can fail: an open object is refused", () => {
@@ -40,9 +61,11 @@ describe("the schema of a reply", () => {
   it("describes replies that the reader accepts, with omitted arguments as null", async () => {
     const { schema, read } = await make();
     const isValid = new Ajv().compile(schema);
-    const reply = { thoughts: THOUGHTS, command: { search_files: { directory: "", text: null, limit: null } } };
+    const args = { directory: "", text: null, limit: null };
+    const reply = { thoughts: THOUGHTS, command: { name: "search_files", args } };
     expect(isValid(reply)).toBe(true);
     expect(isValid({ ...reply, command: { name: "search_files", args: {} } })).toBe(false);
+    expect(isValid({ ...reply, command: { name: "read_file", args } })).toBe(false);
     expect(read(JSON.stringify(reply), "stop")).toMatchObject({
       kind: "command",
       call: { name: "search_files", args: { directory: "" } },
@@ -51,10 +74,24 @@ describe("the schema of a reply", () => {
     });
   });
 
+  it("is not the only shape that the reader accepts: a name as key is read alike", async () => {
+    const { read } = await make();
+    const reply = { thoughts: THOUGHTS, command: { search_files: { directory: "", text: null, limit: null } } };
+    expect(read(JSON.stringify(reply), "stop")).toMatchObject({ kind: "command", call: { name: "search_files" } });
+  });
+
   it("does not allow null for a required argument", async () => {
     const { read } = await make();
     const reply = { thoughts: THOUGHTS, command: { read_file: { file: null } } };
     expect(read(JSON.stringify(reply), "stop").kind).toBe("problem");
+  });
+
+  it("does not let an argument run that is still the words of the prompt", async () => {
+    const { read, all } = await make();
+    const shown = `<${all.find(({ name }) => name === "delete_file")?.args.properties.file?.description}>`;
+    const reply = (file: string) => JSON.stringify({ command: { name: "delete_file", args: { file } } });
+    expect(read(reply(shown), "stop")).toMatchObject({ problems: [expect.stringContaining("still the placeholder")] });
+    expect(read(reply("relative path"), "stop").kind).toBe("command");
   });
 
   it("does not let a damaged letter run", async () => {
@@ -65,5 +102,51 @@ describe("the schema of a reply", () => {
       problems: [expect.stringContaining("U+FFFD")],
     });
     expect(read(reply("café"), "stop").kind).toBe("command");
+  });
+
+  it("writes nested arguments in the subset, with what was optional as nullable", () => {
+    const point = {
+      type: "object",
+      properties: { x: { type: "number", minimum: 0 }, y: { type: "number" } },
+      required: ["x"],
+    };
+    const args = {
+      type: "object",
+      properties: { points: { type: "array", items: { $ref: "#/$defs/point" } }, mode: { const: "fast" } },
+      required: ["points"],
+      $defs: { point },
+    } as const;
+    const { schema, isStrict } = buildReplySchema([{ name: "draw", summary: "draws.", args }]);
+    expect(isStrict).toBe(true);
+    const format = { type: "json_schema", json_schema: { name: "reply", strict: true, schema } };
+    const isTaken = new Ajv({ strict: false }).compile({
+      type: "object",
+      properties: { response_format: RESPONSE_FORMAT },
+    });
+    expect(isTaken({ response_format: format })).toBe(true);
+    const isValid = new Ajv().compile(schema);
+    const reply = (given: object) => ({ thoughts: THOUGHTS, command: { name: "draw", args: given } });
+    expect(isValid(reply({ points: [{ x: 1, y: null }], mode: null }))).toBe(true);
+    expect(isValid(reply({ points: [{ y: 1 }], mode: "fast" }))).toBe(false);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["an object with any keys", { type: "object" }],
+    ["an object with further keys", { type: "object", properties: {}, additionalProperties: { type: "string" } }],
+    [
+      "keys by a pattern",
+      { type: "object", properties: {}, patternProperties: { "^x": {} }, additionalProperties: false },
+    ],
+    ["a value of any type", { description: "anything" }],
+    ["a tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }],
+    ["a schema that contains itself", { $ref: "#/$defs/tree" }],
+  ])("is not strict for %s, and still valid", (_title, property) => {
+    const tree = { type: "object", properties: { inner: { $ref: "#/$defs/tree" } } } as const;
+    const args = { type: "object", properties: { value: property }, $defs: { tree } } as const;
+    const { schema, isStrict } = buildReplySchema([{ name: "own", summary: "does.", args }]);
+    expect(isStrict).toBe(false);
+    const isValid = new Ajv2020({ strict: false }).compile(schema);
+    expect(isValid({ thoughts: THOUGHTS, command: { name: "own", args: {} } })).toBe(true);
+    expect(isValid({ thoughts: THOUGHTS, command: { name: "own", args: 1 } })).toBe(false);
   });
 });

@@ -148,7 +148,7 @@ describe("the view of an agent", () => {
   });
 
   it("reports a stall only after the time that the command under way may take, or else a model call", () => {
-    const limit = stallLimit(300_000, (name) => (name === "slow" ? 900_000 : 5_000));
+    const limit = stallLimit(300_000, { get: (name) => ({ timeoutMs: name === "slow" ? 900_000 : 5_000 }) });
     const running = (name: string) => stateAfter(asked(), replied(), requested(name), approved(), started());
     const stalled = (state: AgentState, quietMs: number): boolean =>
       viewAgent(row, state, { ...facts, stallAfterMs: limit, now: later(quietMs) }).stalledMs !== null;

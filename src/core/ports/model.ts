@@ -6,13 +6,20 @@ export interface PromptMessage {
   readonly content: string;
 }
 
+/** A JSON Schema that a server may bind its reply to. */
+export interface ReplySchema {
+  readonly schema: object;
+  /** False for a schema outside the subset of strict servers. */
+  readonly isStrict: boolean;
+}
+
 export interface ModelRequest {
   readonly model: string;
   readonly messages: readonly PromptMessage[];
   /** Absent: plain. */
   readonly mode?: OutputMode;
-  /** JSON Schema of the reply in mode `json_schema`; absent: thoughts and one command. */
-  readonly schema?: object;
+  /** Schema of the reply in mode `json_schema`. Without it the mode is `json_object`. */
+  readonly replySchema?: ReplySchema;
 }
 
 /** `failed` covers every failure that is not a bug: no server, rejected, truncated, no finish_reason. */
@@ -38,8 +45,6 @@ export interface ModelTerms {
   readonly mode: OutputMode;
   /** Context window in tokens; null when unknown. */
   readonly contextTokens: number | null;
-  /** Tokens that the reply's schema adds to a request in this mode. */
-  readonly formatTokens?: number;
 }
 
 export interface LanguageModel {

@@ -1,0 +1,161 @@
+/**
+ * arrange-args.ts -- brings written arguments to the names and types of their schema, without loss.
+ *
+ * A number becomes a string if its digits are kept, a list of one string a string, integer digits an integer, a string a
+ * list or an object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a command
+ * would overwrite a file. Members of nested objects are treated alike.
+ */
+import type { ArgsSchema, JsonSchema } from "#core/command.ts";
+import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
+import { type Aliases, findArgumentName } from "./aliases.ts";
+import { findConflictingKey, isRecord, isSameJson, parseJson } from "./json.ts";
+import { parseNested } from "./mend-object.ts";
+
+export type ArrangedArguments =
+  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: "not-an-object" }
+  | { readonly kind: "twice"; readonly name: string }
+  | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
+
+/** `source`: the part of the reply that contains the call. */
+export function arrangeArguments(
+  written: unknown,
+  schema: ArgsSchema,
+  aliases: Aliases,
+  source: string,
+): ArrangedArguments {
+  const names = Object.keys(schema.properties);
+  const nested = typeof written === "string" ? parseNested(written) : null;
+  if (nested?.kind === "twice") return { kind: "twice", name: nested.key };
+  const record = readArgsRecord(nested ? nested.value : written, schema, names);
+  if (record === null) return { kind: "not-an-object" };
+  const args: Record<string, unknown> = Object.create(null);
+  const converting: Converting = { root: schema, isKept: createDigitCheck(source) };
+  for (const [key, value] of Object.entries(record)) {
+    const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
+    const name = findArgumentName(bare, names, aliases);
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    const converted = property ? convertValue(value, property, converting) : value;
+    if (value === null && property && !schema.required?.includes(name)) continue;
+    if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
+    args[name] = converted;
+  }
+  const shown = listPlaceholders(schema);
+  for (const [name, value] of Object.entries(args)) {
+    const placeholder = collectTexts(value).find((text) => isPlaceholder(text, shown));
+    if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
+  }
+  return { kind: "args", args };
+}
+
+/** Accepts a record, a record below a second `args`, or the value of the only argument. */
+function readArgsRecord(
+  value: unknown,
+  schema: ArgsSchema,
+  names: readonly string[],
+): Readonly<Record<string, unknown>> | null {
+  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
+  // Text that starts like an object is a damaged object, not the argument itself.
+  if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
+  const [only] = names;
+  if (
+    typeof value === "string" &&
+    only !== undefined &&
+    names.length === 1 &&
+    schema.properties[only]?.type === "string"
+  )
+    return { [only]: value };
+  if (!isRecord(value)) return null;
+  const isNested = Object.keys(value).length === 1 && isRecord(value.args) && !names.includes("args");
+  return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
+}
+
+interface Converting {
+  readonly root: JsonSchema;
+  /** Whether the reply has the number in the digits of `String(number)`. */
+  isKept(value: number): boolean;
+}
+
+function convertValue(value: unknown, written: JsonSchema, converting: Converting): unknown {
+  const schema = followReference(written, converting.root);
+  const [type, ...others] = typesOf(schema).filter((each) => each !== "null");
+  if (typeof value === "string" && type !== "string" && others.length === 0)
+    return convertText(value, type, schema, converting);
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) {
+    if (type === "string" && value.length === 1 && typeof value[0] === "string") return value[0].toWellFormed();
+    const { items } = schema;
+    return isSchema(items) ? value.map((item) => convertValue(item, items, converting)) : value;
+  }
+  if (isRecord(value)) return convertMembers(value, schema, converting);
+  if (typeof value !== "number" || others.length > 0) return value;
+  if (type === "string") return converting.isKept(value) ? String(value) : value;
+  return type === "integer" && Math.abs(value) > Number.MAX_SAFE_INTEGER ? String(value) : value;
+}
+
+function convertText(text: string, type: string | undefined, schema: JsonSchema, converting: Converting): unknown {
+  if (type === "integer") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  if (type === "array") {
+    if (!text.trimStart().startsWith("[")) return [text];
+    const parsed = parseJson(text);
+    return Array.isArray(parsed) ? convertValue(parsed, schema, converting) : text;
+  }
+  if (type !== "object") return text.toWellFormed();
+  const parsed = parseJson(text);
+  const isSound = isRecord(parsed) && findConflictingKey(text, parsed) === null;
+  return isSound ? convertMembers(parsed, schema, converting) : text;
+}
+
+/** A strict reply schema requires every member, so null means an omitted one. */
+function convertMembers(
+  record: Readonly<Record<string, unknown>>,
+  { properties = {}, required = [] }: JsonSchema,
+  converting: Converting,
+): object {
+  const members: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(record)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (value === null && property && !required.includes(name)) continue;
+    const converted = property ? convertValue(value, property, converting) : value;
+    Object.defineProperty(members, name, { value: converted, enumerable: true, writable: true, configurable: true });
+  }
+  return members;
+}
+
+/** `1.10` fails, so do 20 digits. */
+function createDigitCheck(source: string): (value: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (value) => {
+    const digits = String(value).replace(/[.+]/g, "\\$&");
+    const isKept = known.get(value) ?? new RegExp(`(?<![\\d.eE+-])${digits}(?![\\d.eE])`).test(source);
+    known.set(value, isKept);
+    return isKept;
+  };
+}
+
+/** Recognises `<file>` and dots, and what the command list shows for an argument. */
+const isPlaceholder = (text: string, shown: ReadonlySet<string>): boolean =>
+  shown.has(text.trim()) ||
+  (text.length <= 40 && (/^<[a-z_ -]{2,38}>$/i.test(text.trim()) || /^(?:\.\.\.|…)$/.test(text.trim())));
+
+const placeholders = new WeakMap<object, ReadonlySet<string>>();
+
+/** Every description of the schema in angle brackets. */
+function listPlaceholders(schema: ArgsSchema): ReadonlySet<string> {
+  const known = placeholders.get(schema);
+  if (known) return known;
+  const shown = new Set<string>();
+  JSON.stringify(schema, (key, value) => {
+    if (key === "description" && typeof value === "string") shown.add(`<${value}>`);
+    return value;
+  });
+  placeholders.set(schema, shown);
+  return shown;
+}
+
+/** All strings in a value, at any depth. */
+export function collectTexts(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(collectTexts);
+}
