@@ -4,7 +4,7 @@
 export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
   readonly nullable?: true;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | null)[];
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -47,6 +47,12 @@ export const yesOrNo = { schema: { type: "boolean" }, expected: "true or false" 
 export const modelName = {
   schema: { type: "string", minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
   expected: "a model's name",
+} as const;
+
+/** Checked against the commands of the home when an agent gets it. */
+export const commandList = {
+  schema: { type: "string", nullable: true, minLength: 1, maxLength: 1000, pattern: "^[a-z0-9_, ]+$" },
+  expected: "groups and names of commands, separated by commas",
 } as const;
 
 /** A path may be unset. */

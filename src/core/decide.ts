@@ -7,20 +7,23 @@
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
 import { type Annotations, type Effect, stricterEffect } from "./call.ts";
-import type { NewEvent, PauseCode } from "./event.ts";
+import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
+import type { PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { lostCall, type Move, pause, record } from "./move.ts";
 import { judge } from "./policy.ts";
-import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, openQuestion } from "./state.ts";
+import { type AgentState, activeFrame, openCommand, openQuestion } from "./state.ts";
+import { outcomeUnknown } from "./unknown-outcome.ts";
 import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
 /** The command's current declaration in the catalogue. */
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  readonly closesTurn?: boolean;
   /** Present when the command has a `prepare`, which may take long or end the process. */
   readonly prepare?: unknown;
 }
@@ -58,7 +61,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "asking":
       return afterLostReply(state, frame, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && (state.outage || frame.modelFailures < rules.maxModelFailures)
+      return isBefore(now, phase.at) &&
+        !isBefore(now, phase.since) &&
+        (state.outage || frame.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
         : askAgain(state, frame, phase.callId, rules, now);
     case "reading":
@@ -119,6 +124,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
+  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state.refusals));
   const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
@@ -154,7 +160,10 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const circle = circleOf(frame, callId);
   if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
-  const verdict = judge(call, rules.facts(call.name)?.annotations, state);
+  const facts = rules.facts(call.name);
+  const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
+  if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
+  const verdict = judge(call, facts?.annotations, state);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });
@@ -204,29 +213,6 @@ const diedTooOften = ({ interruptions }: AgentState, name: string): Move =>
     `goald's process died ${interruptions} times in a row while a command of this agent ran, the last ${MAX_DEATHS - 1} times while no other suspect's did, and the last time in ${name}. ` +
       "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>",
   );
-
-/** The observation for an interrupted call whose outcome cannot be known. */
-export function outcomeUnknown(
-  callId: string,
-  open: Extract<OpenCall, { kind: "command" }>,
-  problem?: string,
-): NewEvent {
-  const { call, step, intent } = open;
-  const text =
-    `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
-    `It may or may not have happened. ${problem === undefined ? "" : `Its probe failed: ${problem} `}Look before you repeat it.`;
-  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
-  return { type: "command-finished", step, callId, observation, durationMs: 0 };
-}
-
-/** The observation for a command that ran again after a crash and did not ask for the same nested work as before. */
-export function differed(callId: string, { call, step }: Extract<OpenCall, { kind: "command" }>): NewEvent {
-  const text =
-    `The outcome of ${call.name} is unknown: it was interrupted, and when it ran again it took another way than before. ` +
-    "What it had done by then is not repeated. Look before you repeat it.";
-  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
-  return { type: "command-finished", step, callId, observation, durationMs: 0 };
-}
 
 /** The stricter of the effect recorded at the start and the command's current one. */
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {

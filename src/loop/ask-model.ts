@@ -1,28 +1,33 @@
 /**
  * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
  *
- * The intent reserves the maximum cost, and a request that would exceed a limit is not sent. The reservation
- * counts until the reply reports the actual usage, so that limits survive a crash.
+ * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request that
+ * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
+ * survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent, Usage } from "#core/event.ts";
+import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
+import { leftOf, NOTHING } from "./allowance.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
+import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -31,6 +36,8 @@ interface Room {
   readonly contextTokens: number;
   /** Part of `contextTokens` that is kept free for the reply. */
   readonly replyTokens: number;
+  /** The model's context window. Default: `contextTokens`. */
+  readonly windowTokens?: number;
 }
 
 export interface AskParts extends Room {
@@ -44,6 +51,8 @@ export interface AskParts extends Room {
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
   readonly commandsFor: CommandsFor;
@@ -69,16 +78,21 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms, sight);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
     return pause({ code: "prompt-too-long", reason: prompt.tooLong });
   }
-  const reserved = reserve(prompt.tokens + formatTokens, room.replyTokens, price);
-  const limit = limitExceededBy({ model, ...reserved }, state);
+  const inputTokens = prompt.tokens + formatTokens;
+  const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
+  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, state);
   if (limit) return pause(limit);
-  const request = { model, messages: prompt.messages };
+  const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
+  const maxTokens = capReply(need, leftOf(state, NOTHING));
+  const reserved = reserve(inputTokens, maxTokens, price);
+  const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
     type: "model-asked",
     step,
@@ -89,6 +103,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
@@ -103,10 +118,15 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
         if (answer.code === "context-overflow")
           await parts.model.noteContext?.(model, believedContext(answer, reserved.tokens));
         const { fallbackModel = null, random = Math.random } = parts;
-        return { events: afterFailure(answer, { step, callId, model }, journal.state, { now, random, fallbackModel }) };
+        const failure = { ...answer, ...spentOnCut(answer, inputTokens, price) };
+        return {
+          events: afterFailure(failure, { step, callId, model }, journal.state, { now, random, fallbackModel }),
+        };
       }
       const durationMs = now.getTime() - startedAt.getTime();
-      return { events: [replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs)] };
+      const event = replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs);
+      const { capIgnored: reason } = answer;
+      return { events: reason ? [event, { type: "agent-paused", code: "cap-ignored", reason }] : [event] };
     },
   };
 }
@@ -118,12 +138,28 @@ function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskP
 }
 
 /** Limits the sizes to the server's known context window. */
-function within({ contextTokens, replyTokens }: Room, knownTokens: number | null): Room {
-  if (knownTokens === null || knownTokens >= contextTokens) return { contextTokens, replyTokens };
-  return { contextTokens: knownTokens, replyTokens: Math.min(replyTokens, Math.floor(knownTokens / 4)) };
+function within(
+  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
+  knownTokens: number | null,
+): Required<Room> {
+  if (knownTokens === null || knownTokens >= contextTokens)
+    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
+  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
+  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
 }
 
-/** Maximum usage: no cached tokens, and a reply of full length. */
+/** Spending on a reply that was cut off because it exceeded its maximum. */
+export function spentOnCut(
+  { usage: told }: Extract<ModelAnswer, { kind: "failed" }>,
+  inputTokens: number,
+  price: Price | undefined,
+): { readonly spent?: ModelSpending } {
+  if (!told) return {};
+  const usage = { ...told, inputTokens: Math.max(told.inputTokens, told.estimated ? inputTokens : 0) };
+  return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
+}
+
+/** Maximum usage: no cached tokens, and a reply of that length. */
 function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
   const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
   return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
@@ -133,15 +169,26 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
   effectless({ events: [{ type: "agent-paused", ...why }] });
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
-async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
+async function composeRequest(
+  state: AgentState,
+  parts: AskParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+  sight: Sight,
+) {
   const { mode = "plain" } = terms ?? {};
-  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room, sight), mode, formatTokens: 0 };
   const { replySchema } = parts.commandsFor(state);
   const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less);
+  const prompt = await composePrompt(state, parts, less, sight);
   if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
-  return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
+  return { prompt: await composePrompt(state, parts, room, sight), mode: "json_object" as const, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
 }
 
 /** For JSON that is mostly names and brackets. */
@@ -152,7 +199,8 @@ async function composePrompt(
   state: AgentState,
   parts: AskParts,
   { contextTokens, replyTokens }: Room,
-): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
+  sight: Sight,
+): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -168,10 +216,12 @@ async function composePrompt(
   const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
+    const shown = { state, commandList, asksPerson, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted };
+    return { ...prompt, tainted, folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };

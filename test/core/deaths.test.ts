@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Effect } from "#core/call.ts";
-import { decide, outcomeUnknown, type Rules } from "#core/decide.ts";
+import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type AgentState, type OpenCall, openCommand } from "#core/state.ts";
+import { outcomeUnknown } from "#core/unknown-outcome.ts";
 import * as given from "../helpers/events.ts";
 
 const { created, requested, approved, started, interrupted, isolated, cutOff, finished, asked, observed, log } = given;
