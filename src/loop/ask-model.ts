@@ -14,9 +14,11 @@ import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { hashRequest } from "#views/request-hash.ts";
@@ -49,6 +51,8 @@ export interface AskParts extends Room {
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
   readonly commandsFor: CommandsFor;
@@ -74,7 +78,8 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms, sight);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -98,6 +103,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
@@ -163,15 +169,26 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
   effectless({ events: [{ type: "agent-paused", ...why }] });
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
-async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
+async function composeRequest(
+  state: AgentState,
+  parts: AskParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+  sight: Sight,
+) {
   const { mode = "plain" } = terms ?? {};
-  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room, sight), mode, formatTokens: 0 };
   const { replySchema } = parts.commandsFor(state);
   const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less);
+  const prompt = await composePrompt(state, parts, less, sight);
   if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
-  return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
+  return { prompt: await composePrompt(state, parts, room, sight), mode: "json_object" as const, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
 }
 
 /** For JSON that is mostly names and brackets. */
@@ -182,7 +199,8 @@ async function composePrompt(
   state: AgentState,
   parts: AskParts,
   { contextTokens, replyTokens }: Room,
-): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
+  sight: Sight,
+): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -198,10 +216,12 @@ async function composePrompt(
   const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
+    const shown = { state, commandList, asksPerson, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted };
+    return { ...prompt, tainted, folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
