@@ -61,7 +61,7 @@ export function openShared(parts: SharedParts): Shared {
   const server = serverOf(settings, http);
   const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
   const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
-  const asking = { ...temperatureOf(settings), termsFile, clock: tape?.clock ?? systemClock };
+  const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const ofMemory = { home, settings, server, store, keeper: store, report };
   const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });
@@ -115,7 +115,11 @@ function serverOf(settings: Settings, http: Http) {
   return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
 }
 
-const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });
+const optionsOf = ({ temperature, reasoningEffort, modelIdleTimeoutMs }: Settings) => ({
+  idleTimeoutMs: modelIdleTimeoutMs,
+  ...(temperature === null ? {} : { temperature }),
+  ...(reasoningEffort === null ? {} : { reasoningEffort }),
+});
 
 /** Checks that the model server of these settings answers, without calling a model. */
 export async function checkModelServer(settings: Settings, timeoutMs: number): Promise<ServerCheck> {

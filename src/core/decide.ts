@@ -7,6 +7,7 @@
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
 import { type Annotations, type Effect, stricterEffect } from "./call.ts";
+import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
@@ -21,6 +22,7 @@ import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  readonly closesTurn?: boolean;
   /** Present when the command has a `prepare`, which may take long or end the process. */
   readonly prepare?: unknown;
 }
@@ -58,7 +60,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "asking":
       return afterLostReply(state, frame, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && (state.outage || frame.modelFailures < rules.maxModelFailures)
+      return isBefore(now, phase.at) &&
+        !isBefore(now, phase.since) &&
+        (state.outage || frame.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
         : askAgain(state, frame, phase.callId, rules, now);
     case "reading":
@@ -119,6 +123,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
+  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state.refusals));
   const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
@@ -154,7 +159,10 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const circle = circleOf(frame, callId);
   if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
-  const verdict = judge(call, rules.facts(call.name)?.annotations, state);
+  const facts = rules.facts(call.name);
+  const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
+  if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
+  const verdict = judge(call, facts?.annotations, state);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });

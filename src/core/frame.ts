@@ -20,7 +20,8 @@ export interface Message {
 export type Phase =
   | { readonly kind: "thinking" }
   | { readonly kind: "asking"; readonly callId: string }
-  | { readonly kind: "retrying"; readonly callId: string; readonly at: string }
+  /** `since`: the time of the failure. An earlier time now means that the clock was set back, and ends the wait. */
+  | { readonly kind: "retrying"; readonly callId: string; readonly since: string; readonly at: string }
   | {
       readonly kind: "reading";
       readonly callId: string;

@@ -36,6 +36,8 @@ export type OpenCall =
       /** Possible charges that no other field counts; 0 once a failure is recorded. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
+      /** The attempt has failed, and is counted. */
+      readonly isSettled?: true;
     }
   | {
       readonly kind: "command";
@@ -72,6 +74,8 @@ export interface ChildAccount {
   readonly told: number;
   /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;
+  /** It has reported a pause, and works only when somebody continues it. */
+  readonly isPaused: boolean;
   /** It was ended and has not confirmed it yet. */
   readonly isEnding: boolean;
   readonly reach: Reach;
@@ -98,6 +102,10 @@ export interface AgentState {
   readonly grantedApprovals: number;
   /** The agent has read text from outside; the policy uses this. */
   readonly tainted: boolean;
+  /** Refused requests to end the turn in a row. */
+  readonly refusals: number;
+  /** Replies that the server cut off. Later replies get more room. */
+  readonly cutReplies: number;
   /** Start of the server's outage. Attempts during an outage do not count as failures. */
   readonly outage: { readonly since: string } | null;
   /** Used in place of the agent's own model. */
@@ -148,6 +156,8 @@ export const initialState: AgentState = {
   paused: null,
   grantedApprovals: 0,
   tainted: false,
+  refusals: 0,
+  cutReplies: 0,
   outage: null,
   fallback: null,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },

@@ -27,20 +27,24 @@ export interface ModelServer {
   readonly http: ConfiguredHttp;
   /** Timeout of one whole answer. */
   readonly timeoutMs: number;
+  /** Timeout of one whole answer, if it differs from `timeoutMs`, which then limits only the waits in it. */
+  readonly totalTimeoutMs?: number;
   readonly maxBytes?: number;
 }
 
-/** A response with an error status, with its headers and whole body. */
+/** A response with an error status, with its headers and whole body. `isInReply`: the error came in place of a reply. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  constructor(status: number, headers: Headers, body: string) {
+  readonly isInReply: boolean;
+  constructor(status: number, headers: Headers, body: string, isInReply = false) {
     super(`HTTP status ${status}`);
     this.status = status;
     this.headers = headers;
     this.body = body;
+    this.isInReply = isInReply;
   }
 }
 
@@ -72,11 +76,17 @@ export function createSender(server: ModelServer): SendRequest {
 }
 
 /** Returns the fetch of this server, which throws a StatusError for an error status. */
-export function openFetch({ baseUrl, http, timeoutMs, maxBytes }: ModelServer): typeof fetch {
+export function openFetch({
+  baseUrl,
+  http,
+  timeoutMs,
+  totalTimeoutMs = timeoutMs,
+  maxBytes,
+}: ModelServer): typeof fetch {
   const limits = {
     firstByteTimeoutMs: timeoutMs,
     idleTimeoutMs: timeoutMs, // some servers send the headers at once and the body when the model is done
-    totalTimeoutMs: timeoutMs,
+    totalTimeoutMs,
     ...(maxBytes === undefined ? {} : { maxBytes }),
   };
   const send = http.to(parseBaseUrl(baseUrl).origin, limits);

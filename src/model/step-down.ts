@@ -6,8 +6,9 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import { collectErrorWords } from "./error-words.ts";
+import type { CapName } from "./reply-cap.ts";
 
-type OptionalPart = "stream" | "stream_options" | "temperature";
+type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerTerms {
@@ -18,6 +19,8 @@ export interface ServerTerms {
   readonly turns: boolean;
   /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
   readonly contextTokens: number | null;
+  /** Maximum of a reply's cap. Null if unknown. */
+  readonly replyTokens: number | null;
 }
 
 /** The parts of a request that some servers reject. */
@@ -27,7 +30,10 @@ export interface SentParts {
   readonly streamOptions: boolean;
   readonly temperature: boolean;
   readonly turns: boolean;
-  /** True if the request had none of these parts. */
+  readonly reasoningEffort: boolean;
+  /** The name and the tokens of the reply's cap; null if none was sent. */
+  readonly cap: { readonly name: CapName; readonly tokens: number } | null;
+  /** True if the request had none of these parts, and at most `max_tokens`. */
   readonly isBare: boolean;
 }
 
@@ -60,12 +66,28 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
   if (sent.streamOptions && /stream_options|include_usage/i.test(words))
     return changeTerms(withoutPart(terms, "stream_options"));
+  if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
+  if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
+    return changeTerms(withoutPart(terms, "reasoning_effort"));
   if (sent.mode !== "plain" && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
   if (status === 500) return { kind: "none" };
   if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
   if (sent.temperature && /\btemperature\b/i.test(words)) return changeTerms(withoutPart(terms, "temperature"));
   return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
+}
+
+const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
+const LEAST_REPLY_TOKENS = 256;
+const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
+
+/** A smaller number in the message is the server's maximum. Otherwise the cap has another name here, or none. */
+function withOtherCap(terms: ServerTerms, { name, tokens }: NonNullable<SentParts["cap"]>, words: string): ServerTerms {
+  const most = [...words.matchAll(MOST_TOKENS)].map(([, digits]) => Number(digits)).find((each) => each < tokens) ?? 0;
+  if (most >= LEAST_REPLY_TOKENS) return { ...terms, replyTokens: most };
+  const isOther = name === "max_tokens" && /\bmax_completion_tokens\b/.test(words);
+  const without = isOther ? terms.without.filter((part) => part !== "max_completion_tokens") : terms.without;
+  return withoutPart({ ...terms, without }, name);
 }
 
 const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms });

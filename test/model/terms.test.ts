@@ -20,6 +20,8 @@ const SENT: SentParts = {
   streamOptions: true,
   temperature: true,
   turns: false,
+  reasoningEffort: false,
+  cap: null,
   isBare: false,
 };
 const said = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });
