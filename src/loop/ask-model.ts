@@ -6,19 +6,19 @@
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/decide.ts";
-import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
-import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
+import type { NewEvent } from "#core/event.ts";
+import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";
-import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
+import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { estimateTokens } from "#prompt/tokens.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
 import { type ComposeParts, composeRequest, type Room } from "./compose-request.ts";
 import type { Journal } from "./journal.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { effectless, type Work } from "./work.ts";
 
 export interface AskParts extends Room, ComposeParts {
@@ -116,50 +116,8 @@ function within(
   return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
 }
 
-/** Spending on a reply that was cut off because it exceeded its maximum. */
-export function spentOnCut(
-  { usage: told }: Extract<ModelAnswer, { kind: "failed" }>,
-  inputTokens: number,
-  price: Price | undefined,
-): { readonly spent?: ModelSpending } {
-  if (!told) return {};
-  const usage = { ...told, inputTokens: Math.max(told.inputTokens, told.estimated ? inputTokens : 0) };
-  return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
-}
-
-/** Maximum usage: no cached tokens, and a reply of that length. */
-function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
-  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
-  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
-}
-
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
   effectless({ events: [{ type: "agent-paused", ...why }] });
-
-interface AskedCall {
-  readonly step: number;
-  readonly callId: string;
-  readonly price: Price | undefined;
-  readonly promptTokens: number;
-}
-
-function replied(
-  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
-  { step, callId, price, promptTokens }: AskedCall,
-  durationMs: number,
-): NewEvent {
-  const usage = counted ?? estimatedUsage(promptTokens, text);
-  const costUsd = price ? costOf(usage, price) : null;
-  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
-}
-
-/** Estimated usage, for a server that reports none. */
-export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
-  inputTokens: promptTokens,
-  outputTokens: estimateTokens(reply),
-  cachedTokens: 0,
-  estimated: true,
-});
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
