@@ -102,6 +102,8 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
+      /** Spent on embeddings for the recall that came before it. */
+      readonly spent?: ModelSpending;
       /** A recall in the prompt contains text from outside. */
       readonly tainted?: true;
       /** Counts against limits from before the request is sent until the reply's usage replaces it. */
@@ -209,7 +211,13 @@ export type EventBody =
   // -- from outside, through the inbox
   | { readonly type: "approvals-granted"; readonly count: number }
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
-  | { readonly type: "agent-paused"; readonly code: PauseCode; readonly reason: string }
+  | {
+      readonly type: "agent-paused";
+      readonly code: PauseCode;
+      readonly reason: string;
+      /** Spent on embeddings for a request that was not sent. */
+      readonly spent?: ModelSpending;
+    }
   | { readonly type: "agent-resumed" }
   /** New goals or a person's words arrived after the last turn was finished. */
   | { readonly type: "turn-started"; readonly turn: number }

@@ -14,6 +14,8 @@ import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { EmbeddingPurse } from "#core/ports/vectors.ts";
+import { spendIf } from "#core/spending.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
@@ -23,6 +25,7 @@ import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
 import type { CommandsFor } from "./command-set.ts";
+import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
@@ -48,6 +51,8 @@ export interface AskParts extends Room {
   /** Price of a model. When it is unknown, an agent with a budget sends no request. */
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
+  /** Model of the server's embeddings, for their price. */
+  readonly embeddingModel?: string;
   readonly recallCount: number;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
@@ -73,19 +78,22 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
+  const purse = openPurse(parts.agentId, leftOf(state, NOTHING), embeddingPrice(parts));
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, { ...parts, purse }, room, terms);
+  const spent = purse.spent();
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
-    return pause({ code: "prompt-too-long", reason: prompt.tooLong });
+    return pause({ code: "prompt-too-long", reason: prompt.tooLong }, spent);
   }
   const inputTokens = prompt.tokens + formatTokens;
   const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
-  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, state);
-  if (limit) return pause(limit);
+  const paid = spendIf(state, spent);
+  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, paid);
+  if (limit) return pause(limit, spent);
   const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
-  const maxTokens = capReply(need, leftOf(state, NOTHING));
+  const maxTokens = capReply(need, leftOf(paid, NOTHING));
   const reserved = reserve(inputTokens, maxTokens, price);
   const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
@@ -98,6 +106,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(spent ? { spent } : {}),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
@@ -124,6 +133,9 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     },
   };
 }
+
+const embeddingPrice = ({ memory, embeddingModel, priceOf }: AskParts): Price | undefined =>
+  memory.remote && embeddingModel ? priceOf?.(embeddingModel) : undefined;
 
 /** The agent's own model, or the fallback during its time. */
 function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskParts): string {
@@ -159,11 +171,15 @@ function reserve(promptTokens: number, replyTokens: number, price: Price | undef
   return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
 }
 
-const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
-  effectless({ events: [{ type: "agent-paused", ...why }] });
+const pause = (
+  why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string },
+  spent?: ModelSpending,
+): Work => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
+
+type PayingParts = AskParts & { readonly purse: EmbeddingPurse };
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
-async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
+async function composeRequest(state: AgentState, parts: PayingParts, room: Room, terms: ModelTerms | undefined) {
   const { mode = "plain" } = terms ?? {};
   if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
   const { replySchema } = parts.commandsFor(state);
@@ -180,7 +196,7 @@ const CHARS_PER_TOKEN = 4;
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
   state: AgentState,
-  parts: AskParts,
+  parts: PayingParts,
   { contextTokens, replyTokens }: Room,
 ): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
@@ -191,6 +207,7 @@ async function composePrompt(
       ...describeWork(state),
       count: parts.recallCount,
       excludeSteps: new Set(window.map((message) => message.step)),
+      purse: parts.purse,
     },
     parts.signal,
   );
