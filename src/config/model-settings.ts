@@ -143,6 +143,14 @@ export const MODEL_SETTINGS = [
     whenUnset: "no limit",
   },
   {
+    name: "memory.keepMegabytes",
+    environment: ["GOALD_MEMORY_KEEP_MEGABYTES"],
+    ...wholeNumber(0, 1_000_000),
+    meaning:
+      "Maximum main memory for long-term memories that a daemon keeps loaded, so that idle agents wake fast. The least recently used are dropped first; those of running agents are never dropped.",
+    unit: "MB",
+  },
+  {
     name: "memoryBackend",
     environment: ["MEMORY_BACKEND"],
     ...choice("local", "exact", "hnsw", "pinecone"),

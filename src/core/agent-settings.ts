@@ -23,3 +23,18 @@ export interface AgentSettings {
 
 /** Settings given at creation; state.ts has the defaults of the rest. */
 export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;
+
+/** The settings with the given ones replaced. */
+export function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
+  const {
+    approve = before.approve,
+    stepLimit = before.stepLimit,
+    tokenLimit = before.tokenLimit,
+    budgetUsd = before.budgetUsd,
+    deadline = before.deadline,
+    model = before.model,
+    windowBatch = before.windowBatch,
+    background = before.background,
+  } = given;
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
+}

@@ -5,7 +5,7 @@
  * clock and makes no id.
  */
 
-import type { AgentSettings } from "./agent-settings.ts";
+import { settingsWith } from "./agent-settings.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import {
@@ -142,20 +142,6 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   for (const event of events) state = evolve(state, event);
   return state;
 };
-
-function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const {
-    approve = before.approve,
-    stepLimit = before.stepLimit,
-    tokenLimit = before.tokenLimit,
-    budgetUsd = before.budgetUsd,
-    deadline = before.deadline,
-    model = before.model,
-    windowBatch = before.windowBatch,
-    background = before.background,
-  } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
-}
 
 /** Fields of a message from goald itself to the model. */
 const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;

@@ -172,10 +172,7 @@ export class AgentRunner {
     return true;
   }
 
-  /**
-   * A full disk is retried without limit. A damaged log is not retried, because its agent must not run. An agent that
-   * keeps failing for another reason is paused.
-   */
+  /** A full disk is retried without limit, a damaged log never. An agent that keeps failing otherwise is paused. */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.

@@ -19,8 +19,9 @@ import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
-import { type AskParts, estimatedUsage, spentOnCut } from "./ask-model.ts";
+import type { AskParts } from "./ask-model.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { estimatedUsage, spentOnCut } from "./reply-usage.ts";
 
 export type AdviceParts = Pick<
   AskParts,

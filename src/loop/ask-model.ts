@@ -7,7 +7,7 @@
  */
 import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
+import type { ModelSpending, NewEvent } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
@@ -20,7 +20,6 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
-import { estimateTokens } from "#prompt/tokens.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
@@ -29,6 +28,7 @@ import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { estimatedUsage, spentOnCut } from "./reply-usage.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -154,17 +154,6 @@ function within(
   return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
 }
 
-/** Spending on a reply that was cut off because it exceeded its maximum. */
-export function spentOnCut(
-  { usage: told }: Extract<ModelAnswer, { kind: "failed" }>,
-  inputTokens: number,
-  price: Price | undefined,
-): { readonly spent?: ModelSpending } {
-  if (!told) return {};
-  const usage = { ...told, inputTokens: Math.max(told.inputTokens, told.estimated ? inputTokens : 0) };
-  return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
-}
-
 /** Maximum usage: no cached tokens, and a reply of that length. */
 function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
   const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
@@ -242,14 +231,6 @@ function replied(
   const costUsd = price ? costOf(usage, price) : null;
   return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
-
-/** Estimated usage, for a server that reports none. */
-export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
-  inputTokens: promptTokens,
-  outputTokens: estimateTokens(reply),
-  cachedTokens: 0,
-  estimated: true,
-});
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;

@@ -8,7 +8,7 @@ import type { ModelAnswer } from "#core/ports/model.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./asked.ts";
 import { findFirstChoice, joinParts } from "./chat-stream.ts";
-import { StatusError } from "./openai-client.ts";
+import { StatusError } from "./model-server.ts";
 import { readUsage } from "./usage.ts";
 
 /** Throws a StatusError for an error in place of a reply. */

@@ -6,16 +6,16 @@
  * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether a retry can help;
  * if not, the caller falls back to a local embedder.
  */
-import type OpenAI from "openai";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
+import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { type AskedServer, createFailure } from "./asked.ts";
 import type { EmbeddingMeter } from "./embedding-meter.ts";
 import { explainFailure } from "./failure.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer, type SendRequest } from "./model-server.ts";
 import { readVectors, VectorProblem } from "./vectors.ts";
 
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
@@ -50,7 +50,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
  * `embed` rejects with an EmbeddingError or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
  */
 export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
-  const client = createLazyClient({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
+  const send = createSender({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
   const quote = quoteWithout(settings.apiKey);
   const asked: AskedServer = {
     server: formatBaseUrl(settings.baseUrl),
@@ -85,7 +85,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(client, settings, { input, dimensions, signal, purse });
+        const vectors = await requestVectors(send, settings, { input, dimensions, signal, purse });
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -117,7 +117,7 @@ interface Batch {
 
 /** Sends one batch, and counts it. */
 async function requestVectors(
-  client: () => Promise<OpenAI>,
+  send: SendRequest,
   settings: OpenAIEmbedderSettings,
   { input, dimensions, signal, purse }: Batch,
 ): Promise<readonly Float32Array[]> {
@@ -126,12 +126,12 @@ async function requestVectors(
   let charged = 0;
   try {
     await settings.meter?.take(tokens);
-    const openai = await client();
     const size =
       settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
-    const body = { model: settings.model, input, encoding_format: "base64" as const, ...size };
+    const body = { model: settings.model, input, encoding_format: "base64", ...size };
     charged = tokens;
-    const answer: unknown = await openai.embeddings.create(body, { signal });
+    const response = await send("/embeddings", body, signal);
+    const answer = parseJson(await response.text());
     charged = readUsedTokens(answer) ?? tokens;
     settings.meter?.settle(tokens, charged);
     return readVectors(answer, input.length, dimensions);

@@ -17,7 +17,7 @@ import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
 import { type CapName, measureText, type OverCapError, withMargin } from "./reply-cap.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
@@ -51,7 +51,7 @@ const LEARNABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
-  const client = createLazyClient({ ...settings, totalTimeoutMs: TOTAL_TIMEOUT_MS });
+  const send = createSender({ ...settings, totalTimeoutMs: TOTAL_TIMEOUT_MS });
   const server = formatBaseUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
@@ -74,11 +74,10 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       const asked: AskedModel = { server, model: quote(model), quote };
       let sent: SentParts | undefined;
       try {
-        const openai = await client();
         const current = await terms.of(model);
         sent = chooseParts(request, current, settings);
         const body = buildRequestBody(request, sent, settings);
-        const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
+        const response = await send("/chat/completions", body, signal);
         const maxTokens = withMargin(request.maxTokens ?? Number.POSITIVE_INFINITY);
         const received = await readModelAnswer(response, { ...reading, maxTokens, onText });
         signal.throwIfAborted();

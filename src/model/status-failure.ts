@@ -3,7 +3,7 @@
 import { parseRetryAfter } from "#util/retry-after.ts";
 import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
 import { collectErrorWords, findErrorSentence, parseWaitMs } from "./error-words.ts";
-import type { StatusError } from "./openai-client.ts";
+import type { StatusError } from "./model-server.ts";
 
 interface StatusRule {
   readonly code: string;

@@ -129,7 +129,11 @@ const SCHEMAS = {
     commands: { type: "object", additionalProperties: positive },
     cost: closed({
       ...{ steps: count, modelCalls: count, ...usage, usd: number, unpricedCalls: count, lost },
-      ...{ modelMs: count, commandMs: count },
+      ...{
+        helpers: closed({ agents: count, steps: count, tokens: count, usd: number }),
+        modelMs: count,
+        commandMs: count,
+      },
     }),
     limits,
     createdAt: time,

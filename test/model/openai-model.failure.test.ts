@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ConfiguredHttp } from "#model/openai-client.ts";
+import type { ConfiguredHttp } from "#model/model-server.ts";
 import { answerTo, ask, closeServers, KEY, openServers, start } from "../helpers/ask-model.ts";
 import { type Answer, startOpenAIServer } from "../helpers/openai-server.ts";
 
