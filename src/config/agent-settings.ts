@@ -1,5 +1,14 @@
 /** agent-settings.ts -- the settings of agents, their limits and sub-agents, the daemon and the terminal. */
-import { anyNumber, choice, filePath, optional, type SettingRow, wholeNumber, yesOrNo } from "./setting-row.ts";
+import {
+  anyNumber,
+  choice,
+  commandList,
+  filePath,
+  optional,
+  type SettingRow,
+  wholeNumber,
+  yesOrNo,
+} from "./setting-row.ts";
 
 export const AGENT_SETTINGS = [
   {
@@ -8,6 +17,14 @@ export const AGENT_SETTINGS = [
     ...wholeNumber(0, 40),
     meaning:
       "Extra messages kept beyond nine before the window is cut back to nine. Larger values make better use of prompt caches. Applies to new agents.",
+  },
+  {
+    name: "commands",
+    environment: ["GOALD_COMMANDS"],
+    ...commandList,
+    meaning:
+      "Groups and names of the commands that agents may use, separated by commas, such as `files,web`. Applies to new agents.",
+    whenUnset: "all that work",
   },
   {
     name: "approve",

@@ -17,24 +17,11 @@ export interface AgentSettings {
   readonly model: string | null;
   /** Extra messages kept beyond nine before the window is cut back to nine. */
   readonly windowBatch: number;
+  /** The commands that it may use, as command-profile.ts reads them; null for all that work. */
+  readonly commands: string | null;
   /** A daemon runs the agent and continues it after a restart. */
   readonly background: boolean;
 }
 
 /** Settings given at creation; state.ts has the defaults of the rest. */
 export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;
-
-/** The settings with the given ones replaced. */
-export function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const {
-    approve = before.approve,
-    stepLimit = before.stepLimit,
-    tokenLimit = before.tokenLimit,
-    budgetUsd = before.budgetUsd,
-    deadline = before.deadline,
-    model = before.model,
-    windowBatch = before.windowBatch,
-    background = before.background,
-  } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
-}

@@ -104,6 +104,8 @@ export type EventBody =
       readonly recallIds: readonly string[];
       /** Spent on embeddings for the recall that came before it. */
       readonly spent?: ModelSpending;
+      /** The files that the prompt shows, a line for each; absent for none. */
+      readonly folder?: string;
       /** A recall in the prompt contains text from outside. */
       readonly tainted?: true;
       /** Counts against limits from before the request is sent until the reply's usage replaces it. */

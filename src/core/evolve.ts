@@ -5,7 +5,7 @@
  * clock and makes no id.
  */
 
-import { settingsWith } from "./agent-settings.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import {
@@ -142,6 +142,13 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   for (const event of events) state = evolve(state, event);
   return state;
 };
+
+/** Settings that `given` does not name stay; null is a value. */
+function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
+  const names = Object.keys(before) as (keyof AgentSettings)[];
+  const named = names.filter((name) => given[name] !== undefined);
+  return { ...before, ...Object.fromEntries(named.map((name) => [name, given[name]])) };
+}
 
 /** Fields of a message from goald itself to the model. */
 const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;

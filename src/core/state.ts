@@ -145,6 +145,7 @@ export const initialState: AgentState = {
     deadline: null,
     model: null,
     windowBatch: 0,
+    commands: null,
     background: false,
   },
   turn: 1,

@@ -15,10 +15,12 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
 import { spendIf } from "#core/spending.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
@@ -27,19 +29,9 @@ import type { CommandsFor } from "./command-set.ts";
 import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
-import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room, reserveMost } from "./reply-cap.ts";
 import { estimatedUsage, spentOnCut } from "./reply-usage.ts";
 import { effectless, type Work } from "./work.ts";
-
-/** Sizes of a request in tokens. */
-interface Room {
-  /** Prompt and reply together. */
-  readonly contextTokens: number;
-  /** Part of `contextTokens` that is kept free for the reply. */
-  readonly replyTokens: number;
-  /** The model's context window. Default: `contextTokens`. */
-  readonly windowTokens?: number;
-}
 
 export interface AskParts extends Room {
   readonly agentId: string;
@@ -54,6 +46,8 @@ export interface AskParts extends Room {
   /** Model of the server's embeddings, for their price. */
   readonly embeddingModel?: string;
   readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
   readonly commandsFor: CommandsFor;
@@ -79,8 +73,9 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const purse = openPurse(parts.agentId, leftOf(state, NOTHING), embeddingPrice(parts));
-  const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(state, { ...parts, purse }, room, terms);
+  const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const { prompt, mode, bound, formatTokens } = await composeRequest(state, { ...parts, purse }, room, terms, sight);
   const spent = purse.spent();
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
@@ -90,11 +85,11 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const inputTokens = prompt.tokens + formatTokens;
   const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
   const paid = spendIf(state, spent);
-  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, paid);
+  const limit = limitExceededBy({ model, ...reserveMost(inputTokens, least, price) }, paid);
   if (limit) return pause(limit, spent);
   const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
   const maxTokens = capReply(need, leftOf(paid, NOTHING));
-  const reserved = reserve(inputTokens, maxTokens, price);
+  const reserved = reserveMost(inputTokens, maxTokens, price);
   const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
     type: "model-asked",
@@ -107,6 +102,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
     ...(spent ? { spent } : {}),
+    ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
@@ -143,23 +139,6 @@ function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskP
   return fallback && clock.now().getTime() < Date.parse(fallback.until) ? fallback.model : own;
 }
 
-/** Limits the sizes to the server's known context window. */
-function within(
-  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
-  knownTokens: number | null,
-): Required<Room> {
-  if (knownTokens === null || knownTokens >= contextTokens)
-    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
-  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
-  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
-}
-
-/** Maximum usage: no cached tokens, and a reply of that length. */
-function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
-  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
-  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
-}
-
 const pause = (
   why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string },
   spent?: ModelSpending,
@@ -168,15 +147,26 @@ const pause = (
 type PayingParts = AskParts & { readonly purse: EmbeddingPurse };
 
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
-async function composeRequest(state: AgentState, parts: PayingParts, room: Room, terms: ModelTerms | undefined) {
+async function composeRequest(
+  state: AgentState,
+  parts: PayingParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+  sight: Sight,
+) {
   const { mode = "plain" } = terms ?? {};
-  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
+  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room, sight), mode, formatTokens: 0 };
   const { replySchema } = parts.commandsFor(state);
   const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less);
+  const prompt = await composePrompt(state, parts, less, sight);
   if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
-  return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
+  return { prompt: await composePrompt(state, parts, room, sight), mode: "json_object" as const, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
 }
 
 /** For JSON that is mostly names and brackets. */
@@ -187,7 +177,8 @@ async function composePrompt(
   state: AgentState,
   parts: PayingParts,
   { contextTokens, replyTokens }: Room,
-): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
+  sight: Sight,
+): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -204,10 +195,12 @@ async function composePrompt(
   const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
+    const shown = { state, commandList, asksPerson, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted };
+    return { ...prompt, tainted, folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };

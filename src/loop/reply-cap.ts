@@ -1,5 +1,5 @@
 /** reply-cap.ts -- how many tokens a reply may have: what it needs, what fits, and what the limits leave. Pure. */
-import type { Price } from "#core/limits.ts";
+import { costOf, type Price } from "#core/limits.ts";
 import type { Left } from "./allowance.ts";
 
 /** A reply with less room is useless, and is not asked for. Reasoning tokens count. */
@@ -30,4 +30,31 @@ export function capReply(need: ReplyNeed, left: Left): number {
   const leftUsd = left.usd - ((price?.input ?? 0) * inputTokens) / 1_000_000;
   const paid = price && price.output > 0 ? (leftUsd * 1_000_000) / price.output : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.floor(Math.min(room, mostTokens ?? room, left.tokens - inputTokens, paid)));
+}
+
+/** Sizes of a request in tokens. */
+export interface Room {
+  /** Prompt and reply together. */
+  readonly contextTokens: number;
+  /** Part of `contextTokens` that is kept free for the reply. */
+  readonly replyTokens: number;
+  /** The model's context window. Default: `contextTokens`. */
+  readonly windowTokens?: number;
+}
+
+/** Limits the sizes to the server's known context window. */
+export function fitRoom(
+  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
+  knownTokens: number | null,
+): Required<Room> {
+  if (knownTokens === null || knownTokens >= contextTokens)
+    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
+  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
+  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
+}
+
+/** Maximum usage: no cached tokens, and a reply of that length. */
+export function reserveMost(promptTokens: number, replyTokens: number, price: Price | undefined) {
+  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
+  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
 }

@@ -46,7 +46,8 @@ export function rebuildPrompt(
   try {
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
-    const { messages } = buildPrompt({ ...parts, ...parts.commandsFor(state), state, recalls: rows, now: at });
+    const shown = { ...parts.commandsFor(state), state, step: asked.step, folder: asked.folder };
+    const { messages } = buildPrompt({ ...parts, ...shown, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

@@ -21,6 +21,7 @@ const ALL_SETTINGS: Required<AgentSettings> = {
   deadline: "2026-02-01T08:00:00Z",
   model: "gpt-4o",
   windowBatch: 18,
+  commands: "files,web",
   background: true,
 };
 const NEW_AGENT: Required<NewAgent> = {

@@ -24,6 +24,7 @@ export const RUN_OPTIONS = {
     orNone(milliseconds),
   ),
   model: text("--model <name>", "use this model (default: setting models.smart)"),
+  commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),
   record: text("--record <file>", "record all input from outside into this file, for goald replay"),
 } as const;
 

@@ -27,6 +27,7 @@ export interface GoOptions extends GlobalOptions, LimitOptions {
   readonly continuousLimit?: number;
   readonly approve?: ApprovalMode;
   readonly model?: string;
+  readonly commands?: string;
   readonly detach?: boolean;
 }
 
@@ -82,6 +83,7 @@ export async function newSettings(
   const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
   const given = givenLimits(options, initialState, now);
   const { batch } = context.settings.window;
+  const commands = options.commands ?? context.settings.commands;
   return {
     approve,
     stepLimit: null,
@@ -89,6 +91,7 @@ export async function newSettings(
     ...given,
     ...modelOf(options),
     ...(batch > 0 ? { windowBatch: batch } : {}),
+    ...(commands === null ? {} : { commands }),
   };
 }
 
@@ -113,6 +116,7 @@ export function resumedSettings(
     ...(isReached || options.continuous ? { stepLimit: more } : {}),
     ...givenLimits(options, state, now),
     ...modelOf(options),
+    ...(options.commands === undefined ? {} : { commands: options.commands }),
   };
   const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
   if (!limit) return changes;
