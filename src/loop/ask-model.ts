@@ -8,11 +8,11 @@
 import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { ModelSpending, NewEvent } from "#core/event.ts";
-import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
+import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
+import type { LanguageModel, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
 import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
@@ -29,8 +29,8 @@ import type { CommandsFor } from "./command-set.ts";
 import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
-import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room, reserveMost } from "./reply-cap.ts";
-import { estimatedUsage, spentOnCut } from "./reply-usage.ts";
+import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
+import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { effectless, type Work } from "./work.ts";
 
 export interface AskParts extends Room {
@@ -85,11 +85,11 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const inputTokens = prompt.tokens + formatTokens;
   const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
   const paid = spendIf(state, spent);
-  const limit = limitExceededBy({ model, ...reserveMost(inputTokens, least, price) }, paid);
+  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, paid);
   if (limit) return pause(limit, spent);
   const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
   const maxTokens = capReply(need, leftOf(paid, NOTHING));
-  const reserved = reserveMost(inputTokens, maxTokens, price);
+  const reserved = reserve(inputTokens, maxTokens, price);
   const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
     type: "model-asked",
@@ -206,23 +206,6 @@ async function composePrompt(
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
     throw error;
   }
-}
-
-interface AskedCall {
-  readonly step: number;
-  readonly callId: string;
-  readonly price: Price | undefined;
-  readonly promptTokens: number;
-}
-
-function replied(
-  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
-  { step, callId, price, promptTokens }: AskedCall,
-  durationMs: number,
-): NewEvent {
-  const usage = counted ?? estimatedUsage(promptTokens, text);
-  const costUsd = price ? costOf(usage, price) : null;
-  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {

@@ -1,5 +1,5 @@
 /** reply-cap.ts -- how many tokens a reply may have: what it needs, what fits, and what the limits leave. Pure. */
-import { costOf, type Price } from "#core/limits.ts";
+import type { Price } from "#core/limits.ts";
 import type { Left } from "./allowance.ts";
 
 /** A reply with less room is useless, and is not asked for. Reasoning tokens count. */
@@ -51,10 +51,4 @@ export function fitRoom(
     return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
   const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
   return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
-}
-
-/** Maximum usage: no cached tokens, and a reply of that length. */
-export function reserveMost(promptTokens: number, replyTokens: number, price: Price | undefined) {
-  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
-  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
 }

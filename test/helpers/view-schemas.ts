@@ -110,6 +110,7 @@ const SCHEMAS = {
       }),
     ),
     spent: orNull(closed({ usage: closed(usage), costUsd: orNull(number), modelCalls: positive })),
+    otherCalls: list(closed({ callId: string, command: string, status: orNull(string) })),
     files: list(fileVersion),
   }),
   report: closed({
