@@ -4,6 +4,7 @@ import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
@@ -11,16 +12,7 @@ import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import type { CommandsFor } from "./command-set.ts";
 import { describeWork } from "./recall-query.ts";
-
-/** Sizes of a request in tokens. */
-export interface Room {
-  /** Prompt and reply together. */
-  readonly contextTokens: number;
-  /** Part of `contextTokens` that is kept free for the reply. */
-  readonly replyTokens: number;
-  /** The model's context window. Default: `contextTokens`. */
-  readonly windowTokens?: number;
-}
+import type { Room } from "./reply-cap.ts";
 
 export interface ComposeParts {
   readonly agentId: string;
@@ -37,11 +29,13 @@ export interface ComposeParts {
   readonly signal: AbortSignal;
 }
 
+type PayingParts = ComposeParts & { readonly purse: EmbeddingPurse };
+
 /** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
 export async function composeRequest(
   step: number,
   state: AgentState,
-  parts: ComposeParts,
+  parts: PayingParts,
   room: Room,
   terms: ModelTerms | undefined,
 ) {
@@ -67,7 +61,7 @@ const CHARS_PER_TOKEN = 4;
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
   state: AgentState,
-  parts: ComposeParts,
+  parts: PayingParts,
   { contextTokens, replyTokens }: Room,
   sight: Sight,
 ): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
@@ -79,6 +73,7 @@ async function composePrompt(
       ...describeWork(state),
       count: parts.recallCount,
       excludeSteps: new Set(window.map((message) => message.step)),
+      purse: parts.purse,
     },
     parts.signal,
   );
