@@ -97,12 +97,13 @@ const settings: SchemasOf<AgentSettings> = {
   stepLimit: { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000 },
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
+  form: oneOf("json", "tools"),
   budgetUsd: { type: ["number", "null"], minimum: 0, maximum: 1_000_000_000 },
   deadline: nullable(time),
   model: { type: ["string", "null"], minLength: 1, maxLength: 200, pattern: "^[^\\s\\p{Cc}]+$" },
   background: flag,
 };
-const OPTIONAL = ["tokenLimit", "windowBatch", "budgetUsd", "deadline", "model", "background"] as const;
+const OPTIONAL = ["tokenLimit", "windowBatch", "form", "budgetUsd", "deadline", "model", "background"] as const;
 
 export const ChangedSettings = closed({ ...settings }, "approve", "stepLimit", ...OPTIONAL);
 export const GivenSettings = closed({ ...settings }, ...OPTIONAL);

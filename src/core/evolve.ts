@@ -157,9 +157,10 @@ function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): Age
     deadline = before.deadline,
     model = before.model,
     windowBatch = before.windowBatch,
+    form = before.form,
     background = before.background,
   } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, background };
+  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, form, background };
 }
 
 /** Fields of a message from goald itself to the model. */

@@ -240,6 +240,7 @@ export const initialState: AgentState = {
     deadline: null,
     model: null,
     windowBatch: 0,
+    form: "json",
     background: false,
   },
   turn: 1,

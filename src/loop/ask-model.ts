@@ -6,7 +6,7 @@
  */
 import { commandCallId, type Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent, Usage } from "#core/event.ts";
+import type { NewEvent, OutputMode, Usage } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -22,6 +22,7 @@ import { afterFailure, believedContext } from "./after-failure.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
+import { chooseMode, formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -68,7 +69,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(state, parts, room, terms);
+  const { prompt, mode, attached, formatTokens } = await composeRequest(state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -96,7 +97,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, mode, ...bound }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...attached }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -131,16 +132,21 @@ function reserve(promptTokens: number, replyTokens: number, price: Price | undef
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
   effectless({ events: [{ type: "agent-paused", ...why }] });
 
-/** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
+/** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
 async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
-  const { mode = "plain" } = terms ?? {};
-  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room), mode, formatTokens: 0 };
-  const { replySchema } = parts.commandsFor(state);
-  const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
+  const mode = chooseMode(state.settings.form, terms);
+  const attached = formOf(mode).attach(parts.commandsFor(state), mode);
+  const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+  const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less);
-  if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
-  return { prompt: await composePrompt(state, parts, room), mode: "json_object" as const, formatTokens: 0 };
+  const prompt = await composePrompt(state, parts, less, mode);
+  if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
+  return {
+    prompt: await composePrompt(state, parts, room, "json_object"),
+    mode: "json_object" as const,
+    attached: {},
+    formatTokens: 0,
+  };
 }
 
 /** For JSON that is mostly names and brackets. */
@@ -151,6 +157,7 @@ async function composePrompt(
   state: AgentState,
   parts: AskParts,
   { contextTokens, replyTokens }: Room,
+  mode: OutputMode,
 ): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
@@ -167,7 +174,9 @@ async function composePrompt(
   const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
-    const prompt = buildPrompt({ state, commandList, asksPerson, recalls, words, contextTokens, replyTokens, now });
+    const { words: form } = formOf(mode);
+    const offer = { commandList, asksPerson, form };
+    const prompt = buildPrompt({ state, ...offer, recalls, words, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
     return { ...prompt, tainted };
@@ -205,8 +214,9 @@ export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
-  const reading = parts.commandsFor(journal.state).readReply(await journal.read(move.reply), finishReason);
   const { phase } = activeFrame(journal.state);
+  const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
+  const reading = form.read(parts.commandsFor(journal.state), await journal.read(move.reply), finishReason);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");

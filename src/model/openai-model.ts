@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
@@ -53,8 +53,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 
   return {
     async terms(model) {
-      const { mode, contextTokens } = await terms.of(model);
-      return { mode, contextTokens };
+      const { mode, without, contextTokens } = await terms.of(model);
+      return { mode, takesTools: !without.includes("tools"), contextTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -108,7 +108,7 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode: wanted = "plain", replySchema }: ModelRequest,
+  { mode: wanted = "plain", replySchema, tools = [] }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
@@ -116,11 +116,14 @@ function chooseParts(
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
-  return { mode, stream, streamOptions, temperature, turns, isBare: mode === "plain" && !stream && !temperature };
+  const toolChoice = mode === "tools" && !without.includes("tool_choice");
+  const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
+  const isBare = mode === "plain" && !stream && !temperature;
+  return { mode, stream, streamOptions, temperature, toolChoice, strictTools, turns, isBare };
 }
 
 function buildRequestBody(
-  { model, messages, replySchema }: ModelRequest,
+  { model, messages, replySchema, tools }: ModelRequest,
   sent: SentParts,
   { temperature }: OpenAIModelSettings,
 ) {
@@ -129,6 +132,7 @@ function buildRequestBody(
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
     ...buildResponseFormat(sent.mode, replySchema),
+    ...buildTools(sent, tools),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
@@ -140,6 +144,17 @@ function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): 
     return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
   }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
+}
+
+function buildTools({ mode, toolChoice, strictTools }: SentParts, tools: readonly Tool[] = []): object {
+  if (mode !== "tools") return {};
+  return {
+    tools: tools.map(({ name, description, parameters, isStrict }) => ({
+      type: "function",
+      function: { name, description, parameters, ...(strictTools && isStrict ? { strict: true } : {}) },
+    })),
+    ...(toolChoice ? { tool_choice: "required" } : {}),
+  };
 }
 
 function createMemoryFile(): JsonFile {

@@ -7,11 +7,16 @@
 import type { OutputMode } from "#core/event.ts";
 import { collectErrorWords } from "./error-words.ts";
 
-type OptionalPart = "stream" | "stream_options" | "temperature";
+/** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
+export const OPTIONAL_PARTS = ["stream", "stream_options", "temperature", "tools", "tool_choice", "strict"] as const;
+type OptionalPart = (typeof OPTIONAL_PARTS)[number];
+
+export type JsonMode = Exclude<OutputMode, "tools">;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerTerms {
-  readonly mode: OutputMode;
+  /** The mode of a reply in JSON. */
+  readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
   readonly without: readonly OptionalPart[];
   /** True if the server requires user and assistant messages to alternate. */
@@ -26,6 +31,9 @@ export interface SentParts {
   readonly stream: boolean;
   readonly streamOptions: boolean;
   readonly temperature: boolean;
+  readonly toolChoice: boolean;
+  /** At least one tool was sent with strict parameters. */
+  readonly strictTools: boolean;
   readonly turns: boolean;
   /** True if the request had none of these parts. */
   readonly isBare: boolean;
@@ -52,7 +60,7 @@ const FORMAT_WORDS =
 const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
-const MODES_UPWARD: readonly OutputMode[] = ["plain", "json_object", "json_schema"];
+const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
 export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
@@ -60,7 +68,9 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
   if (sent.streamOptions && /stream_options|include_usage/i.test(words))
     return changeTerms(withoutPart(terms, "stream_options"));
-  if (sent.mode !== "plain" && FORMAT_WORDS.test(words))
+  const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
+  if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
+  if (sent.mode !== "plain" && sent.mode !== "tools" && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
   if (status === 500) return { kind: "none" };
   if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
@@ -68,14 +78,21 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
 }
 
+/** The least part that the message names: without it the rest of the tools may be accepted. */
+function findToolPart({ toolChoice, strictTools }: SentParts, words: string): OptionalPart | undefined {
+  if (toolChoice && /tool[_ ]choice/i.test(words)) return "tool_choice";
+  if (strictTools && /\bstrict\b/i.test(words)) return "strict";
+  return /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i.test(words) ? "tools" : undefined;
+}
+
 const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms });
 
 const withoutPart = (terms: ServerTerms, part: OptionalPart): ServerTerms =>
   terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
 
-const chooseLowerMode = ({ mode }: SentParts, words: string): OutputMode =>
+const chooseLowerMode = ({ mode }: SentParts, words: string): JsonMode =>
   mode === "json_schema" && SCHEMA_WORDS.test(words) ? "json_object" : "plain";
 
 /** Returns the lower mode: another agent's request may have learned more meanwhile. */
-const lowerMode = (one: OutputMode, other: OutputMode): OutputMode =>
+const lowerMode = (one: JsonMode, other: JsonMode): JsonMode =>
   MODES_UPWARD.indexOf(one) < MODES_UPWARD.indexOf(other) ? one : other;

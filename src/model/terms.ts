@@ -7,7 +7,14 @@
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
-import { type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
+import {
+  type JsonMode,
+  OPTIONAL_PARTS,
+  type RejectedRequest,
+  type SentParts,
+  type ServerTerms,
+  stepDown,
+} from "./step-down.ts";
 
 export interface TermsKeeper {
   of(model: string): Promise<ServerTerms>;
@@ -22,7 +29,7 @@ export interface TermsKeeper {
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
-const NEXT_MODE: Readonly<Record<OutputMode, OutputMode>> = {
+const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
   json_schema: "json_object",
   json_object: "plain",
   plain: "plain",
@@ -33,7 +40,7 @@ export const FULL_TERMS: ServerTerms = { mode: "json_schema", without: [], turns
 /** The request that every server accepts. */
 const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
   mode: "plain",
-  without: ["stream", "stream_options", "temperature"],
+  without: OPTIONAL_PARTS,
 };
 
 export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
@@ -67,7 +74,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
 
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
     const terms = await store.read(model);
-    if (isReadable || mode === "plain" || terms.mode !== mode) {
+    const isCurrent = mode === "tools" ? !terms.without.includes("tools") : mode !== "plain" && terms.mode === mode;
+    if (isReadable || !isCurrent) {
       unreadableReplies.delete(model);
       return;
     }
@@ -75,7 +83,10 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await store.write(model, { ...terms, mode: NEXT_MODE[mode] });
+    await store.write(
+      model,
+      mode === "tools" ? { ...terms, without: [...terms.without, "tools"] } : { ...terms, mode: NEXT_MODE[mode] },
+    );
   }
 
   return {

@@ -17,12 +17,14 @@ import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, type FormWords, JSON_WORDS, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
 export interface PromptInput extends CommandOffer {
   readonly state: AgentState;
+  /** Default: JSON. */
+  readonly form?: FormWords;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   readonly now: Date;
@@ -93,15 +95,20 @@ function assemblePrompt(
 }
 
 /** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer({ state, words, now }: PromptInput, isFirst: boolean, rows: readonly string[]) {
+function createRequestRenderer(
+  { state, words, now, form = JSON_WORDS }: PromptInput,
+  isFirst: boolean,
+  rows: readonly string[],
+) {
   const template = words[isFirst ? "first-command" : "next-command"];
   const origin = originOf(state);
   const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
+  const answer = fillTemplate(words[form.answer], {});
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const values = { time, recalls: renderRecalls(rows.slice(0, count), words) };
+    const values = { time, answer, recalls: renderRecalls(rows.slice(0, count), words) };
     const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
     const sized: SizedMessage = { prompt: { role: "user", content }, tokens: estimateMessage(content) };
     made[count] = sized;

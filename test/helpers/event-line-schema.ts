@@ -15,6 +15,7 @@ const settings = {
   tokenLimit: stepLimit,
   budgetUsd: usdOrNull,
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
+  form: { enum: ["json", "tools"] },
   deadline: { anyOf: [string, { type: "null" }] },
   model: { anyOf: [string, { type: "null" }] },
   background: bool,
