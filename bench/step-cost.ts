@@ -1,11 +1,11 @@
 /**
- * step-cost.ts -- measures the cost of a step, its growth with the agent's age, and its ratio to a bare loop.
+ * step-cost.ts -- measures the cost of a step, its growth with the agent's age, and its ratio to two loops.
  *
  *   node bench/step-cost.ts [rounds]
  *
- * goald and the bare loop (step-cost/floor.ts) run at the same time, each in a process of its own, against a model server
- * in another process that answers at once. CPU, memory and bytes are therefore those of the loop alone, and other load on the
- * machine slows both: one program measured twice in turn differed by up to 17 % on a shared machine, side by side by 4 %.
+ * The bare loop (step-cost/floor.ts) makes the commits of goald, the plain loop (step-cost/bare.ts) keeps one row a message.
+ * All run at the same time, each in a process of its own, against a model server in another process that answers at once. CPU, memory and bytes are therefore those of the loop alone, and other load on the
+ * machine slows all: one program measured twice in turn differed by up to 17 % on a shared machine, side by side by 4 %.
  * Figures are medians of the rounds, ratios are medians of the rounds' ratios. A missed target is printed and does not fail the bench.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { readCount } from "./shared/read-count.ts";
 import type { Job, Report } from "./step-cost/meter.ts";
 import type { Seen } from "./step-cost/model-server.ts";
-import { type Run, showRuns } from "./step-cost/table.ts";
+import { type Run, SIDES, showRuns } from "./step-cost/table.ts";
 
 const STEPS = [100, 500, 2000];
 const ROUNDS = readCount(0, "the rounds", 3);
@@ -27,10 +27,10 @@ try {
   const [port] = (await once(server, "message")) as [number];
   // The first run of each fills the compile cache. goald's run has ten recalls in its last prompt and so determines the sizes.
   const sizes = await measure("goald", 20, port, { systemChars: 0, lastMessageChars: 0 });
-  await measure("floor", 20, port, sizes);
+  for (const side of ["floor", "bare"] as const) await measure(side, 20, port, sizes);
   const runs: Run[] = [];
   for (let round = 0; round < ROUNDS; round++)
-    for (const steps of STEPS) runs.push(...(await measureBoth(steps, port, sizes)));
+    for (const steps of STEPS) runs.push(...(await measureAll(steps, port, sizes)));
   showRuns(runs, ROUNDS);
 } finally {
   server.disconnect();
@@ -39,16 +39,19 @@ try {
 
 type Sizes = Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat">;
 
-/** Starts another process of the faster side when it ends, so that the slower side never runs alone. */
-async function measureBoth(steps: number, port: number, sizes: Sizes): Promise<readonly Run[]> {
-  const both = (["goald", "floor"] as const).map((side) => measure(side, steps, port, sizes));
-  const { side } = await Promise.race(both);
-  const { child } = start(side, 1_000 * steps, port, sizes);
-  const ended = once(child, "exit");
-  const runs = await Promise.all(both);
-  child.kill("SIGKILL");
-  await ended;
-  return runs;
+/** Starts another process of each side that ends, so that the slowest side does not run alone. */
+async function measureAll(steps: number, port: number, sizes: Sizes): Promise<readonly Run[]> {
+  const fillers: ChildProcess[] = [];
+  const runs = SIDES.map(async (side) => {
+    const run = await measure(side, steps, port, sizes);
+    fillers.push(start(side, 1_000 * steps, port, sizes).child);
+    return run;
+  });
+  const all = await Promise.all(runs);
+  const ended = fillers.map((filler) => once(filler, "exit"));
+  for (const filler of fillers) filler.kill("SIGKILL");
+  await Promise.all(ended);
+  return all;
 }
 
 async function measure(side: Run["side"], steps: number, port: number, sizes: Sizes): Promise<Run & Seen> {

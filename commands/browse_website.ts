@@ -72,14 +72,14 @@ export default defineCommand({
     const page = await use("pages").read(url, signal);
     const kept = await keepPage(page, context);
     const artifacts = kept.path === undefined ? [] : [kept.path];
-    const passages = use("pages").select(page, question, MATERIAL_TOKENS);
+    const passages = await use("pages").select(page, question, MATERIAL_TOKENS);
     if (passages.length === 0) {
       const reasons = page.remarks.join(" ") || "There is no text on it.";
       return fail("page-empty", `${page.url} was read, and holds nothing to answer from. ${reasons}`, { artifacts });
     }
     const found = await askModel(page, passages, question, context);
     const parts = [
-      found ?? formatPassages(use("pages").select(page, question, SHOWN_TOKENS)),
+      found ?? formatPassages(await use("pages").select(page, question, SHOWN_TOKENS)),
       describePage(page, question),
       kept.words,
     ];

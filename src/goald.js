@@ -32,6 +32,8 @@ else handOver();
 
 async function run() {
   if (process.env[GUARDED]) dieWithGuard();
+  // Without a listener this signal opens a debugger that any program of this machine can use.
+  process.on("SIGUSR1", () => undefined);
   keepQuietAboutExperiments();
   // Keep the young generation at 2 MB instead of 32: a daemon then peaks at 200 to 240 MB instead of 320 at 1,500 steps.
   v8.setFlagsFromString("--semi-space-growth-factor=1");

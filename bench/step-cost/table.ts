@@ -3,8 +3,10 @@ import { cpus } from "node:os";
 import { median } from "../shared/median.ts";
 import type { Report, Sample } from "./meter.ts";
 
+export const SIDES = ["goald", "floor", "bare"] as const;
+
 export interface Run extends Report {
-  readonly side: "goald" | "floor";
+  readonly side: (typeof SIDES)[number];
   readonly steps: number;
   /** Milliseconds from the start of the process to its first request at the server. */
   readonly startMs: number;
@@ -22,6 +24,7 @@ const WINDOWS = [
 ] as const;
 
 const MAX_CPU_RATIO = 1.5;
+const MAX_PLAIN_CPU_RATIO = 2.5;
 const MAX_RSS_RATIO = 1.3;
 /** The limit for "does not grow", chosen by us. */
 const MAX_GROWTH = 1.1;
@@ -31,23 +34,24 @@ interface Row {
   readonly title: string;
   readonly goald: number;
   readonly floor: number;
-  /** Median of the rounds' ratios. */
+  readonly bare: number;
+  /** Medians of the rounds' ratios, to the bare loop and to the plain loop. */
   readonly ratio: number;
+  readonly plainRatio: number;
   readonly digits: number;
 }
 
 export function showRuns(runs: readonly Run[], rounds: number): void {
   const [processor] = cpus();
-  console.log(`Cost of a step, medians of ${rounds} rounds, both sides run at the same time.`);
+  console.log(`Cost of a step, medians of ${rounds} rounds, all sides run at the same time.`);
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
-  console.log(
-    "goald keeps V8's young generation small, as its command line does; the bare loop has Node's defaults.\n",
-  );
+  console.log("goald keeps V8's young generation small, as its command line does; the loops have Node's defaults.\n");
   const row = (title: string, steps: number, pick: Pick, digits: number): Row => {
     const of = (side: Run["side"]) => runs.filter((run) => run.side === side && run.steps === steps).map(pick);
-    const [goald, floor] = [of("goald"), of("floor")];
-    const ratio = median(goald.map((own, round) => own / (floor[round] ?? Number.NaN)));
-    return { title, goald: median(goald), floor: median(floor), ratio, digits };
+    const [goald, floor, bare] = [of("goald"), of("floor"), of("bare")];
+    const over = (other: readonly number[]) => median(goald.map((own, round) => own / (other[round] ?? Number.NaN)));
+    const medians = { goald: median(goald), floor: median(floor), bare: median(bare) };
+    return { title, ...medians, ratio: over(floor), plainRatio: over(bare), digits };
   };
   const cpu = WINDOWS.map(({ title, from, to }) => row(`CPU ms per step, ${title}`, 2000, cpuOf(from, to), 2));
   const rss = [500, 2000].map((steps) => row(`peak RSS MB at ${steps}`, steps, (run) => run.peakRssMb, 0));
@@ -65,6 +69,7 @@ export function showRuns(runs: readonly Run[], rounds: number): void {
   const [storeEarly, storeLate] = store;
   if (!early || !whole || !last || !storeEarly || !storeLate) return;
   showTargets([
+    ["goald's CPU per step over the plain loop's, steps 101–500", early.plainRatio, MAX_PLAIN_CPU_RATIO],
     ["goald's CPU per step over the bare loop's, steps 101–2000", whole.ratio, MAX_CPU_RATIO],
     ["growth of goald's CPU per step, steps 1901–2000 over 101–500", last.goald / early.goald, MAX_GROWTH],
     ...rss.map(({ title, ratio }) => [`${title}, goald's over the bare loop's`, ratio, MAX_RSS_RATIO] as const),
@@ -73,9 +78,11 @@ export function showRuns(runs: readonly Run[], rounds: number): void {
 }
 
 function showTable(rows: readonly Row[]): void {
-  console.log(line("", "goald", "bare loop", "ratio"));
-  for (const { title, goald, floor, ratio, digits } of rows)
-    console.log(line(title, goald.toFixed(digits), floor.toFixed(digits), ratio.toFixed(2)));
+  console.log(line("", "goald", "bare loop", "ratio", "plain loop", "ratio"));
+  for (const { title, goald, floor, bare, ratio, plainRatio, digits } of rows) {
+    const [own, other, plain] = [goald, floor, bare].map((value) => value.toFixed(digits));
+    console.log(line(title, own ?? "", other ?? "", ratio.toFixed(2), plain ?? "", plainRatio.toFixed(2)));
+  }
 }
 
 function showTargets(targets: readonly (readonly [title: string, measured: number, atMost: number])[]): void {
@@ -85,7 +92,7 @@ function showTargets(targets: readonly (readonly [title: string, measured: numbe
 }
 
 const line = (title: string, ...cells: readonly string[]): string =>
-  title.padEnd(62) + cells.map((cell) => cell.padStart(10)).join("");
+  title.padEnd(62) + cells.map((cell) => cell.padStart(11)).join("");
 
 const cpuOf =
   (from: number, to: number): Pick =>

@@ -43,7 +43,9 @@ const home = await findHome({
   uid: process.getuid?.(),
 });
 const key = "sk-bench-0123456789abcdefghij";
-const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, GOALD_EMBEDDER: "offline" };
+// The default keeps the memories of the younger agents only; each wake of the older ones would build their index again.
+const kept = { GOALD_EMBEDDER: "offline", GOALD_MEMORY_KEEP_MEGABYTES: "2000" };
+const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, ...kept };
 const { settings } = await loadSettings({ home, env });
 const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.logLevel });
 const redact = createValueRedactor([key]);

@@ -4,15 +4,14 @@
  * The lock shows whether a host exists; daemon.json contains its socket. Only a reply of the lock's holder counts,
  * because a killed host leaves its socket file.
  */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Home, PRIVATE_FOLDER } from "#config/home.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
-import { type Client, connectHost } from "./client.ts";
+import type { Client } from "./client.ts";
 import type { DaemonStatus } from "./control.ts";
-import { ANSWER_MS } from "./socket.ts";
 
 export type Meeting =
   | { readonly kind: "nobody" }
@@ -36,7 +35,10 @@ export async function meetHost(home: HomePaths, patienceMs: number = SERVE_MS): 
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const info = readHostInfo(home.lock);
     const socket = socketOf(home, info);
-    const answer = await statusOf(socket, Math.min(patienceMs, ANSWER_MS));
+    // Most homes have no host, and then no client is loaded.
+    if (!existsSync(socket) && !isHostHeld(home.lock)) return { kind: "nobody" };
+    const [{ connectHost }, { ANSWER_MS }] = await Promise.all([import("./client.ts"), import("./socket.ts")]);
+    const answer = await statusOf(connectHost(socket, Math.min(patienceMs, ANSWER_MS)));
     const isAnswered = !isGoaldError(answer);
     if (!isHostHeld(home.lock) && !(isAnswered && isHomeOf(answer, home))) return { kind: "nobody" };
     if (isAnswered) return { kind: "host", client: connectHost(socket), status: answer };
@@ -77,10 +79,10 @@ const hasServed = (info: HostInfo | undefined): boolean =>
 export const isNobodyThere = ({ cause }: GoaldError): boolean =>
   Error.isError(cause) && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED");
 
-async function statusOf(socket: string, patienceMs: number): Promise<DaemonStatus | GoaldError> {
+async function statusOf(client: Client): Promise<DaemonStatus | GoaldError> {
   try {
-    requireOwn(socket);
-    return await connectHost(socket, patienceMs).status();
+    requireOwn(client.socket);
+    return await client.status();
   } catch (thrown) {
     if (isGoaldError(thrown, "GOALD_DAEMON")) return thrown;
     throw thrown;

@@ -47,7 +47,8 @@ export interface LocalServer {
 }
 
 const LIMITS: ServerLimits = {
-  connections: 100,
+  // Requests that come at once wait in the host. Followers have their own limit.
+  connections: 1_000,
   followers: 80,
   bodyBytes: 1024 * 1024,
   headersMs: 10_000,
@@ -60,6 +61,9 @@ const LIMITS: ServerLimits = {
   flushMs: 5_000,
   pageEvents: 100,
 };
+
+/** Clients that the system keeps until the host accepts them. Linux allows 4,096 unless configured otherwise. */
+const BACKLOG = 4_096;
 
 /** Rejects with GOALD_DAEMON when it cannot listen at the socket. */
 export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
@@ -143,7 +147,7 @@ function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, 
 }
 
 const GOING_DOWN = unavailableRefusal("The host is shutting down.", "Retry in a moment: goald starts a new one.");
-const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some that follow an agent and retry.");
+const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some of them and retry.");
 
 const addressOf = ({ method, path, query, body }: RouteDescription) => ({
   method,
@@ -167,7 +171,7 @@ async function listen(app: FastifyInstance, socket: string): Promise<void> {
   try {
     await app.ready();
     clearSocketPlace(socket);
-    await app.listen({ path: socket });
+    await app.listen({ path: socket, backlog: BACKLOG });
     makePrivate(socket);
   } catch (thrown) {
     await app.close();

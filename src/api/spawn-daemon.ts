@@ -34,8 +34,11 @@ export const PREDECESSOR = "GOALD_PREDECESSOR";
 
 /** A start takes less than 500 ms (measured on an idle machine). */
 const READY_MS = 10_000;
-/** Limits V8's semi-space to 8 MB, which is enough for many agents (util/young-space.ts). */
-const NODE_OPTIONS = ["--max-semi-space-size=8"];
+/**
+ * Limits V8's semi-space to 8 MB, which is enough for many agents (util/young-space.ts). Without the second option
+ * SIGUSR1 opens a debugger that any program of this machine can use.
+ */
+const NODE_OPTIONS = ["--max-semi-space-size=8", "--disable-sigusr1"];
 const MAX_OUT_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 12;

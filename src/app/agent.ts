@@ -15,7 +15,6 @@ import type { AgentRow, Lease } from "#core/ports/agent.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { LongestWait, OpenedAgent, PauseReason } from "#host/opened-agent.ts";
-import { writeReport } from "#host/write-report.ts";
 import type { Http } from "#http/http.ts";
 import { createPrepare, type PerformParts, type Prepare } from "#loop/perform.ts";
 import type { SubagentParts } from "#loop/subagent-calls.ts";
@@ -201,6 +200,7 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
 
 /** Writes the report into the agent's folder when the agent does not run. */
 async function updateReport({ store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
+  const { writeReport } = await import("#host/write-report.ts");
   const row = await store.agent(lease.agent);
   const workspace = openLocalWorkspace(folder, undefined, { own: true });
   if (row) await writeReport(row, { store, lease, hosted: false, workspace, redact });

@@ -65,6 +65,7 @@ export function roomOf(model: string, settings: Settings, windows: ContextWindow
   return {
     contextTokens: Math.min(window, promptTokens + replyTokens),
     replyTokens: Math.min(replyTokens, Math.floor(window / 4)),
+    windowTokens: window,
   };
 }
 

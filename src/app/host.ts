@@ -34,7 +34,7 @@ import { stallLimitMs } from "#views/agent-view.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
-import { removeIndexesOf, removeStrayIndexesOf } from "./memory.ts";
+import { removeMemoryOf, removeStrayIndexesOf } from "./memory.ts";
 import { openShared, type Shared } from "./services.ts";
 
 export interface HostParts
@@ -171,7 +171,7 @@ export class Host implements AgentHost, AsyncDisposable {
     const before = this.settings;
     Object.assign(this, { catalogue, services, settings: loaded.settings });
     this.#redactors = loaded;
-    await this.#shared?.memory.flush();
+    await this.#shared?.memory.releaseUnused();
     this.#shared = undefined;
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
@@ -208,7 +208,7 @@ export class Host implements AgentHost, AsyncDisposable {
       report: this.#problems.tell,
       onIdle: (id) => {
         observer.idle(id, this.supervisor.runners.size === 0);
-        this.#shared?.memory.release(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
+        this.#shared?.memory.idle(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
       },
     });
   }
@@ -228,7 +228,7 @@ export class Host implements AgentHost, AsyncDisposable {
       },
       openWorkspace: (row) => openAgentFolder(home, row),
       removeFolder: (row) => removeAgentFolder(home, row),
-      removeIndexes: (agent) => removeIndexesOf(home, agent),
+      removeMemory: (agent) => removeMemoryOf(home, agent, this.#shared?.memory),
     });
   }
 

@@ -52,7 +52,9 @@ export function openMemory(parts: MemoryParts): {
   const clock = tape ? {} : { clock: systemClock };
   const pinecone = openRemote(parts);
   const openIndex = openIndexes(parts, pinecone);
-  const current = openLongTermMemory({ store, embedder, openIndex, report, ...clock });
+  // A recorded agent has a memory of its own, which ends with its run.
+  const keptBytes = tape ? 0 : settings.memory.keepMegabytes * 1_000_000;
+  const current = openLongTermMemory({ store, embedder, openIndex, report, keptBytes, ...clock });
   // Recorded and replayed runs do no background work.
   if (!keeper || tape) return { memory: current, embeddings };
   const openEarlier = (id: string): RecallingMemory | undefined => {
@@ -84,6 +86,8 @@ function withRemote(
     remote: true,
     recall: (query, signal) => memory.recall(query, signal),
     flush: () => memory.flush(),
+    idle: (agent) => memory.idle(agent),
+    releaseUnused: () => memory.releaseUnused(),
     release: (agent) => memory.release(agent),
     close: async () => {
       await memory.close();
@@ -97,8 +101,11 @@ const SEND_MS = 2_000;
 
 const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
 
-/** Removes the index files of an agent's memory. */
-export const removeIndexesOf = (home: Home, agent: string): Promise<void> => removeIndexes(indexRoot(home), agent);
+/** Drops a removed agent's memory from main memory, and removes its index files. */
+export async function removeMemoryOf(home: Home, agent: string, memory: RecallingMemory | undefined): Promise<void> {
+  await memory?.release(agent);
+  await removeIndexes(indexRoot(home), agent);
+}
 
 /** Removes index files of agents that no longer exist; a crash may leave some. */
 export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Home } from "#config/home.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type HostLock, holdHostLock } from "#store/host-lock.ts";
-import { openSqliteStore } from "#store/sqlite-store.ts";
+import { acceptStoreLoss, openSqliteStore } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../shipped.ts";
 
@@ -20,6 +20,16 @@ export async function openOwnStore(home: Paths): Promise<OwnStore> {
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** Returns what the home's store has lost; afterwards agents run again. Throws GOALD_ALREADY_RUNNING when a host runs. */
+export async function acceptLossOf(home: Paths): Promise<readonly string[]> {
+  const lock = lockHome(home);
+  try {
+    return await acceptStoreLoss(home.database);
+  } finally {
+    lock.release();
   }
 }
 

@@ -89,7 +89,7 @@ export function createHostReading(host: ReadableHost): Reading {
       const { memory } = host.shared();
       const asked = recallQuery(namespace, query, count ?? host.settings.recall.count);
       const recalls = await memory.recall(asked, new AbortController().signal);
-      if (namespace !== SHARED_MEMORY && !host.supervisor.runners.has(namespace)) await memory.release(namespace);
+      if (!host.supervisor.runners.has(namespace)) await memory.idle(namespace);
       return recalls;
     },
   });

@@ -10,23 +10,21 @@ import type { Settings } from "#config/settings.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
-import type { Downloads, Repositories, Services, WebPages, WebSearch } from "#core/services.ts";
+import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import { checkServer, type ServerCheck } from "#model/check-server.ts";
+import type { ServerCheck } from "#model/check-server.ts";
 import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
-import { findLocalServers, type LocalServer } from "#model/local-servers.ts";
-import { createOpenAIImages } from "#model/openai-images.ts";
+import type { LocalServer } from "#model/local-servers.ts";
+import type { OpenAIImagesSettings } from "#model/openai-images.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
-import { createOpenAISpeech } from "#model/openai-speech.ts";
+import type { OpenAISpeechSettings } from "#model/openai-speech.ts";
 import { findGit } from "#services/git/find-git.ts";
-import { createPageReader } from "#services/page/read-page.ts";
-import { createWebPages } from "#services/page/web-pages.ts";
+import type { WebPagesParts } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
-import type { Web } from "#services/web/set-up.ts";
-import { openPosts } from "#services/x/lazy-posts.ts";
+import type { XPostsParts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../shipped.ts";
 import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
@@ -63,7 +61,7 @@ export function openShared(parts: SharedParts): Shared {
   const server = serverOf(settings, http);
   const gate = parts.gate ?? createModelGate(settings.daemon, tape?.beside ?? systemClock);
   const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
-  const asking = { ...temperatureOf(settings), termsFile, clock: tape?.clock ?? systemClock };
+  const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
   const ofMemory = { home, settings, server, store, keeper: store, report };
   const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });
@@ -117,14 +115,22 @@ function serverOf(settings: Settings, http: Http) {
   return { baseUrl, apiKey: apiKey ?? "", ...ofOrganization, http, timeoutMs: settings.modelTimeoutMs };
 }
 
-const temperatureOf = ({ temperature }: Settings) => (temperature === null ? {} : { temperature });
+const optionsOf = ({ temperature, reasoningEffort, modelIdleTimeoutMs }: Settings) => ({
+  idleTimeoutMs: modelIdleTimeoutMs,
+  ...(temperature === null ? {} : { temperature }),
+  ...(reasoningEffort === null ? {} : { reasoningEffort }),
+});
 
 /** Checks that the model server of these settings answers, without calling a model. */
-export const checkModelServer = (settings: Settings, timeoutMs: number): Promise<ServerCheck> =>
-  checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
+export async function checkModelServer(settings: Settings, timeoutMs: number): Promise<ServerCheck> {
+  const { checkServer } = await import("#model/check-server.ts");
+  return checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
+}
 
 /** Finds model servers on the usual local ports. */
-export const findServers = (): Promise<readonly LocalServer[]> => findLocalServers(createHttp());
+export async function findServers(): Promise<readonly LocalServer[]> {
+  return (await import("#model/local-servers.ts")).findLocalServers(createHttp());
+}
 
 // ---------------------------------------------------------------- services of commands
 
@@ -135,7 +141,7 @@ export interface ServiceParts {
   readonly clock: Clock;
 }
 
-/** Opens services that connect to nothing before their first call. */
+/** Opens services that load and connect to nothing before their first call. */
 export function openServices({ settings, http, clock }: ServiceParts): Partial<Services> {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
@@ -143,47 +149,75 @@ export function openServices({ settings, http, clock }: ServiceParts): Partial<S
   const images = mediaServerOf(settings, settings.images);
   const speech = mediaServerOf(settings, settings.speech);
   return {
-    pages: createWebPages({ fetchPage, reader: createPageReader(), clock }),
-    ...(images ? { images: createOpenAIImages({ ...images, http }) } : {}),
-    ...(speech ? { speech: createOpenAISpeech({ ...speech, http }) } : {}),
+    pages: lazyPages(fetchPage, clock),
+    ...(images ? { images: lazyImages({ ...images, http }) } : {}),
+    ...(speech ? { speech: lazySpeech({ ...speech, http }) } : {}),
     ...(git ? { repositories: lazyRepositories(settings, git) } : {}),
     ...(searchersOf(settings.search).length > 0 ? { search } : {}),
     downloads,
-    ...(xKeys ? { posts: openPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
+    ...(xKeys ? { posts: lazyPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
   };
 }
 
-/** Loads the web service with the first page, search or download. */
-function lazyWeb(settings: Settings, http: Http, clock: Clock) {
-  let opened: Promise<Web> | undefined;
-  const open = (): Promise<Web> => {
-    const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
-    opened ??= import("#services/web/set-up.ts").then(({ openWeb }) => openWeb(settings, { http, clock, userAgent }));
-    return opened;
+/** Calls `load` at the first call, and returns its promise at each. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
   };
+}
+
+function lazyPages(fetchPage: WebPagesParts["fetchPage"], clock: Clock): WebPages {
+  const open = once(async () => {
+    const [{ createPageReader }, { createWebPages }] = await Promise.all([
+      import("#services/page/read-page.ts"),
+      import("#services/page/web-pages.ts"),
+    ]);
+    return createWebPages({ fetchPage, reader: createPageReader(), clock });
+  });
+  return {
+    read: async (...given) => (await open()).read(...given),
+    select: async (...given) => (await open()).select(...given),
+  };
+}
+
+function lazyImages(settings: OpenAIImagesSettings): Images {
+  const open = once(async () => (await import("#model/openai-images.ts")).createOpenAIImages(settings));
+  return { generate: async (...given) => (await open()).generate(...given) };
+}
+
+function lazySpeech(settings: OpenAISpeechSettings): Speech {
+  const open = once(async () => (await import("#model/openai-speech.ts")).createOpenAISpeech(settings));
+  return { transcribe: async (...given) => (await open()).transcribe(...given) };
+}
+
+function lazyPosts(parts: XPostsParts): Posts {
+  const open = once(async () => (await import("#services/x/x-posts.ts")).createXPosts(parts));
+  return { post: async (...given) => (await open()).post(...given) };
+}
+
+function lazyWeb(settings: Settings, http: Http, clock: Clock) {
+  const open = once(async () => {
+    const userAgent = settings.web.userAgent ?? `goald/${readVersion()}`;
+    return (await import("#services/web/set-up.ts")).openWeb(settings, { http, clock, userAgent });
+  });
   const fetchPage: PoliteWeb["get"] = async (...given) => (await open()).polite.get(...given);
   const search: WebSearch = { search: async (...given) => (await open()).search.search(...given) };
   const downloads: Downloads = { get: async (...given) => (await open()).downloads.get(...given) };
   return { fetchPage, search, downloads };
 }
 
-/** Loads the repository service with the first clone. */
 function lazyRepositories({ git: { allow, username, apiKey, keyOrigin } }: Settings, git: string): Repositories {
   // GitHub accepts any user name with a token.
   const key = apiKey === null ? null : { origin: keyOrigin, user: username ?? "x-access-token", token: apiKey };
-  const open = async (): Promise<Repositories> => {
+  const open = once(async () => {
     const [{ createRepositories }, rules] = await Promise.all([
       import("#services/git/clone.ts"),
       import("#http/public-address.ts"),
     ]);
     const { isPublicAddress: isPublic, isNeverAllowed } = rules;
     return createRepositories({ git, allow, key, environment: process.env, isPublic, isNeverAllowed });
-  };
-  let repositories: Promise<Repositories> | undefined;
-  return {
-    clone: async (...given) => {
-      repositories ??= open();
-      return (await repositories).clone(...given);
-    },
-  };
+  });
+  return { clone: async (...given) => (await open()).clone(...given) };
 }

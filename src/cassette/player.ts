@@ -6,33 +6,20 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { decodeBody } from "./body.ts";
-import { apply, type Folder } from "./folder.ts";
-import { ofType, type Session, stateHash } from "./format.ts";
+import { apply } from "./folder.ts";
+import { type OutcomeLine, ofType, stateHash } from "./format.ts";
+import type { PlayerParts } from "./parts.ts";
 import { isOutside, placeOf } from "./place.ts";
 import { PlayClock, patientClock } from "./play-clock.ts";
 import { type PlayingHttp, playHttp } from "./play-http.ts";
 import type { Tape } from "./tape.ts";
-
-export interface PlayerParts {
-  readonly session: Session;
-  /** The last event of a process that was killed; undefined when the session ended normally. */
-  readonly cutAfter: number | undefined;
-  redact(text: string): string;
-  /** The folder of the agent that is replayed. */
-  folder(): Folder;
-  /** Puts a message into the inbox of the agent that is replayed. */
-  deliver(key: string, message: InboxMessage, at: string): Promise<unknown>;
-  /** Returns the hint for the error about a difference. */
-  hint(): string;
-}
 
 /** Thrown at the point where the recorded process was killed. */
 export class CutOff extends Error {
@@ -50,8 +37,7 @@ export class Player implements Tape {
   readonly #inbox;
   readonly #files;
   readonly #waits;
-  readonly #outcomes;
-  readonly #nested;
+  readonly #acts;
   readonly #commits;
   readonly #values;
   /** Hash of the state by the number of the last event. */
@@ -74,8 +60,7 @@ export class Player implements Tape {
     this.#inbox = ofType(session, "inbox");
     this.#files = ofType(session, "files");
     this.#waits = ofType(session, "wait");
-    this.#outcomes = ofType(session, "outcome");
-    this.#nested = ofType(session, "nested");
+    this.#acts = session.lines.filter((line) => line.type === "outcome" || line.type === "nested");
     this.#commits = ofType(session, "commit");
     this.#values = ofType(session, "value");
     this.#states = new Map(ofType(session, "committed").map(({ head, state }) => [head, state]));
@@ -232,20 +217,20 @@ export class Player implements Tape {
     return { intent: work.intent, act: (enter) => this.#playAct(move.callId, enter) };
   }
 
+  /** The nested work of a call comes before its outcome, each with its own lines in between. */
   async #playAct(callId: string, enter: Enter): Promise<Outcome | null> {
     const place = this.#place;
-    const isNext = (line: { readonly callId: string; readonly attempt: number } | undefined): boolean =>
-      line?.callId === callId && line.attempt === place.attempt;
-    while (isNext(this.#nested[0])) {
-      const { push = [], readings = 0 } = this.#nested.shift() ?? {};
-      this.clock.skip(readings);
-      const isDone = await enter(push as Parameters<Enter>[0]);
-      this.#place = place;
-      if (!isDone) return null;
-    }
-    const line = this.#outcomes.shift();
-    if (!line || !isNext(line)) return this.#fail(`the result of ${callId} is not in it`);
+    const line = this.#acts.shift();
+    if (line?.callId !== callId || line.attempt !== place.attempt)
+      return this.#fail(`the result of ${callId} is not in it`);
     this.clock.skip(line.readings);
+    if (line.type === "outcome") return this.#playOutcome(line);
+    if (!(await enter(line.push as Parameters<Enter>[0]))) return null;
+    this.#place = place;
+    return this.#playAct(callId, enter);
+  }
+
+  async #playOutcome(line: OutcomeLine): Promise<Outcome> {
     await apply(line.files, this.#parts.folder());
     const files = line.changes.map(({ content: body, ...change }) => {
       const content = body && decodeBody(body);

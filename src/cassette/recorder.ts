@@ -6,40 +6,21 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toError } from "#core/errors.ts";
-import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Http } from "#http/http.ts";
 import type { Outcome } from "#loop/journal.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 import type { Enter, Work } from "#loop/work.ts";
 import { canonicalJson, sha256 } from "#store/chain.ts";
 import { encodeBody } from "./body.ts";
 import { changesSince, type Folder, hashAll, look, type Seen } from "./folder.ts";
-import { type ExchangeKey, type FileLine, type Line, type SessionLine, stateHash } from "./format.ts";
+import { type ExchangeKey, type FileLine, type Line, stateHash } from "./format.ts";
+import type { Begin, RecorderParts } from "./parts.ts";
 import { createOrdinals, isOutside, placeOf } from "./place.ts";
 import { RecordingHttp } from "./record-http.ts";
 import type { Tape } from "./tape.ts";
-
-export interface RecorderParts {
-  write(line: Line): void;
-  readonly clock: Clock;
-  /**
-   * Redacts known secrets and everything that looks like one. The run must use the same function for texts that it
-   * keeps.
-   */
-  redact(text: string): string;
-  /** Called when the folder cannot be recorded. The error is also thrown. */
-  onFailed(error: Error): void;
-}
-
-export interface Begin extends Pick<SessionLine, "epoch" | "settings" | "catalogue" | "pause"> {
-  readonly row: AgentRow;
-  readonly created: Extract<RecordedEvent, { readonly type: "agent-created" }>;
-  readonly services: readonly string[];
-  readonly folder: Folder;
-}
 
 export class Recorder implements Tape {
   readonly plays = false;
@@ -142,6 +123,8 @@ export class Recorder implements Tape {
     else this.#early.push(line);
   }
 
+  readonly #redacted = <T>(value: T): T => JSON.parse(this.#parts.redact(JSON.stringify(value)));
+
   #nextKey(): ExchangeKey & { readonly agent: string } {
     const at = { agent: this.#session?.row.id ?? "", ...this.#place };
     const call = this.#inside.getStore();
@@ -173,8 +156,7 @@ export class Recorder implements Tape {
         const rows = await store.inbox(agent);
         const fresh = rows.filter(({ key }) => !this.#delivered.has(key));
         for (const { key } of fresh) this.#delivered.add(key);
-        const text = this.#parts.redact(JSON.stringify(fresh));
-        if (fresh.length > 0) this.#write({ type: "inbox", call: this.#looks, rows: JSON.parse(text) });
+        if (fresh.length > 0) this.#write({ type: "inbox", call: this.#looks, rows: this.#redacted(fresh) });
         return rows;
       },
       commit: async (lease, after, commit) => {
@@ -223,15 +205,8 @@ export class Recorder implements Tape {
     let readBefore = this.#readings.length;
     const enterRecorded: Enter = async (push) => {
       const readings = this.#readings.length - readBefore;
-      const { attempt } = place;
-      if (reachesOut)
-        this.#write({
-          type: "nested",
-          callId,
-          attempt,
-          push: JSON.parse(this.#parts.redact(JSON.stringify(push))),
-          readings,
-        });
+      const line = { type: "nested", callId, attempt: place.attempt, push: this.#redacted(push), readings } as const;
+      if (reachesOut) this.#write(line);
       const isDone = await this.#inside.run(undefined, () => enter(push));
       this.#place = place;
       readBefore = this.#readings.length;
@@ -245,7 +220,7 @@ export class Recorder implements Tape {
     this.#seenFiles = await look(folder);
     if (!reachesOut) return outcome;
     const { redact } = this.#parts;
-    const { events, staged = [] } = JSON.parse(redact(JSON.stringify({ ...outcome, files: [] }))) as Outcome;
+    const { events, staged = [] } = this.#redacted({ ...outcome, files: [] });
     const changes = (outcome.files ?? []).map(({ content, ...change }) => ({
       ...change,
       content: content && encodeBody(content, redact),

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 
 export interface Tape {
   /** True for a replay, which makes no external requests. */

@@ -62,6 +62,7 @@ const LOAD = {
   "config path": () => import("./verbs/config-path.ts"),
   doctor: () => import("./verbs/doctor.ts"),
   verify: () => import("./verbs/verify.ts"),
+  backup: () => import("./verbs/backup.ts"),
   completion: () => import("./verbs/completion.ts"),
   // Internal verbs without a help group: called by npm start, plain goald, verbs that need the daemon, and shells.
   start: () => import("./verbs/start.ts"),

@@ -57,6 +57,7 @@ export const SUMMARIES: Readonly<Record<VerbName, Pick<Verb, "group" | "summary"
   "config path": { summary: "print the path of goald.json" },
   doctor: { group: "This home", summary: "check everything and explain what to fix" },
   verify: { group: "This home", summary: "check the hash chains of the store" },
+  backup: { group: "This home", summary: "write a verified copy of the store" },
   completion: { group: "This home", summary: "print shell completion (bash, zsh, fish)" },
   start: { summary: "set up an agent on a terminal; run the demo without one" },
   plain: { summary: "list agents at work; without any, do what goald start does" },

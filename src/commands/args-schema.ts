@@ -5,8 +5,9 @@
  * documents. ajv checks it against the meta-schema only if an argument is more than a text, a number, a flag or a list
  * of texts: no shipped command needs ajv at start.
  */
-import { createRequire } from "node:module";
+
 import { decodePointer, findReferenced, isSchema } from "#core/json-schema.ts";
+import { createAjv } from "#util/create-ajv.ts";
 
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 16;
@@ -116,8 +117,7 @@ function hasOnlyPlainArguments(schema: Fields): boolean {
 }
 
 function checkWithAjv(schema: Fields): string[] {
-  const { Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+  const ajv = createAjv({ strict: false, validateFormats: false, logger: false });
   if (ajv.validateSchema(schema) === true) return [...checkRequired(schema), ...checkCompiles(ajv, schema)];
   const places = (ajv.errors ?? []).map(({ instancePath }) => instancePath.split("/").slice(1).map(decodePointer));
   const deepest = places.filter((place) => place.length === Math.max(...places.map(({ length }) => length)));

@@ -5,10 +5,11 @@
 import type { Observation } from "#core/call.ts";
 import { type CommandWrite, fail, succeed, type Waiting } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
-import { isBlobRef } from "#core/text.ts";
+import { depthOf, MAX_JSON_DEPTH } from "#core/json-depth.ts";
 
 const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cancelled", "unknown"]);
 const SOURCES: ReadonlySet<unknown> = new Set(["goald", "workspace", "person", "web", "agent", "model"]);
+const MAX_CODE_CHARS = 100;
 const WAITS: ReadonlySet<unknown> = new Set(["time", "approval", "person", "agent"]);
 
 /** Accepts an observation, a wait, or a text as success. Any other value becomes a failed observation. */
@@ -31,8 +32,8 @@ function isObservation(value: unknown): value is Observation {
   const { status, text, code, source, artifacts } = (value ?? {}) as Record<string, unknown>;
   return (
     STATUSES.has(status) &&
-    (typeof text === "string" || isBlobRef(text)) &&
-    (code === undefined || typeof code === "string") &&
+    typeof text === "string" &&
+    (code === undefined || (typeof code === "string" && code.length <= MAX_CODE_CHARS)) &&
     SOURCES.has(source) &&
     Array.isArray(artifacts) &&
     artifacts.every((path) => typeof path === "string")
@@ -90,8 +91,23 @@ export function checkWrite(name: string, write: CommandWrite): void {
   }
 }
 
+/**
+ * Returns a copy as plain JSON: what the log gives back after a crash is the same. Throws GOALD_COMMAND_INVALID for a value
+ * that the log cannot hold. `what`: the value's name in the error, such as "The value prepared by act".
+ */
+export function copyJson<T>(what: string, value: T): T {
+  if (isJson(value)) {
+    const copy = JSON.parse(JSON.stringify(value) ?? "null") as T;
+    if (depthOf(copy) <= MAX_JSON_DEPTH) return copy;
+  }
+  throw new GoaldError(
+    "GOALD_COMMAND_INVALID",
+    `${what} is not plain JSON that is nested at most ${MAX_JSON_DEPTH} levels deep.`,
+  );
+}
+
 /** True for values that JSON.stringify accepts, as events require. */
-export function isJson(value: unknown): boolean {
+function isJson(value: unknown): boolean {
   try {
     JSON.stringify(value);
     return true;

@@ -6,13 +6,14 @@
  */
 
 import type { Observation } from "#core/call.ts";
-import { type CommandContext, type CommandWrite, fail, type Waiting } from "#core/command.ts";
+import { type CommandContext, type CommandWrite, fail, type Probe, type Waiting } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/file-version.ts";
-import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
+import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { ServiceName, Services } from "#core/services.ts";
 import { clip } from "#core/text.ts";
-import { checkWrite, isJson, parseResult } from "./call-result.ts";
+import { checkWrite, copyJson, parseResult } from "./call-result.ts";
+import { type CommandPart, guardWorkspace, requireRun } from "./guard-workspace.ts";
 import type { RegisteredCommand } from "./registry.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
@@ -44,20 +45,18 @@ export interface Execution<T> {
   readonly staged: readonly CommandWrite[];
 }
 
+export type Prepared = { readonly prepared: unknown } | { readonly refused: Observation };
+
 /** Calls the command's `prepare`. Resolves to an observation when the command cannot run. */
-export async function prepareCall(
-  call: CallFrame,
-): Promise<Execution<{ prepared: unknown } | { refused: Observation }>> {
+export async function prepareCall(call: CallFrame): Promise<Execution<Prepared>> {
   const { command, args } = call;
-  return runWithin(call, async (context, limit) => {
+  return runWithin(call, "prepare", async (context, limit) => {
     if (!command.prepare) return { prepared: null };
     try {
       const late = Symbol("late");
       const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
       if (prepared === late) return { refused: createNotStarted(command) };
-      if (!isJson(prepared))
-        throw new GoaldError("GOALD_COMMAND_INVALID", `The value prepared by ${command.name} is not JSON.`);
-      return { prepared: prepared ?? null };
+      return { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
     } catch (error) {
       call.signal.throwIfAborted();
       return { refused: toFailure(error, command.name) };
@@ -68,7 +67,7 @@ export async function prepareCall(
 /** Never rejects for failures of a command; rejects with GOALD_STORE_FULL and aborts of the host. */
 export async function runCall(call: CallFrame, prepared: unknown): Promise<Execution<Observation | Waiting>> {
   const { command, args } = call;
-  const execution = await runWithin(call, async (context, limit) => {
+  const execution = await runWithin(call, "run", async (context, limit) => {
     try {
       const returned = await limit.race(command.run(args as never, context, prepared), () => createTimeout(command));
       return parseResult(command.name, returned);
@@ -83,25 +82,29 @@ export async function runCall(call: CallFrame, prepared: unknown): Promise<Execu
   return spillOutput(call, result, result.text, execution);
 }
 
-export async function probeCall(
-  call: CallFrame,
-  prepared: unknown,
-): Promise<Execution<"done" | "not-done" | "unknown">> {
+export interface Probed {
+  readonly found: Probe;
+  /** Why `probe` failed, as a sentence. */
+  readonly problem?: string;
+}
+
+export async function probeCall(call: CallFrame, prepared: unknown): Promise<Execution<Probed>> {
   const { command, args } = call;
-  return runWithin(call, async (context, limit) => {
-    if (!command.probe) return "unknown";
+  return runWithin(call, "probe", async (context, limit) => {
+    if (!command.probe) return { found: "unknown" };
     try {
       const found = await limit.race(command.probe(args as never, context, prepared), () => "unknown" as const);
-      return found === "done" || found === "not-done" ? found : "unknown";
-    } catch {
+      return { found: found === "done" || found === "not-done" ? found : "unknown" };
+    } catch (error) {
       call.signal.throwIfAborted();
-      return "unknown";
+      return { found: "unknown", problem: toError(error).message };
     }
   });
 }
 
 async function runWithin<T>(
   call: CallFrame,
+  part: CommandPart,
   act: (context: CommandContext, limit: TimeLimit) => Promise<T>,
 ): Promise<Execution<T>> {
   const { command, agent, callId, step } = call;
@@ -112,9 +115,14 @@ async function runWithin<T>(
     if (limit.isOver)
       throw new GoaldError("GOALD_FILE", `${command.name} exceeded its time limit and can change nothing more.`);
   };
+  const check = (change: string): void => {
+    requireRun(command.name, part, change);
+    inTime();
+  };
   const context: CommandContext = {
     workspace: guardWorkspace(
       call.openWorkspace(call.folder, (change) => files.push(change)),
+      check,
       inTime,
     ),
     signal: limit.signal,
@@ -122,13 +130,14 @@ async function runWithin<T>(
     step,
     agent,
     stage: (write) => {
-      inTime();
+      check("stage a write");
       checkWrite(command.name, write);
       staged.push(write);
     },
     use: (name) => findService(call, name),
-    call: (name, args) => limit.standStill(() => findNest(call).call(name, requireJson(args))),
-    run: (task, returns) => limit.standStill(() => findNest(call).run(task, requireJson(returns))),
+    call: (name, args) => limit.standStill(() => findNest(call).call(name, copyJson(`The arguments of ${name}`, args))),
+    run: (task, returns) =>
+      limit.standStill(() => findNest(call).run(task, copyJson("The JSON Schema of a sub-task", returns))),
   };
   // Copies keep later changes by a timed-out command out of the commit.
   return { result: await act(context, limit), files: [...files], staged: [...staged] };
@@ -146,41 +155,6 @@ function findService<N extends ServiceName>({ command, services }: CallFrame, na
 function findNest({ command, nest }: CallFrame): NonNullable<CallFrame["nest"]> {
   if (nest) return nest;
   throw new GoaldError("GOALD_COMMAND_INVALID", `${command.name} can run other work only in \`run\`.`);
-}
-
-function requireJson<T>(value: T): T {
-  if (isJson(value)) return value;
-  throw new GoaldError("GOALD_COMMAND_INVALID", "Expected plain JSON for nested work.");
-}
-
-/** Calls `check` before each change, so that a timed-out command can change nothing. */
-function guardWorkspace(workspace: Workspace, check: () => void): Workspace {
-  const checked =
-    <A extends readonly unknown[], R>(act: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      check();
-      return act(...given);
-    };
-  return {
-    folder: workspace.folder,
-    stat: (path) => workspace.stat(path),
-    read: (path, range) => workspace.read(path, range),
-    list: (directory, entered) => workspace.list(directory, entered),
-    write: checked((path, content) => workspace.write(path, content)),
-    append: checked((path, content) => workspace.append(path, content)),
-    truncate: checked((path, bytes) => workspace.truncate(path, bytes)),
-    remove: checked((...given: Parameters<Workspace["remove"]>) => workspace.remove(...given)),
-    move: checked((from, to) => workspace.move(from, to)),
-    preserve: checked((path) => workspace.preserve(path)),
-    place: async (path, fill) => {
-      check();
-      return workspace.place(path, async (folder) => {
-        const filled = await fill(folder);
-        check();
-        return filled;
-      });
-    },
-  };
 }
 
 const createNotStarted = ({ name, timeoutMs }: RegisteredCommand): Observation =>

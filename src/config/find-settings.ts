@@ -129,5 +129,5 @@ const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
 
 function normalizeText(value: string, { name, schema }: SettingRow): string {
   if (name.endsWith(".baseUrl")) return value.replace(/\/{1,20}$/, "");
-  return schema.enum?.find((choice) => choice.toLowerCase() === value.toLowerCase()) ?? value;
+  return schema.enum?.find((choice) => choice?.toLowerCase() === value.toLowerCase()) ?? value;
 }

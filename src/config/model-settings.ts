@@ -66,6 +66,14 @@ export const MODEL_SETTINGS = [
     whenUnset: "chosen by the server",
   },
   {
+    name: "reasoningEffort",
+    environment: ["GOALD_REASONING_EFFORT"],
+    schema: { type: "string", nullable: true, enum: ["minimal", "low", "medium", "high", null] },
+    expected: "minimal, low, medium, high, or none",
+    meaning: "Effort of models that reason before they reply. Reasoning tokens count as tokens of the reply.",
+    whenUnset: "chosen by the server",
+  },
+  {
     name: "contextTokens",
     environment: ["GOALD_CONTEXT_TOKENS", "SMART_TOKEN_LIMIT"],
     ...optional(wholeNumber(1_000, 10_000_000)),
@@ -82,13 +90,21 @@ export const MODEL_SETTINGS = [
     name: "replyTokens",
     environment: ["GOALD_REPLY_TOKENS"],
     ...wholeNumber(100, 1_000_000),
-    meaning: "Tokens reserved for each reply.",
+    meaning:
+      "Maximum tokens per reply, reasoning included. After a reply that was cut off, later ones may have four times as many.",
   },
   {
     name: "modelTimeoutMs",
     environment: ["GOALD_MODEL_TIMEOUT_MS"],
     ...wholeNumber(1_000, 3_600_000),
-    meaning: "Maximum wait for a reply.",
+    meaning: "Maximum wait for the beginning of a streamed reply, or for the whole of another answer.",
+    unit: "ms",
+  },
+  {
+    name: "modelIdleTimeoutMs",
+    environment: ["GOALD_MODEL_IDLE_TIMEOUT_MS"],
+    ...wholeNumber(1_000, 3_600_000),
+    meaning: "Maximum silence within a streamed reply. A stream that brings output may last any time.",
     unit: "ms",
   },
   {
@@ -125,6 +141,14 @@ export const MODEL_SETTINGS = [
     meaning:
       "Maximum tokens to embed per day (UTC), over all agents. Beyond it, recall ranks memories by shared words.",
     whenUnset: "no limit",
+  },
+  {
+    name: "memory.keepMegabytes",
+    environment: ["GOALD_MEMORY_KEEP_MEGABYTES"],
+    ...wholeNumber(0, 1_000_000),
+    meaning:
+      "Maximum main memory for long-term memories that a daemon keeps loaded, so that idle agents wake fast. The least recently used are dropped first; those of running agents are never dropped.",
+    unit: "MB",
   },
   {
     name: "memoryBackend",

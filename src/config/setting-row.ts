@@ -4,7 +4,7 @@
 export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
   readonly nullable?: true;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | null)[];
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;

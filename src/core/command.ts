@@ -133,8 +133,9 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   /** A successful call finishes the turn. Only for task_complete. */
   readonly closesTurn?: boolean;
   /**
-   * Reads what `run` and `probe` need and changes nothing. Its result (plain JSON) is durable
-   * before `run` begins. Also the place to `preserve` a file that `run` overwrites.
+   * Reads what `run` and `probe` need. Its result (plain JSON, at most 64 levels deep, without secrets of the settings)
+   * is durable before `run` begins and comes back byte for byte after a crash. It may `preserve` a file that `run`
+   * overwrites; any other change is refused.
    */
   prepare?(args: Args<S>, context: CommandContext): Promise<unknown>;
   /**
@@ -142,7 +143,7 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
    * Any other error is reported to the model with its message.
    */
   run(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Observation | Waiting>;
-  /** Reconcilable commands only: tells whether the interrupted call happened. Changes nothing. */
+  /** Reconcilable commands only: returns whether the interrupted call happened. It may only read and `preserve`. */
   probe?(args: Args<S>, context: CommandContext, prepared: unknown): Promise<Probe>;
 }
 

@@ -6,37 +6,25 @@
  * Every decision is made here, without side effects; all waiting happens at the edge. A `record` move
  * needs nothing from outside: its events fold at once and become durable with the next intent.
  */
-import { type Annotations, type Effect, type Observation, stricterEffect, type WaitFor } from "./call.ts";
+import { type Annotations, type Effect, stricterEffect } from "./call.ts";
+import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
+import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
-import { deadlinePassed, earlier, limitReached } from "./limits.ts";
+import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
+import { lostCall, type Move, pause, record } from "./move.ts";
 import { judge } from "./policy.ts";
-import {
-  type AgentState,
-  activeFrame,
-  type Frame,
-  INTERRUPTED,
-  type OpenCall,
-  openCommand,
-  openQuestion,
-  type Phase,
-} from "./state.ts";
-import type { Text } from "./text.ts";
-
-export type Move =
-  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
-  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
-  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
-  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
-  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
-  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
-  | { readonly kind: "rest" };
+import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, openQuestion } from "./state.ts";
+import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
 /** The command's current declaration in the catalogue. */
 export interface CommandFacts {
   readonly annotations: Annotations;
   readonly effect: Effect;
+  readonly closesTurn?: boolean;
+  /** Present when the command has a `prepare`, which may take long or end the process. */
+  readonly prepare?: unknown;
 }
 
 export interface Rules {
@@ -72,7 +60,9 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "asking":
       return afterLostReply(state, frame, phase.callId, rules, now);
     case "retrying":
-      return isBefore(now, phase.at) && (state.outage || frame.modelFailures < rules.maxModelFailures)
+      return isBefore(now, phase.at) &&
+        !isBefore(now, phase.since) &&
+        (state.outage || frame.modelFailures < rules.maxModelFailures)
         ? wait(state, "time", phase.at, now)
         : askAgain(state, frame, phase.callId, rules, now);
     case "reading":
@@ -133,6 +123,7 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
   const step = state.step + 1;
   const limit = limitReached(state, step, now);
   if (limit) return pause(limit.code, limit.reason);
+  if (state.refusals >= MAX_REFUSALS) return pause("not-proven", notProven(state.refusals));
   const notice = noticeDue(frame);
   if (notice) return record(notice);
   if (isIdle(state)) return wait(state, "agent", null, now);
@@ -168,7 +159,10 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   const circle = circleOf(frame, callId);
   if (circle) return giveUp(frame, "loop", circle);
   const { step, call } = open;
-  const verdict = judge(call, rules.facts(call.name)?.annotations, state);
+  const facts = rules.facts(call.name);
+  const refused = facts?.closesTurn && frame.kind !== "run" ? refuseCompletion(state) : undefined;
+  if (refused) return record({ type: "command-denied", step, callId, by: "policy", ...refused });
+  const verdict = judge(call, facts?.annotations, state);
   switch (verdict.kind) {
     case "allow":
       return record({ type: "command-approved", step, callId, by: verdict.by });
@@ -207,11 +201,15 @@ const diedTooOften = (deaths: number, name: string): string =>
   "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>";
 
 /** The observation for an interrupted call whose outcome cannot be known. */
-export function outcomeUnknown(callId: string, open: Extract<OpenCall, { kind: "command" }>): NewEvent {
+export function outcomeUnknown(
+  callId: string,
+  open: Extract<OpenCall, { kind: "command" }>,
+  problem?: string,
+): NewEvent {
   const { call, step, intent } = open;
   const text =
     `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
-    "It may or may not have happened. Look before you repeat it.";
+    `It may or may not have happened. ${problem === undefined ? "" : `Its probe failed: ${problem} `}Look before you repeat it.`;
   const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }
@@ -225,47 +223,12 @@ export function differed(callId: string, { call, step }: Extract<OpenCall, { kin
   return { type: "command-finished", step, callId, observation, durationMs: 0 };
 }
 
-function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting" }>, now: Date): Move {
-  const { callId, waitFor, until } = phase;
-  const open = openCommand(state, callId);
-  if (!open) return lostCall(callId);
-  if (until === null || isBefore(now, until)) return wait(state, waitFor, until, now);
-  const observation = { ...endOfWait(state, callId, waitFor, until), source: "goald", artifacts: [] } as const;
-  return record({ type: "command-finished", step: open.step, callId, observation, durationMs: 0 });
-}
-
-function endOfWait(
-  state: AgentState,
-  callId: string,
-  waitFor: WaitFor,
-  until: string,
-): Pick<Observation, "status" | "text"> {
-  if (waitFor === "time") return { status: "ok", text: `Waited until ${until}.` };
-  const [key, child] = Object.entries(state.children).find(([, each]) => each.callId === callId) ?? [];
-  if (waitFor !== "agent" || !child) return { status: "failed", text: `No answer came by ${until}.` };
-  const text =
-    `${child.name} (key ${key}) is working. Its answer will come to you as a message, as soon as there is one. ` +
-    "Go on with something else meanwhile.";
-  return { status: "ok", text };
-}
-
-/** Waits no longer than the agent's deadline. */
-function wait(state: AgentState, waitFor: WaitFor, until: string | null, now: Date): Move {
-  const late = deadlinePassed(state, now);
-  if (late) return pause(late.code, late.reason);
-  return { kind: "wait", waitFor, until: earlier(until, state.settings.deadline) };
-}
-
 /** The stricter of the effect recorded at the start and the command's current one. */
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {
   const open = openCommand(state, callId);
   const now = (open && rules.facts(open.call.name)?.effect) ?? "at-most-once";
   return open?.intent ? stricterEffect(open.intent.effect, now) : now;
 }
-
-/** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
-const lostCall = (callId: string): Move =>
-  pause("crash-loop", `The log names a call ${callId} that is not open. Run \`goald verify\`.`);
 
 /** True when an older lease, and so an earlier process, wrote the intent. */
 const isInterrupted = (intent: { readonly epoch: number }, rules: Rules): boolean => intent.epoch < rules.epoch;
@@ -277,10 +240,4 @@ const stillUnderWay = (callId: string): Move =>
     `The call ${callId} was started by this process and has no result. Resume the agent to recover as after a crash.`,
   );
 
-/** Compares times, not strings: `until` may come from a command. */
-const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
-
 const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;
-
-const pause = (code: PauseCode, reason: string): Move => record({ type: "agent-paused", code, reason });
-const record = (...events: NewEvent[]): Move => ({ kind: "record", events });

@@ -63,6 +63,10 @@ export type PauseCode =
   | "model-refused"
   | "model-unreachable"
   | "prompt-too-long"
+  /** The server sent more than the maximum of a reply. */
+  | "cap-ignored"
+  /** It asked several times to end its work, which was not finished. */
+  | "not-proven"
   | "crash-loop";
 
 export interface Fallback {
@@ -124,6 +128,8 @@ export type EventBody =
       readonly changed?: true;
       /** The server is down: goald retries from time to time until it is back. */
       readonly outage?: true;
+      /** Charged for a reply that was cut off. Replaces the reservation. */
+      readonly spent?: ModelSpending;
       /** Model used until the given time in place of one that fails permanently. */
       readonly fallback?: Fallback;
     } & OfCall)
@@ -138,7 +144,13 @@ export type EventBody =
       readonly repaired: boolean;
     } & OfCall)
   | ({ readonly type: "command-approved"; readonly by: "policy" | "person" | "earlier-approval" } & OfCall)
-  | ({ readonly type: "command-denied"; readonly by: "policy" | "person"; readonly reason: string } & OfCall)
+  | ({
+      readonly type: "command-denied";
+      readonly by: "policy" | "person";
+      readonly reason: string;
+      /** Why the turn may not end yet: sub-agents work. Such refusals are counted. */
+      readonly refusal?: "helpers";
+    } & OfCall)
   | ({ readonly type: "approval-asked"; readonly reason: string } & OfCall)
   | ({
       readonly type: "command-started";

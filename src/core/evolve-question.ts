@@ -1,7 +1,7 @@
 /** evolve-question.ts -- folds a model call into the state: asked, failed, asked again, replied. */
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inFrame, inPhase, putCall, withMessage } from "./fold.ts";
-import { mayHaveBeenCharged } from "./limits.ts";
+import { mayHaveBeenCharged, wasSent } from "./limits.ts";
 import { spend } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
@@ -9,7 +9,7 @@ import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId, frame } = event;
   const isNew = openQuestion(state, callId) === undefined;
-  const settled = inFrame(settle(state, callId, true), frame, (asking) =>
+  const settled = inFrame(settle(state, callId, { isLost: true, isCounted: true }), frame, (asking) =>
     isNew ? { ...asking, asked: asking.asked + 1 } : asking,
   );
   const of = { callId, frame, step, attempt, epoch };
@@ -25,11 +25,14 @@ export function modelFailed(
   const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
-  const phase = { kind: "retrying", callId, at: retryAt ?? at } as const;
-  // During an outage further failures are expected and not counted.
-  if (state.outage && event.outage) return inPhase(settle(state, callId, false), event, phase);
+  const phase = { kind: "retrying", callId, since: at, at: retryAt ?? at } as const;
+  const settled = event.spent
+    ? spend(settle(state, callId, { isLost: false, isCounted: false }), event.spent)
+    : settle(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });
+  // During an outage further failures are expected, and only what they may cost counts.
+  if (state.outage && event.outage) return inPhase(settled, event, phase);
   const failed = {
-    ...settle(state, callId, mayHaveBeenCharged(code)),
+    ...settled,
     fallback,
     outage: event.outage ? { since: at } : state.outage,
   };
@@ -51,21 +54,29 @@ export const closeQuestion = (state: AgentState, step: number): AgentState => ({
   open: state.open.filter((call) => call.kind !== "model" || call.step !== step),
 });
 
-/** Counts the reservation of an attempt without a reply as lost, or releases it. The call stays open for the next attempt. */
-function settle(state: AgentState, callId: string, isLost: boolean): AgentState {
+/** Counts the reservation of an attempt without a reply as lost, or releases it, once. The call stays open for the next attempt. */
+function settle(
+  state: AgentState,
+  callId: string,
+  { isLost, isCounted }: { readonly isLost: boolean; readonly isCounted: boolean },
+): AgentState {
   const call = openQuestion(state, callId);
-  if (!call) return state;
+  if (!call || call.isSettled) return state;
   const tokens = state.lost.tokens + (isLost ? call.reservedTokens : 0);
   const usd = state.lost.usd + (isLost ? (call.reservedUsd ?? 0) : 0);
-  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd: call.reservedUsd === null ? null : 0 };
-  return putCall({ ...state, lost: { tokens, usd } }, settled);
+  const reservedUsd = call.reservedUsd === null ? null : 0;
+  const settled: OpenCall = { ...call, reservedTokens: 0, reservedUsd, isSettled: true };
+  const usage = { ...state.usage, modelCalls: state.usage.modelCalls + (isCounted ? 1 : 0) };
+  return putCall({ ...state, usage, lost: { tokens, usd } }, settled);
 }
 
 export function modelReplied(state: AgentState, event: EventOf<"model-replied"> & At): AgentState {
   const { callId, text, finishReason, usage, step, costUsd } = event;
   const { model, mode } = openQuestion(state, callId) ?? ASKED_UNKNOWN;
   const fallback = model === state.fallback?.model ? state.fallback : null;
-  const paid = spend(answeredBy(state, event, fallback), { usage, costUsd: costUsd ?? null, modelCalls: 1 });
+  const cutReplies = state.cutReplies + (finishReason === "length" ? 1 : 0);
+  const answered = { ...answeredBy(state, event, fallback), cutReplies };
+  const paid = spend(answered, { usage, costUsd: costUsd ?? null, modelCalls: 1 });
   const replied = closeCall(paid, callId);
   const remembered = withMessage(replied, event, {
     step,

@@ -19,18 +19,11 @@ import {
   withMessage,
   withMessageForAll,
 } from "./fold.ts";
+import type { Message } from "./frame.ts";
 import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll } from "./spending.ts";
-import {
-  type AgentState,
-  activeFrame,
-  INTERRUPTED,
-  initialState,
-  type Message,
-  type OpenCall,
-  openCommand,
-} from "./state.ts";
+import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
   agentReported,
@@ -97,18 +90,14 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
       const left = unwindTo(state, callId);
-      return inPhase(spent ? spendAll(left, callId, spent) : left, event, {
-        kind: "waiting",
-        callId,
-        waitFor,
-        until,
-      });
+      const waiting = { kind: "waiting", callId, waitFor, until } as const;
+      return inPhase(spent ? spendAll(left, callId, spent) : left, event, waiting);
     }
     case "command-finished":
       return commandFinished(state, event);
     case "message-received": {
       const { from, text } = event;
-      return withMessageForAll({ ...state, grantedApprovals: 0 }, event, {
+      return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
         step: state.step,
         kind: "feedback",
         from,
@@ -126,7 +115,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "agent-resumed":
       return agentResumed(state, event);
     case "turn-started":
-      return inPhase({ ...state, turn: event.turn, fallback: null, made: [] }, event, { kind: "thinking" });
+      return inPhase({ ...state, turn: event.turn, fallback: null, made: [], refusals: 0 }, event, {
+        kind: "thinking",
+      });
     case "turn-finished":
       return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
     case "agent-started":
@@ -168,17 +159,18 @@ const FROM_GOALD = { from: "goald", status: null, source: "goald" } as const;
 
 /** The new goals are in the instructions; this message points out that they changed. */
 function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): AgentState {
-  const changed = { ...state, goals: event.goals, grantedApprovals: 0 };
+  const changed = { ...state, goals: event.goals, grantedApprovals: 0, refusals: 0 };
   const text = "The goals were changed just now. Those in your instructions are the ones that count.";
   return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
 
 function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
-  const { step, callId, reason, by } = event;
+  const { step, callId, reason, by, refusal } = event;
   const from = by === "person" ? "person" : (openCommand(state, callId)?.call.name ?? "policy");
   const kind = by === "person" ? "feedback" : "result";
   const source = by === "person" ? "person" : "goald";
-  const denied = by === "person" ? { ...state, grantedApprovals: 0 } : state;
+  const refusals = state.refusals + (refusal ? 1 : 0);
+  const denied = by === "person" ? { ...state, grantedApprovals: 0 } : { ...state, refusals };
   const message = { step, kind, from, status: "denied", source, text: reason } as const;
   const ended = endCall(denied, event, message);
   // A person's words about a nested call must not end with its frame.
@@ -214,7 +206,7 @@ function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & 
   const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null };
   const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
   const { id, phase } = activeFrame(state);
-  const again = { ...resumed, fallback: null, outage: null, paused: null, deaths: 0 };
+  const again = { ...resumed, fallback: null, outage: null, paused: null, deaths: 0, refusals: 0 };
   const isDown = state.outage && phase.kind === "retrying";
   return isDown ? inPhase(again, { frame: id }, { ...phase, at: event.at }) : again;
 }

@@ -1,13 +1,6 @@
 /** fold.ts -- building blocks for folding events into the state. Pure. */
-import {
-  type AgentState,
-  type Frame,
-  longestWindow,
-  type Message,
-  type OpenCall,
-  type Phase,
-  SHORT_TERM_MESSAGES,
-} from "./state.ts";
+import type { Frame, Message, Phase } from "./frame.ts";
+import { type AgentState, longestWindow, type OpenCall, SHORT_TERM_MESSAGES } from "./state.ts";
 
 /** Position of an event. */
 export type At = { readonly seq: number; readonly frame: number };

@@ -11,7 +11,8 @@
  */
 import type { EventOf } from "./event.ts";
 import type { At } from "./fold.ts";
-import { type AgentState, createFrame, type Frame, type OpenCall } from "./state.ts";
+import { createFrame, type Frame } from "./frame.ts";
+import type { AgentState, OpenCall } from "./state.ts";
 
 /** Maximum number of frames, the agent's included: a run that always starts a run ends here. */
 export const MAX_FRAMES = 8;

@@ -68,6 +68,11 @@ export function spentByOthers({ children, endedSpent }: AgentState): Spending {
  */
 export const mayHaveBeenCharged = (code: string): boolean => !REJECTED_UNCHARGED.has(code);
 
+/** Whether a request that failed with this code reached the server. */
+export const wasSent = (code: string): boolean => !NEVER_SENT.has(code);
+
+const NEVER_SENT: ReadonlySet<string> = new Set(["no-connection", "unknown-host", "http-refused"]);
+
 const REJECTED_UNCHARGED: ReadonlySet<string> = new Set([
   "no-connection",
   "http-refused",
@@ -82,6 +87,7 @@ const REJECTED_UNCHARGED: ReadonlySet<string> = new Set([
   "context-overflow",
   "bad-request",
   "not-implemented",
+  "unavailable",
 ]);
 
 /** The limit that forbids a model call for this step now. Repeated attempts belong to a step that already counts. */
@@ -96,7 +102,7 @@ export function limitReached(state: AgentState, step: number, now: Date): LimitR
   return deadlinePassed(state, now);
 }
 
-/** The limit that a request of this size would exceed. `usd` is null for a model without a known price. */
+/** The limit that a request with the smallest useful reply would exceed. `usd` is null for a model without a known price. */
 export function limitExceededBy(
   request: { readonly model: string; readonly tokens: number; readonly usd: number | null },
   state: AgentState,
@@ -133,13 +139,13 @@ const stepsSpent = (limit: number, others: number): LimitReached => ({
 });
 
 function tokensSpent(limit: number, spent: number, next?: number): LimitReached {
-  const room = next === undefined ? "" : `, and the next request may take ${next}`;
+  const room = next === undefined ? "" : `, and the next request takes at least ${next}`;
   const reason = `The limit of ${limit} tokens is reached: ${spent} are spent${room}. ${goOn("--max-tokens 1000000")}`;
   return { code: "token-limit", reason };
 }
 
 function moneySpent(budget: number, spent: number, next?: number): LimitReached {
-  const room = next === undefined ? "" : `, and the next request may cost ${dollars(next)}`;
+  const room = next === undefined ? "" : `, and the next request costs at least ${dollars(next)}`;
   const reason = `The budget of ${dollars(budget)} is reached: ${dollars(spent)} are spent${room}. ${goOn("--budget 5")}`;
   return { code: "budget", reason };
 }

@@ -7,8 +7,10 @@
  */
 
 import type { CommandCall } from "./call.ts";
+import { awaitsHelpers } from "./completion.ts";
 import type { EventOf, NewEvent } from "./event.ts";
-import { type AgentState, activeFrame, type Frame, type Repetition } from "./state.ts";
+import type { Frame, Repetition } from "./frame.ts";
+import { type AgentState, activeFrame } from "./state.ts";
 import { isBlobRef } from "./text.ts";
 
 /** A second look can make sense. At the third, most models change course when a message points it out. */
@@ -31,7 +33,8 @@ export function noticeDue({ repetition }: Frame): NewEvent | undefined {
 
 /** A warned agent with working sub-agents waits for their next report, which costs nothing. */
 export const isIdle = (state: AgentState): boolean =>
-  activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking);
+  awaitsHelpers(state) ||
+  (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 
 /** What the model reads. */
 export const noticeText = (name: string, count: number): string =>

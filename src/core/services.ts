@@ -58,7 +58,7 @@ export interface WebPages {
   /** Throws GOALD_WEB for a page that cannot be fetched or read, GOALD_HTTP_REFUSED for an address that is not public. */
   read(url: string, signal: AbortSignal): Promise<Page>;
   /** The passages most relevant to the question, best first, up to `tokens`; all of them in order when they fit. */
-  select(page: Page, question: string, maxTokens: number): readonly Passage[];
+  select(page: Page, question: string, maxTokens: number): Promise<readonly Passage[]>;
 }
 
 export interface Download {

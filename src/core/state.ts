@@ -5,10 +5,10 @@
  */
 
 import type { AgentSettings } from "./agent-settings.ts";
-import type { Annotations, CommandCall, Effect, Observation, WaitFor } from "./call.ts";
+import type { Annotations, CommandCall, Effect } from "./call.ts";
 import type { Fallback, OutputMode, PauseCode, Usage } from "./event.ts";
+import { createFrame, type Frame, type NestedResult } from "./frame.ts";
 import type { Origin, Reach, Spending } from "./subagents/subagent-event.ts";
-import type { Text } from "./text.ts";
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
 export const STATE_VERSION = 7;
@@ -21,86 +21,6 @@ export const MAX_WINDOW_BATCH = 40;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
-
-/** One message of short-term memory. */
-export interface Message {
-  /** Number of the event that it came from. */
-  readonly seq: number;
-  readonly step: number;
-  readonly kind: "reply" | "result" | "problem" | "feedback" | "task" | "report";
-  /** The speaker: a command's name, a person, an agent. Empty for a reply. */
-  readonly from: string;
-  readonly status: Observation["status"] | null;
-  readonly source: Observation["source"];
-  readonly text: Text;
-}
-
-/** What a frame is doing between two moves. */
-export type Phase =
-  | { readonly kind: "thinking" }
-  | { readonly kind: "asking"; readonly callId: string }
-  | { readonly kind: "retrying"; readonly callId: string; readonly at: string }
-  | {
-      readonly kind: "reading";
-      readonly callId: string;
-      readonly reply: Text;
-      readonly finishReason: string;
-      /** The model and output mode that produced the reply. */
-      readonly model: string;
-      readonly mode: OutputMode;
-    }
-  | { readonly kind: "judging"; readonly callId: string }
-  | { readonly kind: "awaiting-approval"; readonly callId: string }
-  | { readonly kind: "approved"; readonly callId: string }
-  | { readonly kind: "executing"; readonly callId: string }
-  | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
-  | { readonly kind: "closing"; readonly reason: string }
-  /** Nested work only: the event with the result, or the reason why there is none. */
-  | {
-      readonly kind: "ended";
-      readonly resultSeq: number | null;
-      readonly problem?: { readonly code: string; readonly text: string };
-    }
-  | { readonly kind: "resting"; readonly outcome: "completed"; readonly reason: string };
-
-/** One level of nested work (frames.ts). The root frame is the agent. */
-export interface Frame {
-  readonly id: number;
-  readonly kind: "agent" | "call" | "run";
-  /** Prefix of the ids of its calls, and the id of the call of a frame of kind `call`. Empty for the agent. */
-  readonly path: string;
-  readonly phase: Phase;
-  /** Empty in a frame of kind `call`. */
-  readonly window: readonly Message[];
-  /** Number of model calls begun; repeated attempts do not count. */
-  readonly asked: number;
-  /** Consecutive unreadable replies, and consecutive failed model calls. */
-  readonly badReplies: number;
-  readonly modelFailures: number;
-  /** Failed attempts of the open model call, oldest first. */
-  readonly failedTries: readonly { readonly model: string; readonly code: string }[];
-  readonly repetition: Repetition | null;
-  /** Null for the agent. */
-  readonly origin: FrameOrigin | null;
-}
-
-/** Where a frame was pushed, and for what. */
-export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
-  /** The running command. */
-  readonly callId: string;
-  readonly command: string;
-  readonly step: number;
-  readonly task: Text;
-  readonly returns: Readonly<Record<string, unknown>>;
-}
-
-/** The recorded end of nested work. The result itself is in the log. */
-export interface NestedResult {
-  readonly ordinal: number;
-  readonly hash: string;
-  /** Number of the event that holds it. */
-  readonly seq: number;
-}
 
 /** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
 export type OpenCall =
@@ -116,6 +36,8 @@ export type OpenCall =
       /** Possible charges that no other field counts; 0 once a failure is recorded. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
+      /** The attempt has failed, and is counted. */
+      readonly isSettled?: true;
     }
   | {
       readonly kind: "command";
@@ -141,16 +63,6 @@ export type OpenCall =
       };
     };
 
-/** The last requested command and how many times in a row it came with the same arguments. */
-export interface Repetition {
-  readonly step: number;
-  readonly callId: string;
-  readonly call: CommandCall;
-  readonly count: number;
-  /** The model has been warned. */
-  readonly noticed: boolean;
-}
-
 /** A sub-agent, as far as the parent's log knows it. */
 export interface ChildAccount {
   readonly name: string;
@@ -162,6 +74,8 @@ export interface ChildAccount {
   readonly told: number;
   /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;
+  /** It has reported a pause, and works only when somebody continues it. */
+  readonly isPaused: boolean;
   /** It was ended and has not confirmed it yet. */
   readonly isEnding: boolean;
   readonly reach: Reach;
@@ -188,6 +102,10 @@ export interface AgentState {
   readonly grantedApprovals: number;
   /** The agent has read text from outside; the policy uses this. */
   readonly tainted: boolean;
+  /** Refused requests to end the turn in a row. */
+  readonly refusals: number;
+  /** Replies that the server cut off. Later replies get more room. */
+  readonly cutReplies: number;
   /** Start of the server's outage. Attempts during an outage do not count as failures. */
   readonly outage: { readonly since: string } | null;
   /** Used in place of the agent's own model. */
@@ -215,19 +133,6 @@ export interface AgentState {
 
 export const NOTHING_SPENT: Spending = { steps: 0, tokens: 0, usd: 0 };
 
-export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin">): Frame {
-  return {
-    ...given,
-    phase: { kind: "thinking" },
-    window: [],
-    asked: 0,
-    badReplies: 0,
-    modelFailures: 0,
-    failedTries: [],
-    repetition: null,
-  };
-}
-
 export const initialState: AgentState = {
   name: "",
   role: "",
@@ -251,6 +156,8 @@ export const initialState: AgentState = {
   paused: null,
   grantedApprovals: 0,
   tainted: false,
+  refusals: 0,
+  cutReplies: 0,
   outage: null,
   fallback: null,
   usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false, modelCalls: 0 },

@@ -15,6 +15,8 @@ export interface BlobRef {
   readonly blob: string;
   readonly bytes: number;
   readonly head: string;
+  /** The bytes are the JSON of a value, not a text. */
+  readonly json?: true;
 }
 export type Text = string | BlobRef;
 

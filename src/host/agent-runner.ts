@@ -5,35 +5,15 @@
  * earlier run. A failed run is retried; an agent that keeps failing is paused.
  */
 import { isGoaldError, toError } from "#core/errors.ts";
-import type { PauseCode, RecordedEvent } from "#core/event.ts";
+import type { PauseCode } from "#core/event.ts";
 import { isNested } from "#core/frames.ts";
-import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import { pauseAgent } from "#loop/pause-agent.ts";
-import { type RunParts, run } from "#loop/run.ts";
-import type { OpenedAgent, PauseReason } from "./opened-agent.ts";
-
-export interface RunnerParts {
-  readonly clock: Clock;
-  /** Aborted when the host shuts down. No new run or step starts after that. */
-  readonly draining: AbortSignal;
-  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is opened only to be paused. */
-  open(agent: string, signal: AbortSignal, pause?: PauseReason): Promise<OpenedAgent>;
-  onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
-  /** Called when the agent has started these agents or sent them a message. */
-  onSent?(agents: readonly string[]): void;
-  /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
-  onStopped(agent: string, state: AgentState): Promise<void>;
-  /** Called when a run has failed. The runner retries it or pauses the agent. */
-  onFailed?(agent: string, error: Error): void;
-  /** Reports a problem with an agent, as a sentence. */
-  report(agent: string, problem: string): void;
-  /** Called when the runner holds nothing, not even a timer, and may be discarded. */
-  onIdle(agent: string): void;
-}
+import { run } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
+import type { OpenedAgent, PauseReason, RunnerParts } from "./opened-agent.ts";
 
 const LONGEST_WAIT_MS = 10_000;
-const FOR_EVER = Number.POSITIVE_INFINITY;
 const MAX_FAILURES = 3;
 const MAX_BACKOFF_MS = 300_000;
 
@@ -173,7 +153,7 @@ export class AgentRunner {
       onSent: (agents) => onSent?.(agents),
       // A command with nested work stays in memory: leaving it would interrupt it.
       wait: ({ waitFor, until }, state) =>
-        this.#wait(until, isNested(state) ? FOR_EVER : (opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS)),
+        this.#wait(until, isNested(state) ? Infinity : (opened.longestWaitMs?.(waitFor) ?? LONGEST_WAIT_MS)),
     };
     return opened.through?.(parts) ?? parts;
   }
@@ -192,10 +172,7 @@ export class AgentRunner {
     return true;
   }
 
-  /**
-   * A full disk is retried without limit. A damaged log is not retried, because its agent must not run. An agent that
-   * keeps failing for another reason is paused.
-   */
+  /** A full disk is retried without limit, a damaged log never. An agent that keeps failing otherwise is paused. */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.

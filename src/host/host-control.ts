@@ -15,7 +15,7 @@ import type { AgentView } from "#views/agent-view.ts";
 import { countStandings } from "#views/count-standings.ts";
 import { findAgent } from "#views/load-agent.ts";
 import { changesOf } from "./change-memory.ts";
-import { type ForkParts, forkAgent } from "./fork-agent.ts";
+import type { ForkParts } from "./fork-agent.ts";
 import { HaltControl } from "./halt-agent.ts";
 import { createHostViews, type Found, type HostViewParts, type HostViews } from "./host-views.ts";
 import { requireNoChildren, tellRemoval, withOthers } from "./subagent-effects.ts";
@@ -44,8 +44,8 @@ export interface HostControlParts extends HostViewParts {
   openWorkspace: ForkParts["openWorkspace"];
   /** Removes an agent's folder from the disk. */
   removeFolder(row: AgentRow): Promise<void>;
-  /** Removes the index files of an agent's memory. */
-  removeIndexes(agent: string): Promise<void>;
+  /** Drops a removed agent's memory from main memory, and removes its index files. */
+  removeMemory(agent: string): Promise<void>;
 }
 
 export class HostControl implements Control {
@@ -180,12 +180,13 @@ export class HostControl implements Control {
     await runner?.settled();
     this.#views.forget(row.id);
     recordings.forget(row.id);
-    await this.#parts.removeIndexes(row.id);
+    await this.#parts.removeMemory(row.id);
     if (how.files) await this.#parts.removeFolder(row);
     return { id: row.id, workspace };
   }
 
   async fork(name: string, how: Parameters<Control["fork"]>[1]) {
+    const { forkAgent } = await import("./fork-agent.ts");
     const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
     return { ...(await this.#views.view(row)), events: row.head, files };
   }

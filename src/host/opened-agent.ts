@@ -1,9 +1,10 @@
 /** opened-agent.ts -- the parts of one agent for the main loop, claimed for one run. */
 import type { WaitFor } from "#core/call.ts";
-import type { PauseCode } from "#core/event.ts";
+import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
+import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 
 export interface PauseReason {
   readonly code: PauseCode;
@@ -21,4 +22,23 @@ export interface OpenedAgent extends AsyncDisposable {
   /** Called with the last state when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
   readonly longestWaitMs?: LongestWait;
+}
+
+export interface RunnerParts {
+  readonly clock: Clock;
+  /** Aborted when the host shuts down. No new run or step starts after that. */
+  readonly draining: AbortSignal;
+  /** Aborting `signal` cuts the agent off. `pause` is set when the agent is opened only to be paused. */
+  open(agent: string, signal: AbortSignal, pause?: PauseReason): Promise<OpenedAgent>;
+  onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
+  /** Called when the agent has started these agents or sent them a message. */
+  onSent?(agents: readonly string[]): void;
+  /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
+  onStopped(agent: string, state: AgentState): Promise<void>;
+  /** Called when a run has failed. The runner retries it or pauses the agent. */
+  onFailed?(agent: string, error: Error): void;
+  /** Reports a problem with an agent, as a sentence. */
+  report(agent: string, problem: string): void;
+  /** Called when the runner holds nothing, not even a timer, and may be discarded. */
+  onIdle(agent: string): void;
 }

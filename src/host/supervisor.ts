@@ -10,8 +10,9 @@ import type { Store } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
-import { AgentRunner, type RunnerParts } from "./agent-runner.ts";
+import { AgentRunner } from "./agent-runner.ts";
 import { createLogWatch, type LogWatch } from "./log-watch.ts";
+import type { RunnerParts } from "./opened-agent.ts";
 
 export interface SupervisorParts extends Omit<RunnerParts, "draining"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;

@@ -8,7 +8,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, mayHaveBeenCharged, type Price } from "#core/limits.ts";
-import type { ModelAnswer, PromptMessage } from "#core/ports/model.ts";
+import type { ModelAnswer, ModelTerms, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
 import { bothUsed } from "#core/spending.ts";
 import type { AgentState } from "#core/state.ts";
@@ -18,12 +18,14 @@ import { fillTemplate, type PromptFile, type Words } from "#prompt/template.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
 import { readValue } from "#reply/read-value.ts";
 import { clean } from "#util/clean.ts";
-import { type Allowance, lackOf, leftOf, tooDear, within } from "./allowance.ts";
-import { type AskParts, estimatedUsage } from "./ask-model.ts";
+import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
+import type { AskParts } from "./ask-model.ts";
+import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { estimatedUsage, spentOnCut } from "./usage.ts";
 
 export type AdviceParts = Pick<
   AskParts,
-  "model" | "modelName" | "priceOf" | "words" | "roomOf" | "contextTokens" | "replyTokens" | "clock"
+  "model" | "modelName" | "priceOf" | "words" | "roomOf" | "contextTokens" | "replyTokens" | "windowTokens" | "clock"
 > & {
   /** Model for small tasks; absent: the agent's own model. */
   readonly fastModel?: string;
@@ -52,6 +54,7 @@ export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allo
 
 export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
   const tally = createTally();
+  let { cutReplies } = state;
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
     const model = modelOf(question.role, state, parts);
@@ -72,13 +75,15 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
     for (let tries = 1; ; tries++) {
       const terms = await parts.model.terms?.(model);
       const mode = terms?.mode ?? "plain";
-      const inputTokens = fitting(model, messages, terms?.contextTokens ?? null);
-      const answer = await parts.model.complete(
-        { model, messages, mode, replySchema: { schema, isStrict: true } },
-        signal,
-      );
-      tally.add(answer, inputTokens, parts.priceOf?.(model));
-      if (answer.kind === "replied") return { ...answer, mode };
+      const { inputTokens, maxTokens } = fitting(model, messages, terms);
+      const request = { model, messages, mode, replySchema: { schema, isStrict: true }, maxTokens };
+      const answer = await parts.model.complete(request, signal);
+      tally.add(answer, { inputTokens, maxTokens, price: parts.priceOf?.(model) });
+      if (answer.kind === "replied") {
+        if (answer.capIgnored) throw failed(answer.capIgnored);
+        if (answer.finishReason === "length") cutReplies++;
+        return { ...answer, mode };
+      }
       const { retry, message } = answer;
       const waitMs = retry?.isChanged ? 0 : (retry?.afterMs ?? 1_000 * 2 ** (tries - 1));
       if (!retry || tries >= MAX_TRIES || waitMs > MAX_WAIT_MS) throw failed(message);
@@ -87,10 +92,10 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
     }
   }
 
-  /** Tokens of the request. Throws when it exceeds the model's context window or the agent's limits. */
-  function fitting(model: string, messages: readonly PromptMessage[], knownTokens: number | null): number {
+  /** Tokens of the request and of its reply at most. Throws when they exceed the context window or the agent's limits. */
+  function fitting(model: string, messages: readonly PromptMessage[], terms: ModelTerms | undefined) {
     const room = parts.roomOf?.(model) ?? parts;
-    const contextTokens = Math.min(room.contextTokens, knownTokens ?? room.contextTokens);
+    const contextTokens = Math.min(room.contextTokens, terms?.contextTokens ?? room.contextTokens);
     const tokens = messages.reduce((sum, { content }) => sum + estimateMessage(content), TOKENS_PER_REQUEST);
     const most = contextTokens - room.replyTokens;
     if (tokens > most)
@@ -98,12 +103,15 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
         `The material has about ${tokens} tokens, and ${model} takes ${most} at once.`,
         "Give it less of it.",
       );
-    tally.check({ tokens: tokens + room.replyTokens, input: tokens, output: room.replyTokens }, allowance, {
-      model,
-      price: parts.priceOf?.(model),
-      hasBudget: state.settings.budgetUsd !== null,
-    });
-    return tokens;
+    const price = parts.priceOf?.(model);
+    const hasBudget = state.settings.budgetUsd !== null;
+    const output = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
+    tally.check({ tokens: tokens + output, input: tokens, output }, allowance, { model, price, hasBudget });
+    const { replyTokens, windowTokens = contextTokens } = room;
+    const mostTokens = terms?.replyTokens ?? null;
+    const need = { inputTokens: tokens, replyTokens, cutReplies, windowTokens, mostTokens, price };
+    const left = tally.left(allowance);
+    return { inputTokens: tokens, maxTokens: capReply(need, hasBudget ? left : { ...left, usd: Infinity }) };
   }
 
   return { advisor: { ask }, spent: tally.spent };
@@ -137,17 +145,33 @@ function createTally() {
     spent: (): ModelSpending | undefined => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
     add,
     check,
+    left,
   };
 
-  function add(answer: ModelAnswer, inputTokens: number, price: Price | undefined): void {
+  /** A failed call that may have been charged counts with the most that it could cost. */
+  function add(
+    answer: ModelAnswer,
+    of: { readonly inputTokens: number; readonly maxTokens: number; readonly price: Price | undefined },
+  ): void {
+    const { inputTokens, maxTokens, price } = of;
     if (answer.kind === "failed" && !mayHaveBeenCharged(answer.code)) return;
     const counted =
       answer.kind === "replied"
         ? (answer.usage ?? estimatedUsage(inputTokens, answer.text))
-        : estimatedUsage(inputTokens, "");
+        : (spentOnCut(answer, inputTokens, price).spent?.usage ?? {
+            ...estimatedUsage(inputTokens, ""),
+            outputTokens: maxTokens,
+          });
     modelCalls++;
     usage = bothUsed(usage, counted);
     costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;
+  }
+
+  function left(allowance: Allowance): Left {
+    return {
+      tokens: allowance.tokens - usage.inputTokens - usage.outputTokens,
+      usd: (allowance.usd ?? 0) - (costUsd ?? 0),
+    };
   }
 
   function check(
@@ -157,13 +181,7 @@ function createTally() {
   ): void {
     const most = { inputTokens: next.input, cachedTokens: 0, outputTokens: next.output };
     const usd = of.hasBudget && of.price ? costOf(most, of.price) : null;
-    const lack = lackOf(
-      { tokens: next.tokens, usd },
-      {
-        tokens: allowance.tokens - usage.inputTokens - usage.outputTokens,
-        usd: (allowance.usd ?? 0) - (costUsd ?? 0),
-      },
-    );
+    const lack = lackOf({ tokens: next.tokens, usd }, left(allowance));
     if (lack) throw notAsked(lack);
     if (of.hasBudget && !of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
   }

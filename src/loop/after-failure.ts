@@ -6,16 +6,16 @@
  *   fallback model   the agent's own model does not exist, or has used up the retries of this code
  *   tell the model   the model refused to answer: the next step says so
  *   outage           for a background agent whose server is down: once a minute until it is back
- *   pause            everything else, with a code that says who can help
+ *   pause            a wait of over an hour in front of a person, and everything else, with a code that says who can help
  *
  * No command is affected: a model call is open only while no command runs.
  */
 import { MAX_TRIES } from "#core/decide.ts";
-import type { EventOf, NewEvent, PauseCode } from "#core/event.ts";
+import type { EventOf, ModelSpending, NewEvent, PauseCode } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 
-type Failure = Extract<ModelAnswer, { kind: "failed" }>;
+type Failure = Extract<ModelAnswer, { kind: "failed" }> & { readonly spent?: ModelSpending };
 
 export interface FailedQuestion {
   readonly step: number;
@@ -35,6 +35,7 @@ export interface Circumstances {
 const RETRIES: Readonly<Record<string, number>> = {
   "rate-limited": 7,
   "server-error": 6,
+  unavailable: 6,
   "no-connection": 6,
   "connection-lost": 6,
   "unknown-host": 6,
@@ -67,6 +68,7 @@ const OF_THE_SERVER: ReadonlySet<string> = new Set([
 /** Failures of a server that is likely to recover by itself. */
 const OUTAGES: ReadonlySet<string> = new Set([
   "server-error",
+  "unavailable",
   "no-connection",
   "connection-lost",
   "unknown-host",
@@ -91,6 +93,7 @@ export function afterFailure(
     code,
     message,
     retryAt: retryAt?.toISOString() ?? null,
+    ...(failure.spent ? { spent: failure.spent } : {}),
     ...more,
   });
   if (code === "refused") return [told(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
@@ -103,10 +106,18 @@ export function afterFailure(
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
     return [told(now, { changed: true })];
 
+  if (code === "cap-ignored") return [told(null), { type: "agent-paused", code, reason: message }];
+
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
   // The replaced model is tried once when the fallback's time is over, without retries.
   const isReplaced = state.fallback !== null && state.fallback.model !== question.model;
   const retries = other ? Math.min(allowed(code), isReplaced ? 0 : RETRIES_BEFORE_FALLBACK) : allowed(code);
+  const waitMs = failure.retry?.afterMs ?? 0;
+  if (waitMs > LONGEST_ATTENDED_WAIT_MS && other === null && !state.settings.background)
+    return [
+      told(null),
+      { type: "agent-paused", code: "model-unreachable", reason: describeWait(waitMs, message, now) },
+    ];
   if (mayGoOn && failure.retry && same <= retries && !isHopeless(code, state))
     return [told(retryAt(failure.retry.afterMs, state, circumstances))];
   if (mayGoOn && other !== null)
@@ -127,6 +138,15 @@ const isHopeless = (code: string, { usage }: AgentState): boolean => code === "u
 const MAX_WAIT_MS = 24 * 3_600_000;
 const MAX_BACKOFF_MS = 60_000;
 const MAX_LATER_MS = 1_000;
+
+/** A person in front of the run is told instead of kept waiting. */
+const LONGEST_ATTENDED_WAIT_MS = 3_600_000;
+
+function describeWait(waitMs: number, message: string, now: Date): string {
+  const until = new Date(now.getTime() + Math.min(MAX_WAIT_MS, waitMs)).toISOString();
+  const atLeast = waitMs > MAX_WAIT_MS ? "more than a day" : `until ${until}`;
+  return `${message} It wants to be left alone ${atLeast}. Go on then: goald resume <agent>`;
+}
 
 /** In a minute, or at the time that the server named, whichever is later. */
 function probeAt(afterMs: number | null, state: AgentState, circumstances: Circumstances): Date {

@@ -1,14 +1,16 @@
 /**
  * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
  *
- * The intent reserves the maximum cost, and a request that would exceed a limit is not sent. The reservation
- * counts until the reply reports the actual usage, so that limits survive a crash.
+ * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request that
+ * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
+ * survive a crash. A server that ignores the maximum pauses the agent.
  */
-import { commandCallId, type Move } from "#core/decide.ts";
+import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent, OutputMode, Usage } from "#core/event.ts";
+import type { NewEvent, OutputMode } from "#core/event.ts";
 import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
+import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
@@ -16,13 +18,15 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import type { Words } from "#prompt/template.ts";
-import { estimateTokens } from "#prompt/tokens.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
+import { leftOf, NOTHING } from "./allowance.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
+import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
 import { chooseMode, formOf } from "./reply-forms.ts";
+import { estimatedUsage, spentOnCut } from "./usage.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -31,6 +35,8 @@ interface Room {
   readonly contextTokens: number;
   /** Part of `contextTokens` that is kept free for the reply. */
   readonly replyTokens: number;
+  /** The model's context window. Default: `contextTokens`. */
+  readonly windowTokens?: number;
 }
 
 export interface AskParts extends Room {
@@ -75,10 +81,14 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
     return pause({ code: "prompt-too-long", reason: prompt.tooLong });
   }
-  const reserved = reserve(prompt.tokens + formatTokens, room.replyTokens, price);
-  const limit = limitExceededBy({ model, ...reserved }, state);
+  const inputTokens = prompt.tokens + formatTokens;
+  const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
+  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, state);
   if (limit) return pause(limit);
-  const request = { model, messages: prompt.messages };
+  const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
+  const maxTokens = capReply(need, leftOf(state, NOTHING));
+  const reserved = reserve(inputTokens, maxTokens, price);
+  const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
     type: "model-asked",
     step,
@@ -103,10 +113,15 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
         if (answer.code === "context-overflow")
           await parts.model.noteContext?.(model, believedContext(answer, reserved.tokens));
         const { fallbackModel = null, random = Math.random } = parts;
-        return { events: afterFailure(answer, { step, callId, model }, journal.state, { now, random, fallbackModel }) };
+        const failure = { ...answer, ...spentOnCut(answer, inputTokens, price) };
+        return {
+          events: afterFailure(failure, { step, callId, model }, journal.state, { now, random, fallbackModel }),
+        };
       }
       const durationMs = now.getTime() - startedAt.getTime();
-      return { events: [replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs)] };
+      const event = replied(answer, { step, callId, price, promptTokens: prompt.tokens }, durationMs);
+      const { capIgnored: reason } = answer;
+      return { events: reason ? [event, { type: "agent-paused", code: "cap-ignored", reason }] : [event] };
     },
   };
 }
@@ -118,12 +133,17 @@ function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskP
 }
 
 /** Limits the sizes to the server's known context window. */
-function within({ contextTokens, replyTokens }: Room, knownTokens: number | null): Room {
-  if (knownTokens === null || knownTokens >= contextTokens) return { contextTokens, replyTokens };
-  return { contextTokens: knownTokens, replyTokens: Math.min(replyTokens, Math.floor(knownTokens / 4)) };
+function within(
+  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
+  knownTokens: number | null,
+): Required<Room> {
+  if (knownTokens === null || knownTokens >= contextTokens)
+    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
+  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
+  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
 }
 
-/** Maximum usage: no cached tokens, and a reply of full length. */
+/** Maximum usage: no cached tokens, and a reply of that length. */
 function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
   const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
   return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
@@ -203,14 +223,6 @@ function replied(
   const costUsd = price ? costOf(usage, price) : null;
   return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
-
-/** Estimated usage, for a server that reports none. */
-export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
-  inputTokens: promptTokens,
-  outputTokens: estimateTokens(reply),
-  cachedTokens: 0,
-  estimated: true,
-});
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;

@@ -2,8 +2,9 @@
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
-import { type AgentState, activeFrame, type FrameOrigin } from "#core/state.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { EVENT_FIELDS, type FieldMarks, STAGED_FIELDS } from "#core/event-fields.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { receive } from "#core/inbox.ts";
@@ -19,7 +20,8 @@ import type { NewMemory } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, initialState, STATE_VERSION } from "#core/state.ts";
 import { stageMessages } from "#core/subagents/outgoing.ts";
-import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
+import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
+import { storeValue } from "./stored-values.ts";
 
 /** Snapshots can be rare: refolding 60,000 events takes about 0.1 s. */
 const SNAPSHOT_EVERY_EVENTS = 256;
@@ -56,6 +58,8 @@ export interface Journal {
   commit(wakeAt: string | null | "now"): Promise<void>;
   /** Returns the whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
+  /** Removes known secrets, as `record` does. */
+  scrub(text: string): string;
   /** Throws GOALD_STORE_DAMAGED when the log has no such event. */
   eventAt(seq: number): Promise<RecordedEvent>;
 }
@@ -100,7 +104,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
       const seq = ++last;
       const frame = frameOf(event, state);
       const stamped = { frame, ...named(event, lease.agent), v: EVENT_VERSION, seq, at } as RecordedEvent;
-      const recorded = putAside(stamped, "", parts.scrub, keep) as RecordedEvent;
+      const recorded = storeValue(stamped, MARKS[stamped.type], { scrub: parts.scrub, spill }) as RecordedEvent;
       const memory = parts.remember(state, recorded);
       if (memory) draft.memories.push(memory);
       draft.events.push(recorded);
@@ -109,10 +113,10 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     }
     draft.files.push(...(outcome.files ?? []));
     for (const write of outcome.staged ?? [])
-      draft.staged.push(putAside(write, "", parts.scrub, (text) => text) as StagedWrite);
+      draft.staged.push(storeValue(write, STAGED_FIELDS[write.kind], { scrub: parts.scrub }) as StagedWrite);
   }
 
-  function keep(text: string): BlobRef {
+  function spill(text: string): BlobRef {
     const bytes = Buffer.from(text);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     draft.blobs.push(bytes);
@@ -194,6 +198,7 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     receiveInbox,
     commit,
     read,
+    scrub: parts.scrub,
     eventAt,
   };
 }
@@ -211,32 +216,10 @@ function frameOf(event: NewEvent, state: AgentState): number {
 const named = (event: NewEvent, agent: string): NewEvent =>
   event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
 
-/** Fields whose values goald sets itself and whose meaning must not change; they are never scrubbed. */
-const STRUCTURE: ReadonlySet<string> = new Set(
-  "type kind by outcome source status code waitFor until retryAt effect mode callId requestHash approve at".split(" "),
+/** Marks of whole events: the fields of the stamp are fixed too. */
+const MARKS: Readonly<Record<string, FieldMarks>> = Object.fromEntries(
+  Object.entries(EVENT_FIELDS).map(([type, marks]): [string, FieldMarks] => [
+    type,
+    { ...(marks as FieldMarks), type: "fixed", at: "fixed" },
+  ]),
 );
-
-/** Scrubs every string of a JSON value, and replaces those over the limit by the result of `keep`. */
-function putAside(value: unknown, name: string, scrub: Scrub, keep: (text: string) => unknown): unknown {
-  if (typeof value === "string") {
-    if (STRUCTURE.has(name)) return value;
-    const text = scrub(wellFormed(value));
-    // A string of n UTF-16 units has between n and 3n bytes.
-    if (text.length * 3 <= SPILL_BYTES || Buffer.byteLength(text) <= SPILL_BYTES) return text;
-    return keep(text);
-  }
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => putAside(item, name, scrub, keep));
-  if (isBlobRef(value)) return value;
-  // Changing a clone in place is several times faster than building a new object.
-  const copy: Record<string, unknown> = { ...value };
-  for (const [key, item] of Object.entries(copy)) {
-    const kept = putAside(item, key, scrub, keep);
-    if (kept === item) continue;
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: kept });
-    else copy[key] = kept;
-  }
-  return copy;
-}
-
-type Scrub = (text: string) => string;

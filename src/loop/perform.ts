@@ -2,12 +2,13 @@
  * perform.ts -- turns a move into work: an intent to write first, and an action to do then.
  *
  * `prepare` reads what it needs and changes nothing. The main loop commits the returned intent
- * before `act` begins; `act` returns the result as events.
+ * before `act` begins; `act` returns the result as events. The first command loads what runs commands, so that it does
+ * not delay the first request.
  */
-import type { Move } from "#core/decide.ts";
+import type { Move } from "#core/move.ts";
 import { type AskParts, ask, read } from "./ask-model.ts";
 import type { Journal } from "./journal.ts";
-import { type CommandParts, execute, probe } from "./run-command.ts";
+import type { CommandParts } from "./run-command.ts";
 import type { Work } from "./work.ts";
 
 export type PerformParts = AskParts & CommandParts;
@@ -17,16 +18,16 @@ export type Prepare = (
 ) => Promise<Work>;
 
 export function createPrepare(parts: PerformParts): Prepare {
-  return (move, journal) => {
+  return async (move, journal) => {
     switch (move.kind) {
       case "ask":
         return ask(move, journal, parts);
       case "read":
         return read(move, journal, parts);
       case "execute":
-        return execute(move, journal, parts);
+        return (await import("./run-command.ts")).execute(move, journal, parts);
       case "probe":
-        return probe(move, journal, parts);
+        return (await import("./run-command.ts")).probe(move, journal, parts);
     }
   };
 }

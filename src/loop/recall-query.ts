@@ -4,9 +4,12 @@
  * Thoughts count most, because they say what the agent needs to know; the chosen command counts less, results
  * least. A person's words count like thoughts. Each message counts a little less than the next newer one.
  */
+
+import type { Message } from "#core/frame.ts";
 import type { RecallQuery } from "#core/ports/recall.ts";
-import { type AgentState, activeFrame, type Message } from "#core/state.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
+import { parseJson } from "#reply/json.ts";
 
 interface Part {
   readonly text: string;
@@ -66,12 +69,9 @@ function ofReply(text: string): readonly Part[] {
 }
 
 function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {
-  try {
-    const reply: unknown = JSON.parse(text);
-    return typeof reply === "object" && reply !== null ? reply : {};
-  } catch {
-    return {};
-  }
+  // Deeper nesting would overflow the stack in `wordsIn`.
+  const reply = parseJson(text);
+  return typeof reply === "object" && reply !== null ? reply : {};
 }
 
 /** The values of the object, without the keys that every reply has. */

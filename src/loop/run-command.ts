@@ -1,20 +1,23 @@
 /**
  * run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe.
  */
-import { type CallFrame, type Execution, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
-import { differed, type Move, outcomeUnknown } from "#core/decide.ts";
+import { fail } from "#core/command.ts";
+import { differed, outcomeUnknown } from "#core/decide.ts";
+
 import type { NewEvent } from "#core/event.ts";
+import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
-import { isBlobRef } from "#core/text.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";
 import { openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
+import { holdsSecret, restoreValue } from "./stored-values.ts";
 import { grant, openDirectory, type SubagentParts } from "./subagent-calls.ts";
 import { effectless, type Work } from "./work.ts";
 
@@ -50,13 +53,12 @@ export async function execute(
   const call = await callFrame(callId, command, journal, parts);
   const of = { step: open.step, callId };
   const looked = await prepareCall(call);
-  const earlier = open.intent?.prepared;
-  if ("refused" in looked.result && earlier === undefined)
-    return effectless({
-      events: [{ type: "command-finished", ...of, observation: looked.result.refused, durationMs: 0 }],
-    });
+  const earlier = open.intent && { prepared: await restoreValue(open.intent.prepared, journal.read) };
   // The first attempt's record stays valid for `probe`. `prepare` runs again only to preserve current files.
-  const prepared = earlier !== undefined || "refused" in looked.result ? earlier : looked.result.prepared;
+  const ready = earlier ?? refuseSecrets(looked.result, command.name, journal);
+  if ("refused" in ready)
+    return effectless({ events: [{ type: "command-finished", ...of, observation: ready.refused, durationMs: 0 }] });
+  const { prepared } = ready;
   const { annotations } = command;
   const { epoch } = journal.lease;
   const purchases = openPurchases(command.needs, journal.state, parts);
@@ -142,12 +144,13 @@ export async function probe(
   if (!open?.intent || !command)
     return effectless(notThere(callId, open?.step ?? journal.state.step, open?.call.name ?? callId));
   const call = await callFrame(callId, command, journal, parts);
-  const found: Execution<"done" | "not-done" | "unknown"> = await probeCall(call, open.intent.prepared);
-  switch (found.result) {
+  const prepared = await restoreValue(open.intent.prepared, journal.read);
+  const { result, files } = await probeCall(call, prepared);
+  switch (result.found) {
     case "not-done":
       return execute({ kind: "execute", callId, attempt: open.intent.attempt + 1, effect }, journal, parts);
     case "unknown":
-      return effectless({ events: [outcomeUnknown(callId, open)] });
+      return effectless({ events: [outcomeUnknown(callId, open, result.problem)] });
     case "done": {
       const of = { step: open.step, callId };
       const text = `${command.name} had been done when goald was restarted; it was not repeated.`;
@@ -155,10 +158,10 @@ export async function probe(
         status: "ok",
         text,
         source: "goald",
-        artifacts: found.files.map((file) => file.path),
+        artifacts: files.map((file) => file.path),
       } as const;
       const finished: NewEvent = { type: "command-finished", ...of, observation, durationMs: 0, reconciled: true };
-      return effectless({ events: [finished], files: found.files.map((file) => ({ ...file, ...of })) });
+      return effectless({ events: [finished], files: files.map((file) => ({ ...file, ...of })) });
     }
   }
 }
@@ -171,8 +174,7 @@ async function callFrame(
 ): Promise<CallFrame> {
   const { state } = journal;
   const open = openCommand(state, callId);
-  const args: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(open?.call.args ?? {})) args[name] = await whole(value, journal);
+  const args = (await restoreValue(open?.call.args ?? {}, journal.read)) as CallFrame["args"];
   const { folder, openWorkspace, openOwnWorkspace, signal, subagents, clock } = parts;
   const services = subagents ? { ...parts.services, agents: openDirectory(state, subagents, clock) } : parts.services;
   const agent = { id: parts.agentId, name: state.name, goals: state.goals };
@@ -190,10 +192,13 @@ async function callFrame(
   };
 }
 
-/** Restores long texts of an argument from their blobs. Schemas allow strings and lists of strings. */
-async function whole(value: unknown, journal: Journal): Promise<unknown> {
-  if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, journal)));
-  return isBlobRef(value) ? journal.read(value) : value;
+/** A prepared value comes back as it is, so it cannot be scrubbed: what holds a secret is not stored and not run. */
+function refuseSecrets(looked: Prepared, name: string, { scrub }: Journal): Prepared {
+  if ("refused" in looked || !holdsSecret(looked.prepared, scrub)) return looked;
+  const text =
+    `${name} was not run: what it read to prepare itself holds a secret of the settings (a key or a password), which is never stored. ` +
+    "Leave that out, or use another command.";
+  return { refused: fail("secret-prepared", text) };
 }
 
 /** The command no longer exists, although the call was approved. */

@@ -10,28 +10,16 @@
  *
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
-import { decide, type Move, type Rules } from "#core/decide.ts";
+import { decide } from "#core/decide.ts";
 import { frameOfCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
+import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
-import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
-import { type Journal, type JournalParts, openJournal } from "./journal.ts";
-import type { Prepare } from "./perform.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { mayWait } from "./may-wait.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
-
-export interface RunParts extends JournalParts {
-  readonly rules: Rules;
-  readonly clock: Clock;
-  /** Turns a move into an intent and an action. Changes nothing itself. */
-  readonly prepare: Prepare;
-  /** True when a recall may send a request. Results become durable before it. */
-  remoteRecall(): boolean;
-  /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */
-  wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
-  /** Aborted when the host shuts down: the current step finishes, and no other begins. */
-  readonly draining?: AbortSignal;
-}
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
@@ -65,7 +53,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe": {
-        if (isRetryAfterCrash(move) || (move.kind === "ask" && parts.remoteRecall())) await journal.commit("now");
+        if (mayWait(move, journal.state, parts)) await journal.commit("now");
         const work = await parts.prepare(move, journal);
         if (work.intent) {
           journal.record(work.intent);
@@ -88,7 +76,3 @@ function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {
     return advance(journal, parts, ({ frames }) => frames.at(-1)?.id === below);
   };
 }
-
-/** Commit what we know about a crash before retrying something that may crash again. */
-const isRetryAfterCrash = (move: Move): boolean =>
-  move.kind === "probe" || (move.kind === "execute" && move.attempt > 1);

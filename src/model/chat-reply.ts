@@ -4,12 +4,12 @@
  * A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
  * error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply.
  */
-import type { Usage } from "#core/event.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./asked.ts";
-import { joinParts } from "./chat-stream.ts";
-import { StatusError } from "./openai-client.ts";
+import { findFirstChoice, joinParts } from "./chat-stream.ts";
+import { StatusError } from "./model-server.ts";
+import { readUsage } from "./usage.ts";
 
 /** Throws a StatusError for an error in place of a reply. */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
@@ -17,12 +17,12 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   const body = typeof received === "string" ? parseJson(received) : received;
   if (!isRecord(body))
     return unusableReply("broken-reply", "sent something that is no JSON object", received ?? "", asked);
-  const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
-  const error = body.error || (body.object === "error" && body) || (isRecord(choice) && choice.error);
+  const choice = Array.isArray(body.choices) ? findFirstChoice(body.choices) : undefined;
+  const error = body.error || (body.object === "error" && body) || choice?.error;
   if (error) throw toStatusError(error);
   if (!Array.isArray(body.choices))
     return unusableReply("broken-reply", "sent JSON that is not a chat completion", body, asked);
-  if (!isRecord(choice)) return unusableReply("incomplete-reply", "sent a reply without a choice", body, asked);
+  if (!choice) return unusableReply("incomplete-reply", "sent a reply without a choice", body, asked);
   const { finish_reason: finishReason } = choice;
   // A router reports this if the server behind it failed, even if the text looks complete.
   if (finishReason === "error") throw toStatusError("The reply ended in an error.");
@@ -31,11 +31,10 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
 
   const message = isRecord(choice.message) ? choice.message : {};
   const text = readReplyText(message);
-  if (!text?.trim()) {
-    if (typeof message.refusal === "string" && message.refusal !== "")
-      return refusedReply(asked.quote(message.refusal, 1_000), asked);
-    if (finishReason === "content_filter") return refusedReply("a content filter stopped the reply", asked);
-  }
+  if (!text?.trim() && typeof message.refusal === "string" && message.refusal !== "")
+    return refusedReply(asked.quote(message.refusal, 1_000), asked);
+  // Even a command that looks complete is not what the model meant to send.
+  if (finishReason === "content_filter") return refusedReply("a content filter stopped the reply", asked);
   if (text !== undefined) return { kind: "replied", text, finishReason, usage: readUsage(body.usage) };
   return unusableReply("incomplete-reply", "sent a reply without text", body, asked);
 }
@@ -44,7 +43,7 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
 function toStatusError(error: unknown): StatusError {
   const code = isRecord(error) ? Number(error.code ?? error.status) : Number.NaN;
   const status = code >= 400 && code <= 599 ? code : 500;
-  return new StatusError(status, new Headers(), JSON.stringify({ error }));
+  return new StatusError(status, new Headers(), JSON.stringify({ error }), true);
 }
 
 /**
@@ -87,21 +86,6 @@ function formatCalls(called: readonly unknown[]): string | undefined {
   return commands.length === 1 ? `"command":${commands[0]}` : `"commands":[${commands.join(",")}]`;
 }
 
-/** Returns the usage that the server reports. Null if it reports none or not in numbers. */
-function readUsage(usage: unknown): Usage | null {
-  if (!isRecord(usage)) return null;
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage;
-  if (!isCount(inputTokens) || !isCount(outputTokens)) return null;
-  return { inputTokens, outputTokens, cachedTokens: Math.min(inputTokens, readCachedTokens(usage)), estimated: false };
-}
-
-/** Reads the field of OpenAI, else of DeepSeek, Moonshot, or a gateway to Anthropic. */
-function readCachedTokens(usage: JsonRecord): number {
-  const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
-  const { prompt_cache_hit_tokens: hit, cached_tokens: cached, cache_read_input_tokens: read } = usage;
-  return [details.cached_tokens, hit, cached, read].find(isCount) ?? 0;
-}
-
 const refusedReply = (words: string, { server, model }: AskedModel): ModelFailure =>
   createFailure("refused", `The model ${model} at ${server} refused to answer: “${words}”.`, null);
 
@@ -110,6 +94,3 @@ function unusableReply(code: string, what: string, body: unknown, { server, mode
   const shown = begins ? `It begins: “${begins}”.` : "It was empty.";
   return createFailure(code, `The model server at ${server} (model ${model}) ${what}. ${shown}`, { afterMs: null });
 }
-
-export const isCount = (value: unknown): value is number =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;

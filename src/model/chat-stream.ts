@@ -8,10 +8,14 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
+import { createReplyMeter } from "./reply-cap.ts";
 
 export interface ChatStream {
-  /** Adds the data of one event. Throws a SyntaxError for text that is not JSON, and GOALD_HTTP_TOO_LARGE. */
-  take(data: string): void;
+  /**
+   * Adds the data of one event. Returns whether it brought anything of a reply. Throws a SyntaxError for text that is not
+   * JSON, GOALD_HTTP_TOO_LARGE, and an OverCapError once an unfinished reply has more than `maxTokens`.
+   */
+  take(data: string): boolean;
   /** True once the model has produced output. */
   readonly hasBegun: boolean;
   /** True once a finish_reason or an error has come. */
@@ -33,7 +37,10 @@ interface ToolCall {
   readonly function: { name: string; arguments: string };
 }
 
-export function createChatStream(onText?: (piece: string) => void): ChatStream {
+export function createChatStream(
+  onText?: (piece: string) => void,
+  maxTokens: number = Number.POSITIVE_INFINITY,
+): ChatStream {
   let content: string | null = null;
   let refusal = "";
   let finishReason: unknown = null;
@@ -43,28 +50,32 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
   let hasBegun = false;
   let isDone = false;
   const limitChars = createCharLimit();
+  const meter = createReplyMeter(maxTokens);
   const calls = createCallCollector(limitChars);
 
-  function take(data: string): void {
+  function take(data: string): boolean {
     if (data === "[DONE]") {
       isDone = true;
-      return;
+      return true;
     }
     const chunk: unknown = JSON.parse(data);
-    if (!isRecord(chunk)) return;
+    if (!isRecord(chunk)) return false;
     if (isRecord(chunk.usage)) ({ usage } = chunk);
     error ??= chunk.error ?? (chunk.object === "error" || chunk.type === "error" ? chunk : undefined);
-    if (!Array.isArray(chunk.choices)) return;
-    const choice: unknown = chunk.choices[0];
-    if (!isRecord(choice)) return;
+    const choice = Array.isArray(chunk.choices) ? findFirstChoice(chunk.choices) : undefined;
+    if (!choice) return isFinished();
     hasChoice = true;
     error ??= choice.error ?? undefined;
     if (choice.finish_reason) finishReason = choice.finish_reason;
     const delta = choice.delta ?? choice.message;
-    if (isRecord(delta)) takeDelta(delta);
+    const isOutput = isRecord(delta) && takeDelta(delta);
+    if (!isFinished()) meter.check(usage);
+    return isOutput || isFinished();
   }
 
-  function takeDelta(delta: JsonRecord): void {
+  const isFinished = (): boolean => finishReason !== null || error !== undefined;
+
+  function takeDelta(delta: JsonRecord): boolean {
     const { content: given, refusal: words } = delta;
     const piece = Array.isArray(given) ? joinParts(given) : given;
     if (typeof piece === "string") {
@@ -73,8 +84,10 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
     }
     if (typeof words === "string") refusal += limitChars(words);
     calls.take(delta);
-    // Some servers send a first piece with only the role at once, and then need minutes.
-    hasBegun ||= Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
+    meter.add(delta);
+    const isOutput = hasOutput(delta);
+    hasBegun ||= isOutput;
+    return isOutput;
   }
 
   function completion(): unknown {
@@ -91,13 +104,17 @@ export function createChatStream(onText?: (piece: string) => void): ChatStream {
       return hasBegun;
     },
     get isFinished() {
-      return finishReason !== null || error !== undefined;
+      return isFinished();
     },
     get isDone() {
       return isDone;
     },
   };
 }
+
+/** Some servers send a first piece with only the role at once, and then need minutes. */
+const hasOutput = (delta: JsonRecord): boolean =>
+  Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
 
 interface CallCollector {
   /** Adds the pieces of tool calls in a delta. */
@@ -152,6 +169,10 @@ function createCharLimit(): (piece: string) => string {
     throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   };
 }
+
+/** Of several choices only the first counts: the one with index 0, or without an index. */
+export const findFirstChoice = (choices: readonly unknown[]): JsonRecord | undefined =>
+  choices.find((choice): choice is JsonRecord => isRecord(choice) && (choice.index ?? 0) === 0);
 
 /** Joins the text parts of a content that is a list. */
 export const joinParts = (parts: readonly unknown[]): string =>

@@ -5,7 +5,7 @@
 import { quoteWithout } from "#util/quote.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { listNames, MAX_LIST_BYTES, readModelList } from "./model-list.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 
 /** Statuses of servers without a model list. */
 const WITHOUT_LIST: readonly number[] = [404, 405, 501];
@@ -20,8 +20,7 @@ export type ServerCheck =
 export async function checkServer(server: ModelServer): Promise<ServerCheck> {
   const quote = quoteWithout(server.apiKey);
   try {
-    const openai = await createLazyClient({ ...server, maxBytes: MAX_LIST_BYTES })();
-    const response = await openai.models.list().asResponse();
+    const response = await createSender({ ...server, maxBytes: MAX_LIST_BYTES })("/models");
     const body: unknown = await response.json().catch(() => undefined);
     const names = readModelList(body)?.names.map((name) => quote(name));
     return names ? { names, offer: listNames(names) } : { names };

@@ -7,7 +7,7 @@
  */
 import { listCauses } from "#util/causes.ts";
 import type { AskedServer, ModelFailure } from "./asked.ts";
-import type { StatusError } from "./openai-client.ts";
+import type { StatusError } from "./model-server.ts";
 import { explainStatus } from "./status-failure.ts";
 import { explainThrown } from "./thrown-failure.ts";
 

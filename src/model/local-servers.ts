@@ -5,7 +5,7 @@
  * a server.
  */
 import { listModels } from "./model-list.ts";
-import type { ConfiguredHttp } from "./openai-client.ts";
+import type { ConfiguredHttp } from "./model-server.ts";
 
 export interface LocalServer {
   readonly name: string;

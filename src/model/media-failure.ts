@@ -4,7 +4,7 @@ import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { UseListener } from "#core/services.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { explainFailure } from "./failure.ts";
-import { formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { formatBaseUrl, type ModelServer } from "./model-server.ts";
 
 /** `what`: the sentence that says what did not happen. Calls `listener.refused` if the server cannot have charged for it. */
 export function explainMediaError(

@@ -5,7 +5,7 @@
  */
 import type { Usage } from "#core/event.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
-import { isCount } from "./chat-reply.ts";
+import { isCount } from "./usage.ts";
 
 export function readMediaUsage(answer: unknown): Usage | null {
   const { usage } = asJsonRecord(answer);

@@ -2,7 +2,7 @@
  * model-list.ts -- reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald
  * itself needs none.
  */
-import { type ConfiguredHttp, parseBaseUrl } from "./openai-client.ts";
+import { type ConfiguredHttp, parseBaseUrl } from "./model-server.ts";
 
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_MODEL_NAME_CHARS = 200;

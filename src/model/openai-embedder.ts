@@ -6,15 +6,15 @@
  * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether a retry can help;
  * if not, the caller falls back to a local embedder.
  */
-import type OpenAI from "openai";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Embedder } from "#core/ports/vectors.ts";
+import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { type AskedServer, createFailure } from "./asked.ts";
 import type { EmbeddingMeter } from "./embedding-meter.ts";
 import { explainFailure } from "./failure.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer, type SendRequest } from "./model-server.ts";
 import { readVectors, VectorProblem } from "./vectors.ts";
 
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
@@ -49,7 +49,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
  * `embed` rejects with an EmbeddingError or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
  */
 export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
-  const client = createLazyClient({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
+  const send = createSender({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
   const quote = quoteWithout(settings.apiKey);
   const asked: AskedServer = {
     server: formatBaseUrl(settings.baseUrl),
@@ -80,7 +80,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(client, settings, input, dimensions, signal);
+        const vectors = await requestVectors(send, settings, input, dimensions, signal);
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -104,7 +104,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
 
 /** Sends one batch. `dimensions`: those that are expected, 0 for any. */
 async function requestVectors(
-  client: () => Promise<OpenAI>,
+  send: SendRequest,
   settings: OpenAIEmbedderSettings,
   input: string[],
   dimensions: number,
@@ -112,11 +112,11 @@ async function requestVectors(
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
   await settings.meter?.take(tokens);
-  const openai = await client();
   const size =
     settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
-  const body = { model: settings.model, input, encoding_format: "base64" as const, ...size };
-  const answer: unknown = await openai.embeddings.create(body, { signal });
+  const body = { model: settings.model, input, encoding_format: "base64", ...size };
+  const response = await send("/embeddings", body, signal);
+  const answer = parseJson(await response.text());
   settings.meter?.settle(tokens, readUsedTokens(answer) ?? tokens);
   return readVectors(answer, input.length, dimensions);
 }

@@ -10,7 +10,8 @@ import { readImageFacts } from "#util/media-format.ts";
 import { type Quote, quoteWithout } from "#util/quote.ts";
 import { explainMediaError } from "./media-failure.ts";
 import { readMediaUsage } from "./media-usage.ts";
-import { type ConfiguredHttp, createLazyClient, type ModelServer, parseBaseUrl } from "./openai-client.ts";
+import { type ConfiguredHttp, type ModelServer, parseBaseUrl } from "./model-server.ts";
+import { openClient } from "./openai-client.ts";
 
 type FetchImage = (url: URL, init: { readonly signal: AbortSignal }) => Promise<Response>;
 
@@ -35,7 +36,7 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
   const quote = quoteWithout(settings.apiKey);
   return {
     async generate(prompt, size, signal, listener) {
-      const client = await createLazyClient({ ...settings, timeoutMs, maxBytes: MAX_IMAGE_ANSWER_BYTES })();
+      const client = await openClient({ ...settings, timeoutMs, maxBytes: MAX_IMAGE_ANSWER_BYTES });
       const body = { model, prompt, size, n: 1, ...requestBytes(model) };
       try {
         listener?.sent();

@@ -2,37 +2,44 @@
  * openai-model.ts -- a language model behind any server with chat completions.
  *
  * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
- * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects. The
- * failure then says that the next request differs.
+ * of kind `failed`; only an aborted signal rejects. terms.ts learns which parts of a request a server rejects or ignores.
+ * The failure then says that the next request differs.
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
+import { listCauses } from "#util/causes.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
-import type { AskedModel, AskedServer, ModelFailure } from "./asked.ts";
+import { type AskedModel, type AskedServer, createFailure, type ModelFailure } from "./asked.ts";
 import { readChatReply } from "./chat-reply.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import { mergeIntoTurns } from "./in-turns.ts";
 import { listModels, listNames } from "./model-list.ts";
-import { createLazyClient, formatBaseUrl, type ModelServer } from "./openai-client.ts";
+import { createSender, formatBaseUrl, type ModelServer } from "./model-server.ts";
 import { readModelAnswer } from "./read-answer.ts";
+import { type CapName, measureText, type OverCapError, withMargin } from "./reply-cap.ts";
 import type { RejectedRequest, SentParts, ServerTerms } from "./step-down.ts";
 import { createTermsKeeper } from "./terms.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
   /** Defaults to the server's choice: some models accept no other. */
   readonly temperature?: number;
-  /** Maximum silence within a reply. Defaults to a minute. */
+  /** Maximum silence within a reply. Defaults to a minute. `timeoutMs` limits the wait for its beginning. */
   readonly idleTimeoutMs?: number;
+  readonly reasoningEffort?: ReasoningEffort;
   /** Stores what was learned about servers. Defaults to memory. */
   readonly termsFile?: JsonFile;
   readonly clock?: Clock;
 }
 
+export type ReasoningEffort = "minimal" | "low" | "medium" | "high";
+
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
+/** A stream may last as long as output comes. */
+const TOTAL_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_DOCUMENT_CHARS = 8 * 1024 * 1024;
 /** Codes of failures that a rejected part of the request can cause. */
 const LEARNABLE_CODES: ReadonlySet<string> = new Set([
@@ -44,17 +51,18 @@ const LEARNABLE_CODES: ReadonlySet<string> = new Set([
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel {
-  const client = createLazyClient(settings);
+  const send = createSender({ ...settings, totalTimeoutMs: TOTAL_TIMEOUT_MS });
   const server = formatBaseUrl(settings.baseUrl);
   const quote = quoteWithout(settings.apiKey);
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
-  const reading = { idleMs: Math.min(idleTimeoutMs, timeoutMs), maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
+  const idleMs = Math.min(idleTimeoutMs, timeoutMs);
+  const reading = { firstMs: timeoutMs, idleMs, maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
 
   return {
     async terms(model) {
-      const { mode, without, contextTokens } = await terms.of(model);
-      return { mode, takesTools: !without.includes("tools"), contextTokens };
+      const { mode, without, contextTokens, replyTokens } = await terms.of(model);
+      return { mode, takesTools: !without.includes("tools"), contextTokens, replyTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -66,18 +74,29 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       const asked: AskedModel = { server, model: quote(model), quote };
       let sent: SentParts | undefined;
       try {
-        const openai = await client();
         const current = await terms.of(model);
         sent = chooseParts(request, current, settings);
         const body = buildRequestBody(request, sent, settings);
-        const response = await openai.chat.completions.create(body as never, { signal }).asResponse();
-        const received = await readModelAnswer(response, { ...reading, onText });
+        const response = await send("/chat/completions", body, signal);
+        const maxTokens = withMargin(request.maxTokens ?? Number.POSITIVE_INFINITY);
+        const received = await readModelAnswer(response, { ...reading, maxTokens, onText });
         signal.throwIfAborted();
         const answer = readChatReply(received, asked);
-        if (answer.kind === "replied") await terms.taken(model);
-        return answer;
+        if (answer.kind === "failed") return answer;
+        await terms.taken(model);
+        const tokens = answer.usage?.outputTokens ?? Math.ceil(measureText(answer.text));
+        if (tokens <= maxTokens) return answer;
+        const isChanged = await learnIgnored(model, sent);
+        return isChanged ? answer : { ...answer, capIgnored: describeIgnoredCap(request, sent, tokens, asked) };
       } catch (error) {
         signal.throwIfAborted();
+        const over = listCauses(error).find((each) => each.name === "OverCapError") as OverCapError | undefined;
+        if (over && sent) {
+          const isChanged = await learnIgnored(model, sent);
+          const words = describeIgnoredCap(request, sent, over.outputTokens, asked);
+          const failure = createFailure("cap-ignored", words, isChanged ? { afterMs: 0, isChanged } : null);
+          return { ...failure, usage: over.usage ?? { ...NO_USAGE, outputTokens: over.outputTokens } };
+        }
         const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
           terms.heed(model, parts, refusal),
         );
@@ -88,6 +107,27 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       }
     },
   };
+
+  /** Resolves to true if the next request can send the cap under another name. */
+  async function learnIgnored(model: string, { cap }: SentParts): Promise<boolean> {
+    return cap !== null && (await terms.noteIgnoredCap(model, cap.name));
+  }
+}
+
+/** Usage of a server that reported none. */
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: true } as const;
+
+/** The sentence about a server that sent more than it was asked for. */
+function describeIgnoredCap(
+  { maxTokens }: ModelRequest,
+  { cap }: SentParts,
+  tokens: number,
+  { server, model }: AskedModel,
+): string {
+  const told = cap
+    ? `was told to send at most ${cap.tokens} tokens (${cap.name}), and ignored it`
+    : `does not accept a maximum, which is ${maxTokens} tokens for this reply`;
+  return `The model server at ${server} (model ${model}) ${told}: at least ${tokens} tokens came. What came counts as spent.`;
 }
 
 /** Explains an error. `learn` returns whether the next request can avoid it. */
@@ -108,7 +148,7 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode: wanted = "plain", replySchema, tools = [] }: ModelRequest,
+  { mode: wanted = "plain", replySchema, tools = [], maxTokens }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
@@ -116,21 +156,29 @@ function chooseParts(
   const stream = !without.includes("stream");
   const temperature = settings.temperature !== undefined && !without.includes("temperature");
   const streamOptions = stream && !without.includes("stream_options");
+  const reasoningEffort = settings.reasoningEffort !== undefined && !without.includes("reasoning_effort");
+  const name = CAP_NAMES.find((each) => !without.includes(each));
+  const cap = maxTokens !== undefined && name ? { name, tokens: maxTokens } : null;
+  const isBare = mode === "plain" && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
   const toolChoice = mode === "tools" && !without.includes("tool_choice");
   const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
-  const isBare = mode === "plain" && !stream && !temperature;
-  return { mode, stream, streamOptions, temperature, toolChoice, strictTools, turns, isBare };
+  const ofTools = { toolChoice, strictTools };
+  return { mode, stream, streamOptions, temperature, ...ofTools, turns, reasoningEffort, cap, isBare };
 }
+
+const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
 
 function buildRequestBody(
   { model, messages, replySchema, tools }: ModelRequest,
   sent: SentParts,
-  { temperature }: OpenAIModelSettings,
+  { temperature, reasoningEffort }: OpenAIModelSettings,
 ) {
   return {
     model,
     messages: sent.turns ? mergeIntoTurns(messages) : messages.map(({ role, content }) => ({ role, content })),
     ...(sent.temperature ? { temperature } : {}),
+    ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
+    ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
     ...buildResponseFormat(sent.mode, replySchema),
     ...buildTools(sent, tools),
     ...(sent.stream ? { stream: true } : {}),

@@ -11,7 +11,8 @@ import { readAudioFormat } from "#util/media-format.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { explainMediaError } from "./media-failure.ts";
 import { readMediaUsage } from "./media-usage.ts";
-import { createLazyClient, type ModelServer } from "./openai-client.ts";
+import type { ModelServer } from "./model-server.ts";
+import { openClient } from "./openai-client.ts";
 
 export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
   readonly model: string;
@@ -32,7 +33,7 @@ export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
   return {
     async transcribe(file, bytes, signal, language, listener) {
       const format = requireAudio(file, bytes);
-      const client = await createLazyClient({ ...settings, timeoutMs, maxBytes: MAX_TRANSCRIPT_BYTES })();
+      const client = await openClient({ ...settings, timeoutMs, maxBytes: MAX_TRANSCRIPT_BYTES });
       const { toFile } = await import("openai");
       try {
         const upload = await toFile(bytes, `audio.${format}`);

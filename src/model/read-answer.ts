@@ -2,16 +2,20 @@
  * read-answer.ts -- reads a response body as it arrives: an event stream or one document.
  *
  * The first characters decide which, not the content type: a server that does not stream answers with one document. A
- * stream that falls silent after the model has begun is aborted. Only data ends a silence, pings do not. A complete
- * reply stays complete, however the connection ends.
+ * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
+ * pieces and unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
 import { GoaldError } from "#core/errors.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { type ChatStream, createChatStream } from "./chat-stream.ts";
 
 export interface ReadAnswerOptions {
-  /** Maximum silence after the first data. */
+  /** Maximum wait for the first output of a stream, and for the whole of a document. */
+  readonly firstMs: number;
+  /** Maximum silence after the first output. */
   readonly idleMs: number;
+  /** Maximum tokens of an unfinished stream. */
+  readonly maxTokens?: number;
   /** Maximum characters of a document. */
   readonly maxChars: number;
   onText?: ((piece: string) => void) | undefined;
@@ -31,15 +35,26 @@ export async function readModelAnswer({ body }: Response, options: ReadAnswerOpt
     return done ? undefined : decoder.decode(value, { stream: true });
   };
   let head = "";
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void reader.cancel().catch(() => undefined);
+  }, options.firstMs);
   try {
     for (let kind: boolean | undefined; kind === undefined; kind = isEventStream(head)) {
       const text = await next();
-      if (text === undefined) return head;
+      if (text === undefined) break;
       head += text;
     }
-    if (isEventStream(head) === true) return await readEventStream(head, next, reader, options);
-    return await readDocument(head, next, options.maxChars);
+    if (isEventStream(head) === true) {
+      clearTimeout(timer);
+      return await readEventStream(head, next, reader, options);
+    }
+    const document = await readDocument(head, next, options.maxChars);
+    if (isLate) throw new SilenceError("The answer was not complete after", options.firstMs);
+    return document;
   } finally {
+    clearTimeout(timer);
     void reader.cancel().catch(() => undefined);
   }
 }
@@ -62,26 +77,26 @@ async function readEventStream(
   head: string,
   next: ReadNext,
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { idleMs, onText }: ReadAnswerOptions,
+  { firstMs, idleMs, maxTokens, onText }: ReadAnswerOptions,
 ): Promise<unknown> {
-  const stream = createChatStream(onText);
-  const silence = watchSilence(stream, idleMs, () => void reader.cancel().catch(() => undefined));
+  const stream = createChatStream(onText, maxTokens);
+  const silence = watchSilence(stream, { firstMs, idleMs }, () => void reader.cancel().catch(() => undefined));
   const parser = createEventStreamParser();
   const takeEvents = (events: readonly ServerSentEvent[]): void => {
-    for (const data of events.flatMap(splitUnseparated)) {
-      stream.take(data);
-      silence.restart();
-    }
+    for (const data of events.flatMap(splitUnseparated)) if (stream.take(data)) silence.restart();
   };
   try {
     for (let text: string | undefined = head; text !== undefined; text = await next()) takeEvents(parser.push(text));
-    takeEvents(parser.end());
+    if (!silence.isOver) takeEvents(parser.end());
   } catch (thrown) {
     if (!stream.isFinished) throw thrown;
   } finally {
     silence.stop();
   }
-  if (silence.isOver && !stream.isFinished && !stream.isDone) throw new SilenceError(idleMs);
+  if (silence.isOver && !stream.isFinished && !stream.isDone)
+    throw stream.hasBegun
+      ? new SilenceError("The reply had begun, and then no more of it came for", idleMs)
+      : new SilenceError("The server accepted the request, and no reply had begun after", firstMs);
   return stream.completion();
 }
 
@@ -98,10 +113,13 @@ interface SilenceWatch {
   stop(): void;
 }
 
-function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): SilenceWatch {
+function watchSilence(
+  stream: ChatStream,
+  { firstMs, idleMs }: Pick<ReadAnswerOptions, "firstMs" | "idleMs">,
+  giveUp: () => void,
+): SilenceWatch {
   let isOver = false;
-  let timer: NodeJS.Timeout | undefined;
-  let allowedMs = Number.POSITIVE_INFINITY;
+  let allowedMs = firstMs;
   const end = (): void => {
     isOver = true;
     giveUp();
@@ -109,15 +127,17 @@ function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): S
   const chooseLimit = (): number => {
     if (stream.isDone) return END_GRACE_MS;
     if (stream.isFinished) return Math.min(idleMs, USAGE_GRACE_MS);
-    return stream.hasBegun ? idleMs : Number.POSITIVE_INFINITY;
+    return stream.hasBegun ? idleMs : firstMs;
   };
+  let timer = setTimeout(end, allowedMs);
   return {
     get isOver() {
       return isOver;
     },
     restart: () => {
       if (chooseLimit() === allowedMs) {
-        timer?.refresh();
+        // After a complete reply, further events do not prolong the wait.
+        if (!stream.isFinished) timer.refresh();
         return;
       }
       allowedMs = chooseLimit();
@@ -131,9 +151,7 @@ function watchSilence(stream: ChatStream, idleMs: number, giveUp: () => void): S
 /** Callers recognize it by its name. */
 class SilenceError extends Error {
   override readonly name = "TimeoutError";
-  constructor(idleMs: number) {
-    super(
-      `The reply had begun, and then no more of it came for ${idleMs < 1000 ? `${idleMs} ms` : `${idleMs / 1000} s`}.`,
-    );
+  constructor(words: string, ms: number) {
+    super(`${words} ${ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}.`);
   }
 }

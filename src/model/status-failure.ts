@@ -3,7 +3,7 @@
 import { parseRetryAfter } from "#util/retry-after.ts";
 import { type AskedServer, createFailure, forModel, type ModelFailure } from "./asked.ts";
 import { collectErrorWords, findErrorSentence, parseWaitMs } from "./error-words.ts";
-import type { StatusError } from "./openai-client.ts";
+import type { StatusError } from "./model-server.ts";
 
 interface StatusRule {
   readonly code: string;
@@ -73,6 +73,8 @@ const STATUS_RULES: readonly StatusRule[] = [
     again: false,
     advice: "It cannot do this: is it an OpenAI-compatible server?",
   },
+  // Without an answer of the model: an error in a reply may have been charged, and is a server-error.
+  { code: "unavailable", when: (status) => [502, 503, 529].includes(status), again: true, advice: "" },
   { code: "server-error", when: (status) => status >= 500, again: true, advice: "" },
   {
     code: "bad-request",
@@ -83,7 +85,7 @@ const STATUS_RULES: readonly StatusRule[] = [
 ];
 
 export function explainStatus(
-  { status, headers, body }: Pick<StatusError, "status" | "headers" | "body">,
+  { status, headers, body, isInReply }: Pick<StatusError, "status" | "headers" | "body" | "isInReply">,
   asked: AskedServer,
 ): ModelFailure {
   const serverWords = collectErrorWords(body);
@@ -96,7 +98,8 @@ export function explainStatus(
     words && `It said: “${words}”.`,
   ];
   const retry = rule.again ? { afterMs: parseRetryAfter(headers) ?? parseWaitMs(serverWords) } : null;
-  const failure = createFailure(rule.code, message.filter(Boolean).join(" "), retry);
+  const code = rule.code === "unavailable" && isInReply ? "server-error" : rule.code;
+  const failure = createFailure(code, message.filter(Boolean).join(" "), retry);
   const limitTokens = rule.code === "context-overflow" ? parseTokenLimit(`${serverWords}\n${body}`) : undefined;
   return limitTokens === undefined ? failure : { ...failure, limitTokens };
 }

@@ -6,10 +6,11 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import { collectErrorWords } from "./error-words.ts";
+import type { CapName } from "./reply-cap.ts";
 
 /** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
-export const OPTIONAL_PARTS = ["stream", "stream_options", "temperature", "tools", "tool_choice", "strict"] as const;
-type OptionalPart = (typeof OPTIONAL_PARTS)[number];
+type ToolPart = "tools" | "tool_choice" | "strict";
+type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName | ToolPart;
 
 export type JsonMode = Exclude<OutputMode, "tools">;
 
@@ -23,6 +24,8 @@ export interface ServerTerms {
   readonly turns: boolean;
   /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
   readonly contextTokens: number | null;
+  /** Maximum of a reply's cap. Null if unknown. */
+  readonly replyTokens: number | null;
 }
 
 /** The parts of a request that some servers reject. */
@@ -35,7 +38,10 @@ export interface SentParts {
   /** At least one tool was sent with strict parameters. */
   readonly strictTools: boolean;
   readonly turns: boolean;
-  /** True if the request had none of these parts. */
+  readonly reasoningEffort: boolean;
+  /** The name and the tokens of the reply's cap; null if none was sent. */
+  readonly cap: { readonly name: CapName; readonly tokens: number } | null;
+  /** True if the request had none of these parts, and at most `max_tokens`. */
   readonly isBare: boolean;
 }
 
@@ -68,6 +74,9 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (!sent.turns && TURNS_WORDS.test(words)) return changeTerms({ ...terms, turns: true });
   if (sent.streamOptions && /stream_options|include_usage/i.test(words))
     return changeTerms(withoutPart(terms, "stream_options"));
+  if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
+  if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
+    return changeTerms(withoutPart(terms, "reasoning_effort"));
   const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
   if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
   if (sent.mode !== "plain" && sent.mode !== "tools" && FORMAT_WORDS.test(words))
@@ -83,6 +92,19 @@ function findToolPart({ toolChoice, strictTools }: SentParts, words: string): Op
   if (toolChoice && /tool[_ ]choice/i.test(words)) return "tool_choice";
   if (strictTools && /\bstrict\b/i.test(words)) return "strict";
   return /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i.test(words) ? "tools" : undefined;
+}
+
+const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
+const LEAST_REPLY_TOKENS = 256;
+const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
+
+/** A smaller number in the message is the server's maximum. Otherwise the cap has another name here, or none. */
+function withOtherCap(terms: ServerTerms, { name, tokens }: NonNullable<SentParts["cap"]>, words: string): ServerTerms {
+  const most = [...words.matchAll(MOST_TOKENS)].map(([, digits]) => Number(digits)).find((each) => each < tokens) ?? 0;
+  if (most >= LEAST_REPLY_TOKENS) return { ...terms, replyTokens: most };
+  const isOther = name === "max_tokens" && /\bmax_completion_tokens\b/.test(words);
+  const without = isOther ? terms.without.filter((part) => part !== "max_completion_tokens") : terms.without;
+  return withoutPart({ ...terms, without }, name);
 }
 
 const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms });

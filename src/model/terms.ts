@@ -7,14 +7,8 @@
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
-import {
-  type JsonMode,
-  OPTIONAL_PARTS,
-  type RejectedRequest,
-  type SentParts,
-  type ServerTerms,
-  stepDown,
-} from "./step-down.ts";
+import type { CapName } from "./reply-cap.ts";
+import { type JsonMode, type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
 
 export interface TermsKeeper {
   of(model: string): Promise<ServerTerms>;
@@ -25,6 +19,8 @@ export interface TermsKeeper {
   /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
   noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
   noteContext(model: string, tokens: number | null): Promise<void>;
+  /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
+  noteIgnoredCap(model: string, name: CapName): Promise<boolean>;
 }
 
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -36,12 +32,28 @@ const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
 };
 
 /** Terms of a server about which nothing is known. */
-export const FULL_TERMS: ServerTerms = { mode: "json_schema", without: [], turns: false, contextTokens: null };
-/** The request that every server accepts. */
+export const FULL_TERMS: ServerTerms = {
+  mode: "json_schema",
+  without: [],
+  turns: false,
+  contextTokens: null,
+  replyTokens: null,
+};
+/** The request that every server accepts. It keeps `max_tokens`. */
 const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
   mode: "plain",
-  without: OPTIONAL_PARTS,
+  without: [
+    "stream",
+    "stream_options",
+    "temperature",
+    "reasoning_effort",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+    "strict",
+  ],
 };
+const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"]);
 
 export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
   const store = createTermsStore(server, clock, file);
@@ -89,11 +101,19 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     );
   }
 
+  async function noteIgnoredCap(model: string, name: CapName): Promise<boolean> {
+    const terms = await store.read(model);
+    if (name === "max_tokens" || terms.without.includes("max_tokens")) return false;
+    if (!terms.without.includes(name)) await store.write(model, { ...terms, without: [...terms.without, name] });
+    return true;
+  }
+
   return {
     of: store.read,
     heed,
     taken,
     noteReply,
+    noteIgnoredCap,
     noteContext: async (model, tokens) => store.write(model, { ...(await store.read(model)), contextTokens: tokens }),
   };
 }
@@ -147,13 +167,17 @@ function readKeptModels(content: unknown, server: string): Readonly<Record<strin
 function isKeptModel(entry: [string, unknown]): entry is [string, KeptTerms] {
   const [, kept] = entry;
   if (!isRecord(kept) || !isRecord(kept.terms) || Number.isNaN(Date.parse(String(kept.learnedAt)))) return false;
-  const { mode, without, turns, contextTokens } = kept.terms;
+  const { mode, without, turns, contextTokens, replyTokens } = kept.terms;
   return (
     typeof mode === "string" &&
     Object.hasOwn(NEXT_MODE, mode) &&
     Array.isArray(without) &&
-    without.every((part) => BARE_TERMS.without.includes(part)) &&
+    without.every((part) => PARTS.has(part)) &&
     typeof turns === "boolean" &&
-    (contextTokens === null || (Number.isSafeInteger(contextTokens) && (contextTokens as number) > 0))
+    isSizeOrNull(contextTokens) &&
+    isSizeOrNull(replyTokens)
   );
 }
+
+const isSizeOrNull = (value: unknown): boolean =>
+  value === null || (Number.isSafeInteger(value) && (value as number) > 0);

@@ -9,7 +9,7 @@
  *   4. The newest message is clipped to the remaining room; it is never dropped.
  * The system message and the request for the next command never change: the room is what they leave.
  */
-import type { Message } from "#core/state.ts";
+import type { Message } from "#core/frame.ts";
 import { type RenderedMessage, renderClipped, renderMessage } from "./messages.ts";
 import type { Words } from "./template.ts";
 

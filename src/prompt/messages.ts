@@ -4,8 +4,9 @@
  * A reply is sent as `assistant`. Any other message is sent as `user`: a line of our words that names the source, then
  * the text in a delimiter. Control characters are removed from text of any source.
  */
+
+import type { Message } from "#core/frame.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import type { Message } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";
 import { clean } from "#util/clean.ts";
 import { delimitText } from "./delimit.ts";

@@ -5,9 +5,9 @@
  * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
+import { createAjv } from "#util/create-ajv.ts";
 import { type Aliases, findCommandName } from "./aliases.ts";
 import { arrangeArguments } from "./arrange-args.ts";
 import { createBoundedPattern } from "./bounded-pattern.ts";
@@ -104,11 +104,12 @@ export function createArgumentChecker(
 
 /** Compiles each validator at its first use. */
 function createCompiler(schemas: ReplyCatalogue["schemas"], allErrors: boolean): (name: string) => ValidateFunction {
-  const ajv = new Ajv2020({ ...AJV_OPTIONS, allErrors });
+  let ajv: ReturnType<typeof createAjv> | undefined;
   const compiled = new Map<string, ValidateFunction>();
   return (name) => {
     const known = compiled.get(name);
     if (known) return known;
+    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
     const validate = ajv.compile(closeSchema(schemas[name] as ArgsSchema, allErrors));
     compiled.set(name, validate);
     return validate;

@@ -4,7 +4,8 @@
  * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
  * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
  */
-import { findCommentEnd, findStringEnd, MAX_DEPTH, parseJson } from "./json.ts";
+import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
+import { findCommentEnd, findStringEnd, parseJson } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
 const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
@@ -108,7 +109,7 @@ function findObjectEnd(text: string, start: number): ObjectEnd {
     }
     if (char === "{" || char === "[") depth++;
     else if (char === "}" || char === "]") depth--;
-    if (depth > MAX_DEPTH) return { end: text.length, closed: false, tooDeep: true };
+    if (depth > MAX_JSON_DEPTH) return { end: text.length, closed: false, tooDeep: true };
     if (depth === 0) return { end: at + 1, closed: true, tooDeep: false };
     if (char > " ") last = char;
   }

@@ -4,14 +4,12 @@
  * `JSON.parse` silently keeps the last of two equal keys, while a person who reads the log sees the first.
  * An object with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
  */
-
-/** Later recursion overflows the stack on much deeper nesting; replies of our format need fewer than ten levels. */
-export const MAX_DEPTH = 64;
+import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Returns undefined for text that is not JSON or nests deeper than `MAX_DEPTH`. */
+/** Returns undefined for text that is not JSON or nests deeper than `MAX_JSON_DEPTH`. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -28,7 +26,7 @@ export function isTooDeep(text: string): boolean {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = findStringEnd(text, at);
     else if (code === 123 || code === 91) {
-      if (++depth > MAX_DEPTH) return true;
+      if (++depth > MAX_JSON_DEPTH) return true;
     } else if (code === 125 || code === 93) depth--;
   }
   return false;

@@ -6,6 +6,7 @@
  */
 import type { ErrorObject } from "ajv";
 import type { ArgsSchema } from "#core/command.ts";
+import { MAX_JSON_DEPTH } from "#core/json-depth.ts";
 import { decodePointer } from "#core/json-schema.ts";
 import { oneLine, wellFormed } from "#core/text.ts";
 import { rankNearestNames } from "./aliases.ts";
@@ -19,7 +20,7 @@ export const PROBLEMS = {
   noObject: `The reply holds no JSON object. ${ONE_OBJECT}`,
   noCommand: 'The reply holds JSON but no command. Put {"name": …, "args": {…}} under the key command.',
   onlyReasoning: `The reply ended before the reasoning block did, so it holds no answer. ${ONE_OBJECT}`,
-  tooDeep: `The JSON is nested too deeply. ${ONE_OBJECT}`,
+  tooDeep: `The JSON is nested too deeply: at most ${MAX_JSON_DEPTH} levels of brackets are read. ${ONE_OBJECT}`,
   tooManyObjects: `The reply holds too many JSON objects to tell which one is meant. ${ONE_OBJECT}`,
   tooDamaged:
     "The JSON is broken and too large to repair. Escape quotes, newlines and backslashes inside strings, and keep the reply shorter.",

@@ -3,7 +3,8 @@
  *
  * For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
  */
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
+import { createAjv } from "#util/create-ajv.ts";
 import { dropReasoning, findLeadingReasoningEnd, splitReply, unwrapReply } from "./find-objects.ts";
 import { findConflictingKey, isSameJson } from "./json.ts";
 import { createRepairBudget, type ParsedObject, parseObject } from "./mend-object.ts";
@@ -52,7 +53,7 @@ const compiled = new WeakMap<object, ValidateFunction>();
 function compileSchema(schema: object): ValidateFunction {
   const known = compiled.get(schema);
   if (known) return known;
-  const ajv = new Ajv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true });
+  const ajv = createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true });
   const validate = ajv.compile(schema);
   compiled.set(schema, validate);
   return validate;

@@ -9,6 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { Commit, StagedWrite } from "#core/ports/commit.ts";
+import type { NoteHead } from "./anchor.ts";
 import type { Blobs } from "./blobs.ts";
 import { sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, openFileInsert, sortBySeq } from "./commit-rows.ts";
@@ -37,9 +38,10 @@ interface CommitParts {
   readonly log: EventLog;
   readonly mailbox: Mailbox;
   readonly blobs: Blobs;
+  readonly note: NoteHead;
 }
 
-export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: CommitParts): WriteCommit {
+export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note }: CommitParts): WriteCommit {
   const queries = writingQueries(database);
   const insertMemory = openMemoryInsert(database);
   const insertFiles = openFileInsert(database);
@@ -58,6 +60,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs }: Com
     const headSha = appendToLog(no, writer, commit, rows);
     if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
     else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
+    note({ no, id: lease.agent, head: place.head, headSha });
     mailbox.consume(no, commit.consumed, place.head);
     for (const bytes of commit.blobs) blobs.keepText(no, bytes);
     for (const { content, sha256: sha } of commit.files)

@@ -8,6 +8,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { GoaldError } from "#core/errors.ts";
 
 type SqlValue = string | number | null | Uint8Array;
@@ -43,6 +44,14 @@ export function openForReading(path: string): DatabaseSync {
   return configure(database, () => database.exec("PRAGMA query_only = ON;"));
 }
 
+/** Opens a file that nobody writes to. Creates no files beside it. The WAL is not read. */
+export const openUnchanging = (path: string): DatabaseSync => {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  const database = new DatabaseSync(url, { readOnly: true, defensive: true });
+  return configure(database, () => database.exec("PRAGMA query_only = ON;"));
+};
+
 /** Opens an empty database in memory, for readers of a home without a store. */
 export const openEmpty = (): DatabaseSync => new DatabaseSync(":memory:", { defensive: true });
 
@@ -67,6 +76,22 @@ export function requireSqlite(version: string): void {
   throw new GoaldError("GOALD_CONFIG", `Expected SQLite ${OLDEST_SQLITE.join(".")} or newer, got ${version}.`, {
     hint: "Node contains SQLite: use Node 24.15 or newer. Older versions can damage a database.",
   });
+}
+
+/**
+ * Moves the commits in the WAL into the database file, and empties the WAL when no reader needs it. Waits for nobody:
+ * commits that a reader or writer holds back stay in the WAL.
+ */
+export function emptyWal(database: DatabaseSync): void {
+  const { timeout } = database.prepare("PRAGMA busy_timeout").get() as { timeout: number };
+  database.exec("PRAGMA busy_timeout = 0");
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // The WAL keeps its commits, which are durable there too.
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${timeout}`);
+  }
 }
 
 /** Write `LIMIT 0 + ?`: SQLite compiles a statement with a bare `LIMIT ?` again at each call. */

@@ -10,6 +10,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import type { Fork } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
+import type { NoteHead } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
 import { digestOf, readFileVersions, readMemories } from "./commit-rows.ts";
 import { prepare } from "./connection.ts";
@@ -25,7 +26,7 @@ import { folderOf, freeSlug } from "./slug.ts";
 /** Returns the id of the agent that was created with this key, now or earlier. */
 export type WriteFork = (source: string, fork: Fork, key: string) => string;
 
-export function openForks(database: DatabaseSync, log: EventLog): WriteFork {
+export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead): WriteFork {
   const queries = forkQueries(database);
   const copyMemories = openForkMemories(database);
   const startChain = openChain(database);
@@ -75,6 +76,7 @@ export function openForks(database: DatabaseSync, log: EventLog): WriteFork {
     const sha = log.append(no, pastSha, events, null);
     const last = events.at(-1) ?? past.at(-1);
     queries.setHead.run(last?.seq ?? head, sha, isoTime(last?.at ?? ""), no);
+    note({ no, id, head: last?.seq ?? head, headSha: sha });
   }
 }
 

@@ -7,15 +7,19 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { GoaldError } from "#core/errors.ts";
+import type { Anchor } from "./anchor.ts";
 import { prepare } from "./connection.ts";
 import { storeError } from "./failure.ts";
 
 export type WriteOutcome = { readonly value: unknown } | { readonly error: GoaldError };
 
+/** Records the transaction when it is on the disk. */
+export type GroupAnchor = Pick<Anchor, "mark" | "count" | "publish">;
+
 /** Returns when all successful writes are on the disk. Outcomes are in the order of the writes. */
 export type RunGroup = (writes: readonly (() => unknown)[]) => readonly WriteOutcome[];
 
-export function openGroups(database: DatabaseSync, path: string): RunGroup {
+export function openGroups(database: DatabaseSync, path: string, anchor: GroupAnchor): RunGroup {
   const statement = (sql: string) => prepare(database, sql);
   const begin = statement("BEGIN IMMEDIATE");
   const commit = statement("COMMIT");
@@ -35,22 +39,33 @@ export function openGroups(database: DatabaseSync, path: string): RunGroup {
 
     /** Returns the write at which SQLite rolled back the transaction: all others must run again. */
     function attempt(places: readonly number[]): number | undefined {
+      const forgetAll = anchor.mark();
+      let written = 0;
       try {
         begin.run();
         for (const place of places) {
+          const forget = anchor.mark();
           try {
             save.run();
             outcomes.set(place, { value: writes[place]?.() });
             release.run();
+            written++;
           } catch (thrown) {
+            forget();
             fail(place, thrown);
-            if (!database.isTransaction) return place;
+            if (!database.isTransaction) {
+              forgetAll();
+              return place;
+            }
             undo.run();
             release.run();
           }
         }
+        if (written > 0) anchor.count();
         commit.run();
+        if (written > 0) anchor.publish();
       } catch (thrown) {
+        forgetAll();
         if (database.isTransaction) database.exec("ROLLBACK");
         for (const place of places) fail(place, thrown);
       }

@@ -8,9 +8,13 @@
  * A change of threads loses and reorders nothing: a write in the calling thread ends before the next one starts, and the
  * writer thread stops only when it is idle. Writes that come while it starts wait for it, about 0.1 s: writes in the
  * calling thread would delay the start.
+ *
+ * Some time after the last write, the WAL is emptied into the database file, so that a copy of that file alone is complete.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
+import type { Anchor } from "./anchor.ts";
+import { emptyWal } from "./connection.ts";
 import { closedError } from "./failure.ts";
 import { openStoreWith, type SqliteStoreOptions } from "./sqlite-store.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -21,13 +25,16 @@ export interface GroupStoreOptions extends SqliteStoreOptions {
   readonly thread?: "with-second-agent" | "always";
   /** An agent counts as writing for this long after its last commit. Default: one minute. */
   readonly quietMs?: number;
+  /** The WAL is emptied this long after the last write. Default: ten seconds. */
+  readonly restMs?: number;
 }
 
 const QUIET_MS = 60_000;
+const REST_MS = 10_000;
 
 /** Creates the file, readable by its owner only, and its folder. */
 export async function openGroupStore(path: string, options: GroupStoreOptions = {}): Promise<Store> {
-  return openStoreWith(path, options, (database) => new GroupWriter(database, path, options));
+  return openStoreWith(path, options, (database, anchor) => new GroupWriter(database, path, anchor, options));
 }
 
 class GroupWriter implements StoreWriter {
@@ -47,19 +54,22 @@ class GroupWriter implements StoreWriter {
   #otherAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
+  readonly #restTimer: NodeJS.Timeout;
 
-  constructor(database: DatabaseSync, path: string, options: GroupStoreOptions) {
+  constructor(database: DatabaseSync, path: string, anchor: Anchor, options: GroupStoreOptions) {
     this.#path = path;
     this.#busyTimeoutMs = options.busyTimeoutMs;
     this.#always = options.thread === "always";
     this.#quietMs = options.quietMs ?? QUIET_MS;
-    this.#direct = openDirectWriter(database, path);
+    this.#direct = openDirectWriter(database, path, anchor);
     this.#timer = setInterval(() => this.#stopIfQuiet(), this.#quietMs).unref();
+    this.#restTimer = setTimeout(() => this.#rest(database), options.restMs ?? REST_MS).unref();
   }
 
   async write<Name extends WriteName>(name: Name, ...args: WriteArgs<Name>): Promise<WriteResult<Name>> {
     if (this.#closing) throw closedError(this.#path);
     const now = performance.now();
+    this.#restTimer.refresh();
     this.#noteWriter(name, args, now);
     // A removal takes longer the older the agent is, so it never runs in the calling thread.
     const needsThread = this.#always || name === "remove" || this.#areManyWriting(now);
@@ -103,9 +113,16 @@ class GroupWriter implements StoreWriter {
     this.#ending = thread.stop();
   }
 
+  /** Waits while writes are pending. */
+  #rest(database: DatabaseSync): void {
+    if (this.#thread && !this.#thread.isIdle) this.#restTimer.refresh();
+    else emptyWal(database);
+  }
+
   close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#closing ??= this.#thread?.stop() ?? this.#ending;
+    clearTimeout(this.#restTimer);
+    this.#closing ??= (this.#thread?.stop() ?? this.#ending).then(() => this.#direct.close());
     return this.#closing;
   }
 }

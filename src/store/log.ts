@@ -9,6 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { AgentSpec } from "#core/ports/agent.ts";
 import { wellFormed } from "#core/text.ts";
+import type { NoteHead } from "./anchor.ts";
 import { canonicalJson, chainLink, chainStart } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
@@ -27,7 +28,7 @@ export interface EventLog {
   appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
 }
 
-export function openLog(database: DatabaseSync, references: References): EventLog {
+export function openLog(database: DatabaseSync, references: References, note: NoteHead): EventLog {
   const queries = logQueries(database);
 
   function create(spec: AgentSpec, key: string, at: string): string {
@@ -43,7 +44,9 @@ export function openLog(database: DatabaseSync, references: References): EventLo
     const { name, at: createdAt } = created;
     const seal = sealOf({ id, name, folder, parent: spec.parent ?? null, createdAt, epoch });
     queries.insertAgent.run(no, id, key, name, folder, parent?.no ?? null, createdAt, start, epoch, seal);
-    queries.setHeadSha.run(append(no, start, [created], null), no);
+    const headSha = append(no, start, [created], null);
+    queries.setHeadSha.run(headSha, no);
+    note({ no, id, head: 1, headSha });
     return id;
   }
 

@@ -14,6 +14,7 @@ import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import type { Loaded, Projection, StoreReader, VerifyReport } from "#core/ports/store.ts";
 import { createTurns } from "#util/turns.ts";
+import { checkAnchor } from "./anchor-check.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
@@ -190,7 +191,9 @@ export class SqliteReader implements StoreReader {
   verify(agent?: string): Promise<VerifyReport> {
     return wrapStoreErrorsAsync(this.path, async () => {
       const agents = agent === undefined ? this.#queries.agents.all() : [this.requireAgent(agent)];
-      return verifyStore(this.database, agents, agent === undefined);
+      const report = await verifyStore(this.database, agents, agent === undefined);
+      const anchored = checkAnchor(this.database, this.path, agent);
+      return { ...report, problems: [...anchored, ...report.problems] };
     });
   }
 

@@ -6,6 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
+import type { NoteHead } from "./anchor.ts";
 import { prepare } from "./connection.ts";
 import { throwNoAgent } from "./failure.ts";
 
@@ -32,7 +33,7 @@ const FORGET_BLOBS = `DELETE FROM blob WHERE sha IN
 
 export type RemoveAgent = (id: string) => void;
 
-export function openRemove(database: DatabaseSync): RemoveAgent {
+export function openRemove(database: DatabaseSync, note: NoteHead): RemoveAgent {
   const find = prepare<{ no: number; epoch: number }>(database, "SELECT no, epoch FROM agent WHERE id = ?");
   const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
   // Delete blobs first: the rows that name them are deleted below.
@@ -54,6 +55,7 @@ export function openRemove(database: DatabaseSync): RemoveAgent {
     for (const rows of deletes) rows.run(no);
     remember.run(REMOVED_NO, no);
     remember.run(REMOVED_EPOCH, epoch);
+    note({ no, id, head: 0, headSha: "" });
   };
 }
 

@@ -4,6 +4,7 @@
  * `meta.schema` is the version of the tables. `meta.min_reader` is the oldest version whose goald can read them: an older
  * goald may read a newer store as long as the newer goald allows it.
  */
+import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import { openTransactions, prepare } from "./connection.ts";
@@ -52,6 +53,7 @@ export function createTables(database: DatabaseSync): void {
     if (!isEmpty(database)) return;
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; ${TABLES}`);
     putVersions(database, 1, 1);
+    prepare(database, "INSERT INTO meta (key, value) VALUES ('store_id', ?)").run(randomUUID());
   });
 }
 

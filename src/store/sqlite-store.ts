@@ -12,7 +12,9 @@ import type { Commit } from "#core/ports/commit.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged, RemoteRow } from "#core/ports/memory-row.ts";
 import type { Projection, Store, StoreReader } from "#core/ports/store.ts";
-import { openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
+import { Anchor } from "./anchor.ts";
+import { acceptLoss, requireNothingLost } from "./anchor-check.ts";
+import { emptyWal, openEmpty, openForReading, openForWriting, prepare } from "./connection.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { type NextVectors, openNextVectors } from "./next-vectors.ts";
 import { SqliteReader } from "./reader.ts";
@@ -29,21 +31,23 @@ export interface SqliteStoreOptions {
 
 /** Creates the file, readable by its owner only, and its folder. Writes run in the calling thread. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
-  return openStoreWith(path, options, (database) => openDirectWriter(database, path));
+  return openStoreWith(path, options, (database, anchor) => openDirectWriter(database, path, anchor));
 }
 
 /** Opens the store with the writer that `openWriter` returns. */
 export function openStoreWith(
   path: string,
   options: SqliteStoreOptions,
-  openWriter: (database: DatabaseSync) => StoreWriter,
+  openWriter: (database: DatabaseSync, anchor: Anchor) => StoreWriter,
 ): Store {
   return wrapStoreErrors(path, () => {
     requireWritableFile(path);
     const database = openForWriting(path, options.busyTimeoutMs);
     try {
       prepareSchema(database);
-      return new SqliteStore(database, path, requireSameFiles(path, openWriter(database)));
+      const anchor = new Anchor(database, path);
+      anchor.renew(database);
+      return new SqliteStore(database, path, requireSameFiles(path, openWriter(database, anchor)));
     } catch (error) {
       database.close();
       throw error;
@@ -54,13 +58,33 @@ export function openStoreWith(
 /** Checks through a read-only connection, because a writing one would change the WAL of a store that we refuse. */
 function requireWritableFile(path: string): void {
   const file = statSync(path, { throwIfNoEntry: false });
-  if (!file?.isFile() || file.size === 0) return;
+  if (!file?.isFile() || file.size === 0) {
+    requireNothingLost(undefined, path);
+    return;
+  }
   const database = openForReading(path);
   try {
     requireWritable(database);
+    requireNothingLost(database, path);
   } finally {
     database.close();
   }
+}
+
+/**
+ * Accepts that the store has lost confirmed commits: the agents continue from what is left. Returns what was lost. The
+ * caller holds the host lock.
+ */
+export async function acceptStoreLoss(path: string): Promise<readonly string[]> {
+  return wrapStoreErrors(path, () => {
+    const database = openForWriting(path);
+    try {
+      prepareSchema(database);
+      return acceptLoss(database, path);
+    } finally {
+      database.close();
+    }
+  });
 }
 
 /** Returns an empty reader for a home without a store, or with a store that has no tables yet. */
@@ -196,6 +220,8 @@ export class SqliteStore extends SqliteReader implements Store {
 
   override async close(): Promise<void> {
     await this.#writer.close();
+    // SQLite does this only for the last connection, and another process may be reading.
+    if (this.database.isOpen) emptyWal(this.database);
     await super.close();
   }
 }

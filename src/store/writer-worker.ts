@@ -5,6 +5,7 @@
  * the next group. Answers are sent when the group is on the disk.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { Anchor } from "./anchor.ts";
 import { openForWriting } from "./connection.ts";
 import { openGroups, type WriteOutcome } from "./group-commit.ts";
 import { shrinkFile } from "./shrink.ts";
@@ -38,8 +39,9 @@ serveWrites(parentPort as MessagePort, workerData as WriterOptions);
 
 function serveWrites(port: MessagePort, { path, busyTimeoutMs }: WriterOptions): void {
   const database = openForWriting(path, busyTimeoutMs);
-  const writes = openWrites(database);
-  const runGroup = openGroups(database, path);
+  const anchor = new Anchor(database, path);
+  const writes = openWrites(database, anchor.note);
+  const runGroup = openGroups(database, path, anchor);
 
   port.on("message", (first: ToWriterThread) => {
     const { calls, isLast } = takeArrived(port, first);
@@ -56,6 +58,7 @@ function serveWrites(port: MessagePort, { path, busyTimeoutMs }: WriterOptions):
     }
     if (!isLast) return;
     database.close();
+    anchor.close();
     port.close();
   });
   port.on("messageerror", (error) => {

@@ -10,6 +10,7 @@ import type { Commit } from "#core/ports/commit.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory-row.ts";
 import type { Store } from "#core/ports/store.ts";
+import type { Anchor, NoteHead } from "./anchor.ts";
 import { openBlobs } from "./blobs.ts";
 import { openCommits } from "./commit.ts";
 import { openTransactions, prepare } from "./connection.ts";
@@ -60,16 +61,29 @@ export interface StoreWriter {
 }
 
 /** Returns a writer that runs each write in the calling thread, in a transaction of its own. */
-export function openDirectWriter(database: DatabaseSync, path: string): StoreWriter {
-  const writes = openWrites(database);
+export function openDirectWriter(database: DatabaseSync, path: string, anchor: Anchor): StoreWriter {
+  const writes = openWrites(database, anchor.note);
   const transact = openTransactions(database);
   return {
     async write(name, ...args) {
-      const result = wrapStoreErrors(path, () => transact(() => callWrite(writes, name, args)));
-      if (name === "remove") await shrinkFile(database);
-      return result;
+      const undo = anchor.mark();
+      try {
+        const result = wrapStoreErrors(path, () =>
+          transact(() => {
+            const value = callWrite(writes, name, args);
+            anchor.count();
+            return value;
+          }),
+        );
+        anchor.publish();
+        if (name === "remove") await shrinkFile(database);
+        return result;
+      } catch (error) {
+        undo();
+        throw error;
+      }
     },
-    close: async () => undefined,
+    close: async () => anchor.close(),
   };
 }
 
@@ -82,11 +96,12 @@ export function callWrite<Name extends WriteName>(
   return write(...args);
 }
 
-export function openWrites(database: DatabaseSync): Writes {
+/** `note` receives the ends of logs that a write has changed. */
+export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
   const references = openReferences(database);
-  const log = openLog(database, references);
+  const log = openLog(database, references, note);
   const mailbox = openMailbox(database, references);
-  const writeFork = openForks(database, log);
+  const writeFork = openForks(database, log, note);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
   // A vector says what its text was about: a row that was forgotten meanwhile gets none.
@@ -113,7 +128,7 @@ export function openWrites(database: DatabaseSync): Writes {
     },
 
     fireTimers: mailbox.fireTimers,
-    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, references) }),
+    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, references), note }),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
@@ -132,6 +147,6 @@ export function openWrites(database: DatabaseSync): Writes {
     adoptNextVectors: nextVectors.adopt,
     saveRemoteRows: openRemoteJournal(database).save,
     saveProjection: openProjectionWriter(database),
-    remove: openRemove(database),
+    remove: openRemove(database, note),
   };
 }

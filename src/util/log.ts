@@ -17,13 +17,14 @@ import {
   writeSync,
 } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Level, Logger } from "pino";
+import type { Level, LogFn, Logger } from "pino";
 import { toError } from "#core/errors.ts";
 import { clean } from "./clean.ts";
 import type { Redact } from "./redact.ts";
 
-export type Log = Logger;
+export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 export interface LogOptions {
   readonly folder: string;
@@ -41,12 +42,22 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const KEPT_FILES = 3;
 const NEWLINE = 0x0a;
 
-/** Never rejects. */
+/** Never rejects. The first line loads pino. */
 export async function openLog(options: LogOptions): Promise<Log> {
-  const { folder, redact, level, onProblem, maxBytes = MAX_BYTES } = options;
+  await mkdir(options.folder, { mode: 0o700 }).catch(() => undefined);
+  let logger: Log | undefined;
+  const writeAt =
+    (level: keyof Log): LogFn =>
+    (...line: unknown[]) => {
+      logger ??= createLogger(options);
+      logger[level](...(line as [string]));
+    };
+  return { debug: writeAt("debug"), info: writeAt("info"), warn: writeAt("warn"), error: writeAt("error") };
+}
+
+function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }: LogOptions): Log {
+  const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const path = join(folder, FILE_NAME);
-  const { pino } = await import("pino");
-  await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
   const lost = once((thrown: unknown) => onProblem?.(problemWith(path, thrown)));
   const file = openLogFile(path, maxBytes, lost);
   const logMethod = function (this: Log, args: unknown[], method: (...given: unknown[]) => void): void {

@@ -67,7 +67,8 @@ export async function traceVersions(
   events: AsyncIterable<RecordedEvent>,
 ): Promise<readonly VersionStory[]> {
   const steps = new Map<number, StepStory>(versions.map(({ step }) => [step, emptyStory()]));
-  const lastStep = versions.at(-1)?.step ?? 0;
+  const calls = new Map<string, CommandCall | null>(versions.map(({ callId }) => [callId, null]));
+  const lastStep = Math.max(0, ...versions.map(({ step }) => step));
   const readSource = createSourceReader();
   const sources: Source[] = [];
   const stepOfSeq: number[] = [];
@@ -75,18 +76,21 @@ export async function traceVersions(
   let step = 0;
   for await (const event of events) {
     if ("step" in event) step = event.step;
-    if (step > lastStep) break;
+    if (step > lastStep && event.frame === 0) break;
     stepOfSeq[event.seq] = step;
     const source = readSource(event);
     if (source) sources.push(source);
     if (event.type === "agent-created" || event.type === "goals-changed") goals = event.goals;
     const story = steps.get(step);
+    if (event.type === "command-requested" && calls.has(event.callId))
+      calls.set(event.callId, shortenArguments(event.call));
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
     const before = versions[index - 1]?.step ?? 0;
     const since = sources.filter((source) => source.step > before && source.step <= version.step);
-    return storyOf(version, index + 1, steps.get(version.step) ?? emptyStory(), since);
+    const story = steps.get(version.step) ?? emptyStory();
+    return storyOf(version, index + 1, { ...story, command: calls.get(version.callId) ?? null }, since);
   });
 }
 
@@ -123,8 +127,7 @@ function addToStory(
       story.finishReason = event.finishReason;
       break;
     case "command-requested":
-      story.command = shortenArguments(event.call);
-      story.thought = event.thought;
+      if (event.thought !== "") story.thought = event.thought;
       break;
     default:
   }

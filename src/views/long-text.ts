@@ -6,7 +6,9 @@ import { isBlobRef, type Text } from "#core/text.ts";
 export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
   if (isBlobRef(value)) {
     const bytes = await store.blob(value.blob);
-    return bytes ? Buffer.from(bytes).toString("utf8") : value;
+    if (!bytes) return value;
+    const text = Buffer.from(bytes).toString("utf8");
+    return value.json ? JSON.parse(text) : text;
   }
   if (Array.isArray(value)) return Promise.all(value.map((item) => openTexts(item, store)));
   if (typeof value !== "object" || value === null) return value;

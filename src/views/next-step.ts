@@ -118,6 +118,14 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
       ["Or continue with a model that has a larger context", "goald resume * --model NAME"],
     ],
   },
+  "not-proven": {
+    why: "It asked several times to end its work, which was not finished.",
+    todo: [LOOK_AT_LOG, ["Tell it what to do", 'goald say * "…"'], GO_ON],
+  },
+  "cap-ignored": {
+    why: "The model server sent more than the maximum that goald asked for, so that limits could be exceeded.",
+    todo: [["Continue with another model", "goald resume * --model NAME"], GO_ON],
+  },
   "crash-loop": {
     why: "Several processes in a row crashed while they ran it.",
     todo: [LOOK_AT_LOG, ["Check the stored log", "goald verify *"], GO_ON],

@@ -35,6 +35,10 @@ const ReportCost = open({
   usd: amount,
   unpricedCalls: described(count, "Replies of models without a known price."),
   lost: Lost,
+  helpers: described(
+    open({ agents: count, steps: count, tokens: count, usd: amount }),
+    "Spent by sub-agents as of their last reports, in addition.",
+  ),
   modelMs: count,
   commandMs: count,
 });
@@ -128,5 +132,12 @@ function standingFacts({ row, workspace, hosted, state }: ReportFactsOf, files: 
 
 function costOf(state: AgentState, { unpricedCalls, modelMs, commandMs }: ReportFold): ReportFacts["cost"] {
   const { step: steps, costUsd: usd, lost } = state;
-  return { steps, ...state.usage, usd, lost, unpricedCalls, modelMs, commandMs };
+  return { steps, ...state.usage, usd, lost, helpers: helpersSpent(state), unpricedCalls, modelMs, commandMs };
+}
+
+/** Counts what sub-agents have reported, not what is reserved for them. */
+function helpersSpent({ children, endedSpent }: AgentState): ReportFacts["cost"]["helpers"] {
+  const spent = [endedSpent, ...Object.values(children).map((child) => child.spent)];
+  const sum = (name: keyof typeof endedSpent) => spent.reduce((total, each) => total + each[name], 0);
+  return { agents: spent.length - 1, steps: sum("steps"), tokens: sum("tokens"), usd: sum("usd") };
 }

@@ -161,7 +161,8 @@ const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
 };
 
 function renderCost({ cost, limits }: ReportFacts): string {
-  const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost } = cost;
+  const { steps, modelCalls, inputTokens, outputTokens, cachedTokens, estimated, usd, unpricedCalls, lost, helpers } =
+    cost;
   const about = estimated ? "about " : "";
   const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
   const unpriced =
@@ -171,9 +172,14 @@ function renderCost({ cost, limits }: ReportFacts): string {
   const money =
     unpricedCalls > 0 && usd === 0 ? "Cost unknown: the model has no known price" : `${dollars(usd)}${unpriced}`;
   const lines = [
-    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "reply", "replies")} of the model`,
+    `- ${countNoun(steps, "step")}, ${countNoun(modelCalls, "request")} to the model`,
     `- ${about}${inputTokens} tokens in${cached}, ${outputTokens} out`,
     `- ${money}`,
+    ...(helpers.agents > 0 || helpers.steps > 0
+      ? [
+          `- In addition, its sub-agents: ${countNoun(helpers.steps, "step")}, ${helpers.tokens} tokens, ${dollars(helpers.usd)}`,
+        ]
+      : []),
     ...(lost.tokens > 0
       ? [
           `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,

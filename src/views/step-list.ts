@@ -31,6 +31,8 @@ export async function listSteps(
   reader: Pick<StoreReader, "read">,
 ): Promise<StepPage> {
   const steps = new Map<number, StepSummary>();
+  /** The first call of each step is the model's; the others are made by its command. */
+  const calls = new Map<number, string>();
   let [turn, last] = [1, 0];
   for await (const event of allEvents(reader, id)) {
     if (event.type === "turn-started") turn = event.turn;
@@ -39,6 +41,8 @@ export async function listSteps(
     if (event.step <= after || event.step > after + limit) continue;
     const step = steps.get(event.step) ?? emptySummary(event.step, turn, event.at);
     steps.set(event.step, step);
+    if (event.type === "command-requested" && !calls.has(event.step)) calls.set(event.step, event.callId);
+    if ("callId" in event && calls.get(event.step) !== event.callId) continue;
     if (event.type === "command-requested")
       steps.set(event.step, { ...step, command: event.call.name, thought: event.thought });
     if (event.type === "command-denied") steps.set(event.step, { ...step, status: "denied" });

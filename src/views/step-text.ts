@@ -5,7 +5,7 @@ import { dollars } from "./limits-left.ts";
 import { wholeText } from "./long-text.ts";
 import type { RebuiltPrompt } from "./rebuild-prompt.ts";
 import { isByPerson } from "./restore-version.ts";
-import type { Attempt } from "./step-view.ts";
+import type { Attempt } from "./step-schema.ts";
 import type { WholeStep } from "./whole-step.ts";
 
 export function describeStep(step: WholeStep): string {
@@ -18,6 +18,7 @@ export function describeStep(step: WholeStep): string {
     replyLines(step),
     thoughtLines(step),
     commandLines(step),
+    otherCallLines(step),
     resultLines(step),
     fileLines(step),
   ];
@@ -83,6 +84,12 @@ function commandLines({ command, repaired, approval, starts, interruptions }: Wh
     ...starts.map(({ at, attempt, effect }) => `Started ${at}, attempt ${attempt}, effect ${effect}`),
     ...(interruptions > 0 ? [`Interrupted by a crash, times: ${interruptions}`] : []),
   ];
+}
+
+function otherCallLines({ otherCalls }: WholeStep): readonly string[] {
+  if (otherCalls.length === 0) return [];
+  const lines = otherCalls.map(({ callId, command, status }) => `${callId}  ${command}: ${status ?? "under way"}`);
+  return ["Calls of the command", ...lines];
 }
 
 function resultLines({ result, spent }: WholeStep): readonly string[] {

@@ -1,111 +1,14 @@
-/**
- * step-view.ts -- one step in full: the request, the reply, the command and its result.
- *
- * Folds the log up to the next step. Keeps the state before the last request, from which the prompt was built. Long texts
- * are references until `openTexts` has read them.
- */
-import type { Annotations, Effect, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import type { FileVersion } from "#core/ports/file-version.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import type { Text } from "#core/text.ts";
-import {
-  amount,
-  count,
-  described,
-  flag,
-  listOf,
-  nullable,
-  oneOf,
-  open,
-  ordinal,
-  type Static,
-  text,
-  time,
-  typed,
-} from "#util/schema.ts";
-import { Call, FileVersionView, usageMembers } from "./parts.ts";
-
-const stamp = { at: time, seq: ordinal };
-
-const Attempt = open({
-  ...stamp,
-  attempt: ordinal,
-  model: text,
-  mode: oneOf("json_schema", "json_object", "plain", "tools"),
-  requestHash: text,
-  reservedTokens: count,
-  reservedUsd: nullable(amount),
-  failure: nullable(open({ code: text, message: text, retryAt: nullable(time) })),
-});
-export type Attempt = Static<typeof Attempt>;
-
-/** A text of the log: a reference until `openTexts` has read it. */
-const LongText = described(typed<Text>({}), "Text; an object only when the text is missing from the store.");
-
-const Reply = open({
-  ...stamp,
-  text: LongText,
-  finishReason: text,
-  durationMs: count,
-  usage: open(usageMembers),
-  costUsd: nullable(amount),
-});
-
-const Approval = open({
-  asked: described(nullable(text), "Why a person was asked; null when nobody was."),
-  verdict: nullable(oneOf("approved", "denied")),
-  by: nullable(text),
-  reason: described(nullable(text), "With a denial."),
-});
-
-const Start = open({
-  ...stamp,
-  attempt: ordinal,
-  effect: typed<Effect>(text),
-  annotations: typed<Annotations>({ type: "object" }),
-});
-
-const Result = open({
-  ...stamp,
-  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
-  code: nullable(text),
-  source: typed<Observation["source"]>(text),
-  artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
-  text: LongText,
-  durationMs: count,
-  reconciled: described(flag, "A crash interrupted the call, and its effect was found done."),
-});
-
-const Spent = open({ usage: open(usageMembers), costUsd: nullable(amount), modelCalls: ordinal });
-
-export const stepMembers = {
-  step: ordinal,
-  turn: ordinal,
-  startedAt: time,
-  endedAt: described(time, "Time of the last event of the step."),
-  goals: listOf(text),
-  attempts: listOf(Attempt),
-  recallIds: listOf(text),
-  reply: nullable(Reply),
-  problems: described(listOf(text), "Why the reply could not be used; empty when it could."),
-  command: described(nullable(Call), "As parsed and validated."),
-  thought: text,
-  repaired: described(flag, "The JSON had to be repaired."),
-  approval: Approval,
-  starts: listOf(Start),
-  interruptions: count,
-  result: nullable(Result),
-  spent: described(nullable(Spent), "What the command spent on models; null for nothing."),
-  files: listOf(FileVersionView),
-};
-const StepView = open(stepMembers);
-export type StepView = Static<typeof StepView>;
+import type { Attempt, StepView } from "./step-schema.ts";
 
 type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
 interface Gathered {
+  /** The call that the model asked for. */
+  callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;
   view: { -readonly [K in keyof StepView]: StepView[K] };
@@ -125,9 +28,10 @@ export async function findStep(
   files: readonly FileVersion[],
 ): Promise<FoundStep | undefined> {
   let state = initialState;
-  const found: Gathered = { asked: undefined, before: initialState, view: emptyView(step) };
+  const found: Gathered = { callId: undefined, asked: undefined, before: initialState, view: emptyView(step) };
   for await (const event of events) {
-    if (event.type === "model-asked" && event.step > step) break;
+    // A sub-task takes steps of its own before its command ends.
+    if (event.type === "model-asked" && event.step > step && event.frame === 0) break;
     if ("step" in event && event.step === step) gather(found, event, state);
     state = evolve(state, event);
   }
@@ -145,6 +49,7 @@ const emptyView = (step: number): Gathered["view"] => ({
     interruptions: 0,
     result: null,
     spent: null,
+    otherCalls: [],
     files: [],
   },
   approval: { asked: null, verdict: null, by: null, reason: null },
@@ -158,7 +63,25 @@ function gather(found: Gathered, event: OfStep, before: AgentState): void {
   if (event.type === "model-asked") gatherRequest(found, event, before);
   else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
     gatherReply(found.view, event);
+  else if (isOtherCall(found, event)) gatherOtherCall(found.view, event);
   else gatherCommand(found.view, event);
+}
+
+/** The first call of a step is the model's; the others are made by its command. */
+function isOtherCall(found: Gathered, event: OfStep): boolean {
+  if (!("callId" in event)) return false;
+  if (event.type === "command-requested") found.callId ??= event.callId;
+  return event.callId !== found.callId;
+}
+
+function gatherOtherCall(view: Gathered["view"], event: OfStep): void {
+  if (event.type === "command-requested") {
+    view.otherCalls = [...view.otherCalls, { callId: event.callId, command: event.call.name, status: null }];
+    return;
+  }
+  if (event.type !== "command-finished" && event.type !== "command-denied") return;
+  const status = event.type === "command-denied" ? "denied" : event.observation.status;
+  view.otherCalls = view.otherCalls.map((call) => (call.callId === event.callId ? { ...call, status } : call));
 }
 
 function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): void {

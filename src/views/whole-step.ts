@@ -12,7 +12,8 @@ import { MEMORY_KINDS, TRUSTS } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
 import { allEvents } from "./read-log.ts";
 import { type RebuildParts, RebuiltPrompt, rebuildPrompt } from "./rebuild-prompt.ts";
-import { findStep, type StepView, stepMembers } from "./step-view.ts";
+import { type StepView, stepMembers } from "./step-schema.ts";
+import { findStep } from "./step-view.ts";
 
 const PromptRecall = open({
   id: text,

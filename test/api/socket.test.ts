@@ -110,6 +110,17 @@ describe("the socket", () => {
 });
 
 describe("the limits of connections", () => {
+  it("let 200 agents be created at once, each by a client of its own", async () => {
+    const control = makeFakeControl();
+    await using api = await serve(control);
+    const settings = { approve: "risky", stepLimit: 9 };
+    const create = (name: string) =>
+      api.ask("POST", "/v1/agents", { body: JSON.stringify({ name, role: "r", goals: ["g"], settings }) });
+    const replies = await Promise.all(Array.from({ length: 200 }, (_, at) => create(`a${at}`)));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(control.calls.filter(({ method }) => method === "create")).toHaveLength(200);
+  });
+
   it("reject one connection too many with an error, and accept it after another has closed", async () => {
     const control = makeFakeControl();
     control.add("t", 1);

@@ -2,8 +2,7 @@ import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { findHost } from "#api/auto-start.ts";
-import type { Client } from "#api/client.ts";
+import { type Client, connectHost } from "#api/client.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, errorOf, type Goald, linesOf, lookInto, type Terminal } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/numbered-model.ts";
@@ -15,13 +14,14 @@ const socketOf = ({ home }: Goald): string => join(home, ".goald", "daemon.sock"
 
 /** Waits until the run that holds the home takes calls, and returns it. */
 async function hostOf({ goald, until }: DaemonHome): Promise<Client> {
-  const home = { lock: join(goald.home, ".goald", "lock.db"), socket: socketOf(goald) };
-  let client: Client | undefined;
-  await until(async () => {
-    client = await findHost(home);
-    return client !== undefined;
-  }, "a host that takes calls");
-  return client as Client;
+  const client = connectHost(socketOf(goald));
+  const takesCalls = (): Promise<boolean> =>
+    client.status().then(
+      () => true,
+      () => false,
+    );
+  await until(takesCalls, "a host that takes calls");
+  return client;
 }
 
 /** Starts an agent `t` on a terminal and waits for its first approval question. */

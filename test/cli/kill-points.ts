@@ -12,21 +12,25 @@ export const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", 
 export const STEPS = 12;
 export const RUN = ["run", "--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
 
-/**
- * Commits of the run: the tables, the agent and the claim, then two for each step, and the end.
- * A step commits its request with the last result, then its start with the reply.
- */
-const COMMITS = 3 + 2 * (STEPS + 1) + 1;
-/** Commits that start a command with an effect. The next commit holds its result. */
-const STARTS = Array.from({ length: STEPS }, (_, step) => 5 + 2 * step);
+/** Commits before the first step: the tables, the agent and the claim. */
+const FIRST = 3;
+/** Commands without `prepare`, after which a step has two commits instead of three. */
+const UNPREPARED: ReadonlySet<string> = new Set(["read_file", "task_complete"]);
 
 type Point = readonly [at: number, when: "before" | "after"];
-const EVERY_POINT = Array.from({ length: COMMITS }, (_, at) => [
-  [at + 1, "before"] as const,
-  [at + 1, "after"] as const,
-]).flat();
+
+/** A step commits its request with the last result, then the reply before a `prepare`, then its start. */
+const startsOf = (calls: readonly CommandCall[]): readonly number[] => {
+  let at = FIRST;
+  return calls.map(({ name }) => (at += UNPREPARED.has(name) ? 2 : 3));
+};
+const everyPoint = (calls: readonly CommandCall[]): readonly Point[] => {
+  const all = (startsOf(calls).at(-1) ?? FIRST) + 2 + 1;
+  return Array.from({ length: all }, (_, at) => [[at + 1, "before"] as const, [at + 1, "after"] as const]).flat();
+};
 /** The effect has happened but its result is not committed, so a naive resume would repeat it. */
-const BEHIND_EFFECTS = STARTS.map((at) => [at + 1, "before"] as const);
+const behindEffects = (calls: readonly CommandCall[]): readonly Point[] =>
+  startsOf(calls).map((at) => [at + 1, "before"] as const);
 
 /** The result of a run that was killed once and resumed. */
 interface Outcome {
@@ -98,7 +102,7 @@ export function describeKills(isTaken: (index: number) => boolean): void {
       title: "twelve appends to one file",
       calls: ledger(STEPS),
       files: { "ledger.txt": ledgerText(STEPS) },
-      points: EVERY_POINT,
+      pointsOf: everyPoint,
     },
     {
       title: "files, appends and deletions in turn",
@@ -117,10 +121,10 @@ export function describeKills(isTaken: (index: number) => boolean): void {
         write("b.txt", "last"),
       ],
       files: { "a.txt": "again\nagain\n", "b.txt": "last", "deep/er/c.txt": "two\nthree\n" },
-      points: BEHIND_EFFECTS,
+      pointsOf: behindEffects,
     },
-  ])("kill -9 of the real process in a run of $title", ({ calls, files, points }) => {
-    const at = points.filter((_point, index) => isTaken(index));
+  ])("kill -9 of the real process in a run of $title", ({ calls, files, pointsOf }) => {
+    const at = pointsOf(calls).filter((_point, index) => isTaken(index));
     let outcomes: readonly Promise<Outcome>[];
     beforeAll(() => {
       outcomes = inPool(3, at, (point) => killAndResume(calls, Object.keys(files), point));

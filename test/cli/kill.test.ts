@@ -1,11 +1,47 @@
 import { describe, expect, it } from "@jest/globals";
-import { ledger, ledgerText } from "../helpers/numbered-model.ts";
+import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/numbered-model.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 import { describeChains } from "./kill-chain.ts";
-import { describeKills, killAndResume, STEPS } from "./kill-points.ts";
+import { describeKills, killAndResume, RUN, STEPS } from "./kill-points.ts";
 
 // This takes every eleventh point, alternately before and after commits; kill.long.ts takes all.
 describeKills((index) => index % 11 === 4);
 describeChains({ files: 3, kills: 4, lines: 40 });
+
+describe("kill -9 while `prepare` of an own command hangs", () => {
+  it("loses no reply that was paid: the resumed agent goes on with it", async () => {
+    await using server = await startOpenAIServer({
+      reply: numberedModel([{ name: "hang_once", args: {} }]),
+      embeddings: null,
+    });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+    await goald.write(
+      "commands/hang_once.ts",
+      `import { existsSync, writeFileSync } from "node:fs";
+      const mark = new URL("../begun.txt", import.meta.url);
+      export default {
+        name: "hang_once", label: "Hang", summary: "Hangs the first time.", args: { type: "object", properties: {} },
+        annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false }, effect: "pure",
+        async prepare() {
+          if (existsSync(mark)) return null;
+          writeFileSync(mark, "");
+          return new Promise((resolve) => setTimeout(resolve, 50_000));
+        },
+        async run() { return "It ran."; },
+      };`,
+    );
+    const running = goald.start(RUN);
+    await waitUntil("`prepare` runs", async () => (await goald.read("begun.txt")) !== undefined);
+    running.kill("SIGKILL");
+    await running.ended;
+    const before = (await lookInto(goald)).log.map(({ type }) => type);
+    expect(before.at(-1)).toBe("command-approved");
+    endedWith(0, await goald.run(["resume", "t", "--json"]));
+    expect(server.chats).toHaveLength(2);
+  });
+});
 
 describe("a command that wrongly calls itself idempotent", () => {
   it("visibly acts twice, so the count of effects can fail (control)", async () => {

@@ -14,6 +14,7 @@ const ANN: ChildAccount = {
   callId: "c1",
   told: 1,
   isWorking: false,
+  isPaused: false,
   isEnding: false,
   reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 40, tokens: 0, usd: 0 },

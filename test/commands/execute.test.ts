@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type CallFrame, MAX_OBSERVATION_CHARS, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
-import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
 
@@ -137,6 +137,60 @@ describe("preparing and probing", () => {
     [async () => Promise.reject(new Error("cannot look")), "unknown"],
     [undefined, "unknown"],
   ])("case %#: a probe returns %s", async (probe, expected) => {
-    expect((await probeCall(frame(command(probe ? { probe } : {})), null)).result).toBe(expected);
+    expect((await probeCall(frame(command(probe ? { probe } : {})), null)).result.found).toBe(expected);
+  });
+
+  const CHANGES: [title: string, change: (context: CommandContext) => unknown][] = [
+    ["write", ({ workspace }) => workspace.write("a.txt", "new")],
+    ["append", ({ workspace }) => workspace.append("a.txt", "new")],
+    ["truncate", ({ workspace }) => workspace.truncate("a.txt", 0)],
+    ["remove", ({ workspace }) => workspace.remove("a.txt")],
+    ["move", ({ workspace }) => workspace.move("a.txt", "b.txt")],
+    ["place a folder", ({ workspace }) => workspace.place("folder", async () => undefined)],
+    ["stage a write", ({ stage }) => stage({ kind: "memory", text: "x", importance: 1, memoryKind: "fact" })],
+  ];
+
+  it.each(CHANGES)(
+    "prepare cannot %s: the command does not run, and the result names the rule",
+    async (_title, change) => {
+      const call = frame(command({ prepare: async (_args, context) => change(context) }));
+      call.files.set("a.txt", Buffer.from("old"));
+      const { result, files, staged } = await prepareCall(call);
+      expect(result).toMatchObject({
+        refused: {
+          status: "failed",
+          code: "command-invalid",
+          text: expect.stringMatching(/in prepare, which may only read/),
+        },
+      });
+      expect([files, staged, call.files.size, call.files.get("a.txt")?.toString()]).toEqual([[], [], 1, "old"]);
+    },
+  );
+
+  it.each(CHANGES)(
+    "probe cannot %s: the outcome is unknown, and the problem names the rule",
+    async (_title, change) => {
+      const probe = async (_args: unknown, context: CommandContext) => {
+        await change(context);
+        return "done" as const;
+      };
+      const call = frame(command({ probe }));
+      call.files.set("a.txt", Buffer.from("old"));
+      const { result, files, staged } = await probeCall(call, null);
+      expect(result).toEqual({ found: "unknown", problem: expect.stringMatching(/in probe, which may only read/) });
+      expect([files, staged, call.files.get("a.txt")?.toString()]).toEqual([[], [], "old"]);
+    },
+  );
+
+  it("prepare and probe may preserve a file", async () => {
+    const preserve = async (_args: unknown, { workspace }: CommandContext) => workspace.preserve("a.txt");
+    const probe = async (args: unknown, context: CommandContext) => {
+      await preserve(args, context);
+      return "done" as const;
+    };
+    const call = frame(command({ prepare: preserve, probe }));
+    call.files.set("a.txt", Buffer.from("old"));
+    expect((await prepareCall(call)).files).toHaveLength(1);
+    expect(await probeCall(call, null)).toMatchObject({ result: { found: "done" }, files: [{}] });
   });
 });

@@ -60,7 +60,7 @@ function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
     fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
     ...(pattern ? [fc.stringMatching(new RegExp(pattern, "u"))] : []),
     ...(schema.enum
-      ? [fc.constantFrom(...schema.enum), fc.constantFrom(...schema.enum).map((one) => one.toUpperCase())]
+      ? [fc.constantFrom(...schema.enum), fc.constantFrom(...schema.enum).map((one) => one?.toUpperCase() ?? null)]
       : []),
   ];
   const numbers = [

@@ -20,6 +20,12 @@ const { created, asked, replied, modelFailed, rejected, requested, approved, sta
 const { interrupted } = given;
 
 describe("decide", () => {
+  it("ends the wait for a retry when the clock was set back behind the failure", () => {
+    const state = replay(given.log(created(), asked(), modelFailed()));
+    const setBack = new Date("2026-11-20T09:00:30.000Z");
+    expect(decide(state, rules(), setBack)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
+  });
+
   it.each<[title: string, events: NewEvent[], expected: object]>([
     ["asks the model for step 1 of a new agent", [created()], { kind: "ask", callId: "m1", step: 1, attempt: 1 }],
     ["reads a reply", [created(), asked(), replied()], { kind: "read", step: 1, reply: "{}", finishReason: "stop" }],

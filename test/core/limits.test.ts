@@ -105,6 +105,7 @@ describe("spentOf", () => {
     ["bad-request", false],
     ["timeout", true],
     ["server-error", true],
+    ["unavailable", false],
     ["incomplete-reply", true],
     ["broken-reply", true],
     ["model-error", true],
@@ -220,7 +221,7 @@ describe("limitExceededBy", () => {
 
   it("names the limit, the amount spent, the request's cost and how to set a price", () => {
     expect(limitExceededBy({ ...request, usd: 2 }, state)?.reason).toBe(
-      "The budget of 1 US dollars is reached: 0.2 US dollars are spent, and the next request may cost 2 US dollars. " +
+      "The budget of 1 US dollars is reached: 0.2 US dollars are spent, and the next request costs at least 2 US dollars. " +
         "Allow more and go on: goald resume <agent> --budget 5",
     );
     expect(limitExceededBy({ ...request, usd: null }, state)?.reason).toContain(

@@ -97,14 +97,26 @@ describe("upcast", () => {
       1: ({ label, ...rest }: Record<string, unknown>) => ({ ...rest, name: label }),
       2: (old: Record<string, unknown>) => ({ ...old, role: "r" }),
     };
-    expect(upcast({ v: 1, label: "Foo" }, steps, 3)).toEqual({ v: 3, name: "Foo", role: "r" });
+    const type = "agent-created";
+    expect(upcast({ v: 1, type, label: "Foo" }, steps, 3)).toEqual({ v: 3, type, name: "Foo", role: "r" });
   });
   it.each([
     ["an event of a newer version", { v: 99 }, "GOALD_STORE_TOO_NEW"],
     ["an event without a version", { type: "agent-created" }, "GOALD_STORE_DAMAGED"],
     ["an event of version zero", { v: 0 }, "GOALD_STORE_DAMAGED"],
+    ["an event without a type", { v: 1 }, "GOALD_STORE_DAMAGED"],
+    ["an event of a type that a newer goald writes", { v: 1, type: "agent-promoted" }, "GOALD_STORE_TOO_NEW"],
+    ["a type that every object inherits", { v: 1, type: "toString" }, "GOALD_STORE_TOO_NEW"],
   ])("rejects %s", (_title, stored, code) => {
     expect(() => upcast(stored)).toThrow(expect.objectContaining({ code }));
+  });
+  it("names the unknown type, its event and what to do", () => {
+    expect(() => upcast({ v: 1, type: "agent-promoted", seq: 7 })).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/"agent-promoted" \(event 7\)/),
+        hint: expect.stringContaining("a newer one"),
+      }),
+    );
   });
   it("rejects a version for which a conversion step is missing", () => {
     expect(() => upcast({ v: 1 }, {}, 2)).toThrow(/from event version 1 to 2/);

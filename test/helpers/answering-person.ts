@@ -4,7 +4,7 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { InboxMessage } from "#core/ports/inbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import { activeFrame, openCommand } from "#core/state.ts";
-import type { RunParts } from "#loop/run.ts";
+import type { RunParts } from "#loop/run-parts.ts";
 
 export type Answer =
   | { readonly kind: "approved"; readonly count: number }

@@ -32,7 +32,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
   // A prompt has the time in it, with the name of the day.
   [/(attempt \d+), \d+ tokens, \$[\d.]+ reserved/g, "$1, <number> tokens, <number> reserved"],
-  [/(the next request may (?:take|cost)) [\d.]+/g, "$1 <number>"],
+  [/(the next request (?:takes|costs) at least) [\d.]+/g, "$1 <number>"],
   [/(without a known end: up to) \d+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
   [/"(reservedTokens|reservedUsd)":[\d.]+/g, '"$1":"<number>"'],
   [/"score":(\d+\.\d{3})\d*/g, '"score":$1'],

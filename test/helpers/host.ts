@@ -172,7 +172,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       }),
       reload: async () => [],
       shutdown: (graceMs) => void goingDown.push(graceMs),
-      removeIndexes: async () => undefined,
+      removeMemory: async () => undefined,
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
     const quiet = async (): Promise<void> => {

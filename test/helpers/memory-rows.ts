@@ -61,8 +61,8 @@ export function memoryRows(): MemoryRows {
     forget(agent, id) {
       const all = of(agent);
       const at = all.findIndex((row) => row.id === id);
-      const [row] = at < 0 ? [] : all.splice(at, 1);
       const change = (all.at(-1)?.change ?? 0) + 1;
+      const [row] = at < 0 ? [] : all.splice(at, 1);
       if (row) all.push({ ...row, change, text: "", forgotten: "person", embedder: null, vector: null });
     },
     async memories(agent, after, limit) {

@@ -6,6 +6,9 @@ export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { readonly role: string; readonly content: string }[];
   readonly temperature?: number;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly reasoning_effort?: string;
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage: true };
   readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };

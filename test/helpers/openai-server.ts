@@ -138,6 +138,7 @@ const isChatRequest = ajv.compile<ChatRequest>({
     top_p: { type: "number", minimum: 0, maximum: 1 },
     max_tokens: { type: "integer", minimum: 1 },
     max_completion_tokens: { type: "integer", minimum: 1 },
+    reasoning_effort: { enum: ["minimal", "low", "medium", "high"] },
     stop: { anyOf: [text, { type: "array", minItems: 1, maxItems: 4, items: text }] },
     seed: { type: "integer" },
     n: { const: 1 },

@@ -127,7 +127,7 @@ describe("the cost of advice", () => {
   });
 
   it("is limited by what is left: the request is not sent, and the model is told why", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)], { inputTokens: 3_000, settings: { tokenLimit: 4_000 } });
+    const loop = await evaluating([JSON.stringify(REVIEW)], { inputTokens: 3_600, settings: { tokenLimit: 4_000 } });
     await loop.run();
     expect(loop.model.requests.filter(isAdvice)).toHaveLength(0);
     expect((await finished(loop)).observation).toMatchObject({

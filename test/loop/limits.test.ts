@@ -47,15 +47,21 @@ describe("a budget", () => {
     expect(replied?.costUsd).toBeCloseTo(COST, 6);
   });
 
-  it("pauses the agent before a request that might exceed it, and does not send the request", async () => {
+  it("caps a reply at what it leaves, and sends no request that leaves too little for a useful reply", async () => {
     const { reservedUsd } = (await probe()) as { reservedUsd: number };
+    // PRICE: 2 US dollars per token of a reply, of which 1,000 have room.
     const exact = await limited({ budgetUsd: reservedUsd, stepLimit: 1 });
     expect((await exact.run()).paused).toMatchObject({ code: "step-limit" });
-    const short = await limited({ budgetUsd: reservedUsd - 0.01 });
+    expect(exact.model.requests[0]?.maxTokens).toBe(1_000);
+    const less = await limited({ budgetUsd: reservedUsd - 2 * (1_000 - 256), stepLimit: 1 });
+    expect((await less.run()).paused).toMatchObject({ code: "step-limit" });
+    expect(less.model.requests[0]?.maxTokens).toBe(256);
+    expect((await asked(less))[0]?.reservedUsd).toBeCloseTo(reservedUsd - 2 * (1_000 - 256), 6);
+    const short = await limited({ budgetUsd: reservedUsd - 2 * (1_000 - 256) - 0.01 });
     const state = await short.run();
     expect(state.paused).toMatchObject({
       code: "budget",
-      reason: expect.stringContaining("the next request may cost"),
+      reason: expect.stringContaining("the next request costs at least"),
     });
     expect(short.model.requests).toHaveLength(0);
     expect(await asked(short)).toHaveLength(0);
@@ -126,6 +132,30 @@ describe("a budget", () => {
 });
 
 describe("a token limit", () => {
+  it("caps each reply at what is left of it", async () => {
+    const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
+    await loop.run();
+    const { reservedTokens = 0 } = (await asked(loop))[0] ?? {};
+    const short = await limited({ tokenLimit: reservedTokens - 400, stepLimit: 1 });
+    await short.run();
+    expect(short.model.requests[0]?.maxTokens).toBe(600);
+    expect((await asked(short))[0]?.reservedTokens).toBe(reservedTokens - 400);
+  });
+
+  it("gives a reply that was cut off more room, within the limits and the context window", async () => {
+    const cut: ModelAnswer = { ...answered(""), finishReason: "length" } as ModelAnswer;
+    const script = [cut, cut, cut, cut, answered(reads[0] as string)];
+    const roomOf = () => ({ contextTokens: 32_000, replyTokens: 1_000, windowTokens: 200_000 });
+    const caps = async (settings: Partial<AgentSettings>) => {
+      const loop = await makeLoop({ script, settings: { stepLimit: 3, ...settings }, roomOf });
+      await loop.run();
+      return loop.model.requests.map(({ maxTokens }) => maxTokens);
+    };
+    expect(await caps({})).toEqual([1_000, 4_000, 16_000]);
+    const [first, second] = await caps({ tokenLimit: 4_000 });
+    expect([first, (second ?? 0) > 1_000, (second ?? 0) < 4_000]).toEqual([1_000, true, true]);
+  });
+
   it("pauses before a request that does not fit, and counts requests of a dead process", async () => {
     const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
     await loop.run();

@@ -99,7 +99,7 @@ describe("the cost of pictures", () => {
     });
     expect(server.images).toHaveLength(1);
     const short = await (await painting(server, { script, settings: { tokenLimit: 12_000 } })).run();
-    expect(short.paused).toMatchObject({ code: "token-limit", reason: expect.stringContaining("10130 are spent") });
+    expect(short.paused).toMatchObject({ code: "token-limit", reason: expect.stringContaining("10240 are spent") });
     expect(server.images).toHaveLength(2);
   });
 

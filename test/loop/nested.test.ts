@@ -222,7 +222,7 @@ describe("an interrupted command with nested work", () => {
       await context.call("append_to_file", { file: "a.txt", text: `run ${runs}\n` });
       return context.call("append_to_file", { file: "a.txt", text: "second\n" });
     });
-    await expect(loop.run({ store: cutPowerAt(4, "after") })).rejects.toThrow(PowerCut);
+    await expect(loop.run({ store: cutPowerAt(5, "after") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
     expect(isFinished(state)).toBe(true);
     expect((await resultOf(loop)).observation).toMatchObject({ status: "unknown" });

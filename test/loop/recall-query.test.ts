@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { type AgentState, initialState, type Message } from "#core/state.ts";
+import type { Message } from "#core/frame.ts";
+import { type AgentState, initialState } from "#core/state.ts";
 import { describeWork } from "#loop/recall-query.ts";
 
 const message = (kind: Message["kind"], text: string): Message => ({

@@ -43,6 +43,13 @@ describe("the main loop", () => {
     expect(loop.store.commits).toHaveLength(2 * 10 + 1);
   });
 
+  it("commits once more a step for a command with `prepare`, so that the reply is durable before it", async () => {
+    const writes = Array.from({ length: 9 }, (_, at) => reply("write_to_file", { file: `${at}.txt`, text: "x" }));
+    const loop = await makeLoop({ script: [...writes, done()] });
+    await loop.run();
+    expect(loop.store.commits).toHaveLength(3 * 9 + 2 + 1);
+  });
+
   it("shows only events that are committed", async () => {
     const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
     let kept = 0;
@@ -156,10 +163,26 @@ describe("a model failure", () => {
     expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
-  it("is retried after a day at the latest, whatever the server says", async () => {
-    const loop = await makeLoop({ script: [failed("rate-limited", { afterMs: 99_999_999_999_999 }), done()] });
+  it("is retried in the background after a day at the latest, whatever the server says", async () => {
+    const script = [failed("rate-limited", { afterMs: 99_999_999_999_999 }), done()];
+    const loop = await makeLoop({ script, settings: { background: true } });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
     expect(loop.clock.slept).toEqual([24 * 3_600_000]);
+  });
+
+  it("pauses a run in the foreground with the time, when the server asks it to wait for over an hour", async () => {
+    const runAfter = async (afterMs: number) => {
+      const loop = await makeLoop({ script: [failed("rate-limited", { afterMs }), done()] });
+      return { state: await loop.run(), slept: loop.clock.slept };
+    };
+    const { state, slept } = await runAfter(2 * 3_600_000);
+    expect(slept).toEqual([]);
+    expect(state.paused).toMatchObject({
+      code: "model-unreachable",
+      reason: expect.stringMatching(/until 2026-11-20T\d\d:00:\d\d\.\d+Z\. Go on then: goald resume foo/),
+    });
+    expect((await runAfter(99_999_999_999_999)).state.paused?.reason).toContain("more than a day");
+    expect((await runAfter(3_600_000)).state.paused).toBeNull();
   });
 
   it.each([

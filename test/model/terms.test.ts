@@ -22,6 +22,8 @@ const SENT: SentParts = {
   toolChoice: false,
   strictTools: false,
   turns: false,
+  reasoningEffort: false,
+  cap: null,
   isBare: false,
 };
 const said = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });

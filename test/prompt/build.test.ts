@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
-import type { Message } from "#core/state.ts";
+import type { Message } from "#core/frame.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { loadWords } from "#prompt/template.ts";
 import { estimateMessage } from "#prompt/tokens.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Message } from "#core/state.ts";
+import type { Message } from "#core/frame.ts";
 import { formatName, renderClipped, renderMessage, renderMinimal } from "#prompt/messages.ts";
 import { replyMessage, resultMessage, shippedWords as words } from "./fixtures.ts";
 

@@ -1,6 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { openGroups, type RunGroup } from "#store/group-commit.ts";
+import { type GroupAnchor, openGroups, type RunGroup } from "#store/group-commit.ts";
+
+const NO_ANCHOR: GroupAnchor = { mark: () => () => undefined, count: () => undefined, publish: () => undefined };
 
 describe("a group of writes", () => {
   let database: DatabaseSync;
@@ -9,7 +11,7 @@ describe("a group of writes", () => {
     database = new DatabaseSync(":memory:");
     database.exec(`CREATE TABLE parent (no INTEGER PRIMARY KEY);
       CREATE TABLE row (no INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)`);
-    run = openGroups(database, "x.db");
+    run = openGroups(database, "x.db", NO_ANCHOR);
   });
   afterEach(() => database.close());
 

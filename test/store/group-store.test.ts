@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,6 +11,7 @@ import { type GroupStoreOptions, openGroupStore } from "#store/group-store.ts";
 import { openSqliteStore } from "#store/sqlite-store.ts";
 import { bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, wrote } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 /** The fake timers replace only performance, setInterval and clearInterval. */
 const ALL_BUT_QUIET_TIME = [
@@ -83,6 +84,49 @@ describe("the store for many agents", () => {
     for (let head = 21; head < 23; head++) expect(await appendsDirectly(bar, head)).toBe(true);
     expect(await appendsDirectly(foo, 20)).toBe(false);
     expect(await store.verify()).toEqual({ agents: 2, events: 44, problems: [] });
+  });
+
+  /** The number of events in a copy of the database file without its WAL. */
+  function eventsInFile(): unknown {
+    const copy = join(folder, "copy.db");
+    copyFileSync(path, copy);
+    const database = new DatabaseSync(copy);
+    try {
+      const tables = database.prepare("SELECT count(*) AS count FROM sqlite_schema").get()?.count;
+      return tables === 0 ? 0 : database.prepare("SELECT count(*) AS count FROM event").get()?.count;
+    } finally {
+      database.close();
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(copy + suffix, { force: true });
+    }
+  }
+
+  it.each<GroupStoreOptions["thread"]>(["always", "with-second-agent"])(
+    "has every event in the database file when it has rested, and at a close beside a reader (thread: %s)",
+    async (thread = "always") => {
+      await open({ thread, restMs: 30 });
+      const foo = await begin("foo");
+      for (let head = 1; head < 10; head++) await append(foo, head);
+      await waitUntil("the WAL is empty", () => statSync(`${path}-wal`).size === 0);
+      expect(eventsInFile()).toBe(10);
+      for (let head = 10; head < 20; head++) await append(foo, head);
+      await store.close();
+      // `other` is still open, so that SQLite itself leaves the WAL as it is.
+      expect(eventsInFile()).toBe(20);
+    },
+  );
+
+  it("does not wait for a reader when it empties the WAL, and tries again after the next write", async () => {
+    await open({ restMs: 30 });
+    const foo = await begin("foo");
+    other.exec("BEGIN; SELECT * FROM agent");
+    for (let head = 1; head < 10; head++) await append(foo, head);
+    await sleep(60);
+    await append(foo, 10);
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    other.exec("COMMIT");
+    await append(foo, 11);
+    await waitUntil("the WAL is empty", () => statSync(`${path}-wal`).size === 0);
+    expect(eventsInFile()).toBe(12);
   });
 
   it("keeps the order of each agent's writes when it changes threads, awaited or not", async () => {

@@ -37,7 +37,7 @@ function keep(database: DatabaseSync): DatabaseSync {
 describe("a store of an older schema version", () => {
   const versions = (database: DatabaseSync) =>
     database
-      .prepare("SELECT value FROM meta ORDER BY key DESC")
+      .prepare("SELECT value FROM meta WHERE key IN ('schema', 'min_reader') ORDER BY key DESC")
       .all()
       .map(({ value }) => value);
   const columns = (database: DatabaseSync) =>

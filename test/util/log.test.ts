@@ -41,7 +41,7 @@ describe("the log", () => {
   });
 
   it("writes nothing when it is silent", async () => {
-    (await open({ level: "silent" })).fatal("nothing");
+    (await open({ level: "silent" })).error("nothing");
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -80,7 +80,7 @@ describe("the report of an agent that finished", () => {
 
   it("lists the sources that were read, and the cost", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
-    expect(report).toContain("- 3 steps, 3 replies of the model\n- 30 tokens in (6 of them cached), 15 out\n");
+    expect(report).toContain("- 3 steps, 3 requests to the model\n- 30 tokens in (6 of them cached), 15 out\n");
     expect(report).toContain("- Cost unknown: the model has no known price");
     expect(report).toContain("- Limit: 7 of 10 steps left (3 used)");
     expect(report).toContain("None in the log.");

@@ -5,8 +5,7 @@
  * shell and its environment.
  */
 
-import { findServers } from "#app/services.ts";
-import { type ConnectionChoice, chooseConnection, saveKey } from "#cli/terminal/connect.ts";
+import type { ConnectionChoice } from "#cli/terminal/connect.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
@@ -35,6 +34,10 @@ export async function connected(context: CliContext, options: ConnectOptions): P
   if (settings.openai.apiKey !== null || settings.openai.baseUrl !== DEFAULT_BASE_URL)
     return { kind: "context", context };
   if (!output.interactive) throw noKey(home.envFile);
+  const [{ findServers }, { chooseConnection, saveKey }] = await Promise.all([
+    import("#app/services.ts"),
+    import("#cli/terminal/connect.ts"),
+  ]);
   const choice = await chooseConnection(output.input(), (line) => output.say(line), await findServers());
   const load = async (flags: SettingFlags): Promise<Connection> => {
     const model = options.model === undefined ? {} : { "models.smart": options.model };

@@ -5,7 +5,6 @@
  * started here, and only detaches from others. If the host dies, it is restarted, and every event is shown exactly
  * once.
  */
-import { findHost } from "#api/auto-start.ts";
 import type { HostClient } from "#api/client.ts";
 import type { Followed } from "#api/follow.ts";
 import { isHostHeld } from "#api/host-lock.ts";
@@ -188,7 +187,7 @@ class Follower {
     const { agent, context, state } = this.#parts;
     const { home } = context;
     await reviveDaemon(home);
-    if (isHostHeld(home.lock)) return findHost(home);
+    if (isHostHeld(home.lock)) return (await import("#api/auto-start.ts")).findHost(home);
     if (!state.settings.background)
       throw new GoaldError("GOALD_DAEMON", `The run on a terminal that ${agent} belongs to has ended.`, {
         hint: `Go on with it: ${formatCall(home, "resume", agent)}`,

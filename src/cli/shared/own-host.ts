@@ -8,7 +8,6 @@
 import { expectDaemon, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-expected.ts";
 import { readHostInfo } from "#api/host-lock.ts";
 import { LocalClient } from "#api/local-client.ts";
-import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -130,7 +129,9 @@ export class OwnHost {
   #startDaemon(): Promise<unknown> {
     const { home } = this.#context;
     expectDaemon(home);
-    const started = spawnDaemon(home, { predecessor: process.pid });
+    const started = import("#api/spawn-daemon.ts").then(({ spawnDaemon }) =>
+      spawnDaemon(home, { predecessor: process.pid }),
+    );
     started.catch(() => undefined);
     return started;
   }

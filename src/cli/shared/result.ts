@@ -63,6 +63,8 @@ const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   "model-refused": EXIT.notReached,
   "model-unreachable": EXIT.notReached,
   "prompt-too-long": EXIT.usage,
+  "not-proven": EXIT.notReached,
+  "cap-ignored": EXIT.notReached,
   "crash-loop": EXIT.error,
 };
 

@@ -4,7 +4,6 @@
  * Flags, agent, terminal and key are checked before anything is created.
  */
 
-import { setUpAgent } from "#cli/terminal/set-up.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -14,11 +13,10 @@ import { RUN_CODES } from "../exit-codes.ts";
 import { flag, text, texts } from "../option.ts";
 import { openContext } from "../shared/context.ts";
 import { type Found, lastAgent } from "../shared/find.ts";
-import { createAgent, type RunAgentOptions, resumeAgent } from "../shared/run-agent.ts";
+import type { RunAgentOptions } from "../shared/run-agent.ts";
 import { approveOption, RUN_OPTIONS } from "../shared/run-options.ts";
 import { checkOptions, flagsOf, givenMode, requireSomebody } from "../shared/run-settings.ts";
 import { defineVerb } from "../verb.ts";
-import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({
   name: "run",
@@ -63,10 +61,13 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     const given = await agentFromFlags(goal, options, context.settings.agentFile);
     if (!given && !context.output.interactive) throw nobodyDescribed();
     if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.approve);
-    const starting = { ...options, playDemo: () => demoVerb(options) };
+    const { createAgent, resumeAgent } = await import("../shared/run-agent.ts");
+    const playDemo = async (): Promise<number> => (await import("./demo.ts")).demoVerb(options);
+    const starting = { ...options, playDemo };
     if (given) return await createAgent(given, context, starting);
     const found = await lastAgent(context);
     const last = found && isLeftBehind(found) ? found : undefined;
+    const { setUpAgent } = await import("#cli/terminal/set-up.ts");
     const chosen = await setUpAgent(context.output.input(), (line) => context.output.say(line), last?.state);
     if (chosen.kind === "left") return EXIT.interrupted;
     if (chosen.kind === "go-on" && last) return await resumeAgent(last, context, starting);

@@ -32,11 +32,20 @@ export interface ModelRequest {
   readonly replySchema?: ReplySchema;
   /** In mode `tools`: the model must call one of them. */
   readonly tools?: readonly Tool[];
+  /** Maximum tokens of the reply, reasoning included. */
+  readonly maxTokens?: number;
 }
 
 /** `failed` covers every failure that is not a bug: no server, rejected, truncated, no finish_reason. */
 export type ModelAnswer =
-  | { readonly kind: "replied"; readonly text: string; readonly finishReason: string; readonly usage: Usage | null }
+  | {
+      readonly kind: "replied";
+      readonly text: string;
+      readonly finishReason: string;
+      readonly usage: Usage | null;
+      /** The server ignored `maxTokens`, and no other request helps: a sentence for people. */
+      readonly capIgnored?: string;
+    }
   | {
       readonly kind: "failed";
       /** Kebab-case, such as `unauthorized`, `rate-limited`, `server-error`, `no-connection`, `incomplete-reply`. */
@@ -45,6 +54,8 @@ export type ModelAnswer =
       readonly message: string;
       /** With `context-overflow`: the server's limit in tokens. */
       readonly limitTokens?: number;
+      /** What the server charges for a reply that was cut off: its own counts, or an estimate without input tokens. */
+      readonly usage?: Usage;
       /** Null when a retry cannot help. `afterMs`: earliest retry in milliseconds; null leaves it to the caller. */
       readonly retry: {
         readonly afterMs: number | null;
@@ -60,6 +71,8 @@ export interface ModelTerms {
   readonly takesTools?: boolean;
   /** Context window in tokens; null when unknown. */
   readonly contextTokens: number | null;
+  /** The largest `maxTokens` that the server accepts; null when unknown. */
+  readonly replyTokens?: number | null;
 }
 
 export interface LanguageModel {

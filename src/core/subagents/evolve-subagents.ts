@@ -36,6 +36,7 @@ export function agentStarted(state: AgentState, event: EventOf<"agent-started">)
     callId,
     told: 1,
     isWorking: true,
+    isPaused: false,
     isEnding: false,
     reach: { stepLimit, tokenLimit, budgetUsd, deadline },
     spent: NOTHING_SPENT,
@@ -45,7 +46,7 @@ export function agentStarted(state: AgentState, event: EventOf<"agent-started">)
 export function agentTold(state: AgentState, { agent, callId, reach }: EventOf<"agent-told">): AgentState {
   const child = state.children[agent];
   if (!child) return state;
-  return withChild(state, agent, { ...child, callId, told: child.told + 1, isWorking: true, reach });
+  return withChild(state, agent, { ...child, callId, told: child.told + 1, isWorking: true, isPaused: false, reach });
 }
 
 /** A working sub-agent stays in the state until it reports its end. */
@@ -58,7 +59,8 @@ export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">)
 export function agentReported(state: AgentState, event: EventOf<"agent-reported"> & At): AgentState {
   const { observation, agent } = event;
   const child = state.children[agent];
-  const counted = child ? settle(state, child, event) : state;
+  const refusals = event.standing === "accounts" ? state.refusals : 0;
+  const counted = { ...(child ? settle(state, child, event) : state), refusals };
   if (!observation) return inEveryFrame(counted, (frame) => ({ ...frame, repetition: null }));
   const { status, source, text } = observation;
   const told = { ...counted, tainted: state.tainted || source === "agent" };
@@ -74,12 +76,13 @@ function settle(
   const told = { ...child, spent };
   const isSettled = standing === "finished" && heard >= child.told;
   if (standing === "ended" || (isSettled && child.isEnding)) return withoutChild(state, agent, told);
-  return withChild(state, agent, { ...told, isWorking: child.isWorking && !isSettled });
+  const isPaused = standing === "paused" || (standing === "accounts" && child.isPaused);
+  return withChild(state, agent, { ...told, isPaused, isWorking: child.isWorking && !isSettled });
 }
 
 export function taskReceived(state: AgentState, event: EventOf<"task-received"> & At): AgentState {
   const { from, text, tainted } = event;
-  const heard = { ...state, heard: state.heard + 1, tainted: state.tainted || tainted };
+  const heard = { ...state, refusals: 0, heard: state.heard + 1, tainted: state.tainted || tainted };
   return withMessageForAll(heard, event, { step: state.step, kind: "task", from, status: null, source: "agent", text });
 }
 

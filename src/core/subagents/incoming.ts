@@ -19,6 +19,7 @@ const HELPED: ReadonlySet<PauseCode> = new Set([
   "time-limit",
   "loop",
   "bad-replies",
+  "not-proven",
 ]);
 
 const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, never: 2 };

@@ -46,6 +46,7 @@ export class AgentVectors {
   readonly #texts = new Map<string, EmbeddedText>();
   /** The newest vectors of the index. */
   readonly #recent: { readonly slot: number; readonly vector: Float32Array }[] = [];
+  #dimensions = 0;
   /** Number of vectors ever added to the index. */
   #added = 0;
   #unsaved: { readonly id: string; readonly vector: Float32Array }[] = [];
@@ -54,6 +55,11 @@ export class AgentVectors {
     this.#agent = agent;
     this.embedder = embedder;
     this.#index = index;
+  }
+
+  /** Estimated main memory: each component is held as 32 and as 8 bits. */
+  get bytes(): number {
+    return this.#index.size * this.#dimensions * 5;
   }
 
   /** Indexes the stored vectors of this embedder. The other slots become pending. */
@@ -154,6 +160,7 @@ export class AgentVectors {
   async #add(slot: number, vector: Float32Array): Promise<boolean> {
     try {
       await this.#index.add(slot, vector);
+      this.#dimensions = vector.length;
       this.#added++;
       this.#removed.delete(slot);
       this.#recent.push({ slot, vector });

@@ -93,6 +93,14 @@ class ChangedEmbedderMemory implements RecallingMemory {
     for (const memory of this.#opened()) await memory.close();
   }
 
+  async idle(agent: string): Promise<void> {
+    for (const memory of this.#opened()) await memory.idle(agent);
+  }
+
+  async releaseUnused(): Promise<void> {
+    for (const memory of this.#opened()) await memory.releaseUnused();
+  }
+
   async release(agent: string): Promise<void> {
     // The agent may have been removed, and a new one may get its name.
     this.#serving.delete(agent);

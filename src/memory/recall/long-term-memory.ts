@@ -24,6 +24,7 @@ import { AgentRows } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { type AgentMemory, findRecalls } from "./find-recalls.ts";
+import { LoadedMemories } from "./loaded-memories.ts";
 import { type QueryPart, queryParts } from "./query-parts.ts";
 
 export interface LongTermMemoryParts {
@@ -37,6 +38,8 @@ export interface LongTermMemoryParts {
   readonly embedTimeoutMs?: number;
   /** Enforces the retry time that a server named. Without a clock, failed requests are spaced by recalls alone. */
   readonly clock?: Pick<Clock, "now">;
+  /** Main memory in bytes, estimated, up to which memories of idle agents are kept. Default: 0. */
+  readonly keptBytes?: number;
 }
 
 export interface RecallingMemory extends LongTermMemory {
@@ -44,6 +47,10 @@ export interface RecallingMemory extends LongTermMemory {
   flush(): Promise<void>;
   /** Flushes, and frees everything held for any agent. Call it before the process ends. */
   close(): Promise<void>;
+  /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
+  idle(agent: string): Promise<void>;
+  /** Saves every vector, and drops every memory that no running agent uses. */
+  releaseUnused(): Promise<void>;
   /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
   release(agent: string): Promise<void>;
 }
@@ -62,14 +69,15 @@ class StoredMemory implements RecallingMemory {
   readonly #reading: OutageReporter;
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
-  /** By namespace. */
-  readonly #memories = new Map<string, AgentMemory>();
+  readonly #keptBytes: number;
+  readonly #memories = new LoadedMemories();
   /** Recalls of one agent run one at a time, and so does what changes the memory of one namespace. */
   readonly #recalls = new KeyedQueue();
   readonly #changes = new KeyedQueue();
 
-  constructor({ store, embedder, report, openIndex, embedTimeoutMs = 20_000, clock }: LongTermMemoryParts) {
+  constructor({ store, embedder, report, openIndex, embedTimeoutMs = 20_000, clock, keptBytes }: LongTermMemoryParts) {
     this.#store = store;
+    this.#keptBytes = keptBytes ?? 0;
     this.#embedder = embedder;
     this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
     this.#openIndex = openIndex ?? exactIndexes();
@@ -91,18 +99,43 @@ class StoredMemory implements RecallingMemory {
   }
 
   async close(): Promise<void> {
-    for (const namespace of [...this.#memories.keys()])
+    for (const namespace of this.#memories.namespaces())
       await this.#changes.run(namespace, () => this.#discard(namespace));
   }
 
+  idle(agent: string): Promise<void> {
+    return this.#recalls.run(agent, async () => {
+      this.#memories.endUse(agent);
+      const memory = this.#memories.get(agent);
+      if (memory) await this.#changes.run(agent, () => this.#save(memory, true));
+      await this.#dropUnused(this.#keptBytes);
+    });
+  }
+
+  async releaseUnused(): Promise<void> {
+    await this.flush();
+    await this.#dropUnused(0);
+  }
+
   release(agent: string): Promise<void> {
+    this.#memories.endUse(agent);
     return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
+  }
+
+  async #dropUnused(mostBytes: number): Promise<void> {
+    for (const namespace of this.#memories.namespaces()) {
+      if (this.#memories.bytes <= mostBytes) return;
+      await this.#changes.run(namespace, async () => {
+        if (!this.#memories.isUsed(namespace)) await this.#discard(namespace);
+      });
+    }
   }
 
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
     const texts = parts.map(({ text }) => text);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
+    this.#memories.startUse(query.agent, namespaces);
     const memories: AgentMemory[] = [];
     for (const name of namespaces)
       memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, signal)));
@@ -141,6 +174,7 @@ class StoredMemory implements RecallingMemory {
   async #readRows(namespace: string): Promise<AgentMemory> {
     if (this.#memories.get(namespace)?.vectors.embedder !== this.#embedder.id) await this.#discard(namespace);
     const memory = this.#memories.get(namespace) ?? this.#openMemory(namespace);
+    this.#memories.put(namespace, memory);
     try {
       const takeTurn = createTurns();
       for await (const slots of memory.rows.readNew(this.#store)) {
@@ -160,9 +194,7 @@ class StoredMemory implements RecallingMemory {
     const rows = new AgentRows(namespace);
     // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
     const index = this.#openIndex({ namespace, embedder: id, dimensions: Math.max(1, dimensions) }, rows);
-    const memory = { rows, vectors: new AgentVectors(namespace, id, index) };
-    this.#memories.set(namespace, memory);
-    return memory;
+    return { rows, vectors: new AgentVectors(namespace, id, index) };
   }
 
   async #embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {

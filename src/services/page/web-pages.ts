@@ -101,7 +101,7 @@ export function createWebPages({ fetchPage, reader, clock }: WebPagesParts): Web
 
   return {
     read: readPage,
-    select(page, question, maxTokens) {
+    async select(page, question, maxTokens) {
       const all = passages.get(page) ?? splitIntoPassages(page);
       passages.set(page, all);
       return selectPassages(all, question, maxTokens);

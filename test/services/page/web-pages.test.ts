@@ -129,6 +129,8 @@ describe("a web page", () => {
   it("provides passages for a question", async () => {
     const { pages } = openSite(() => ({ text: "<h1>Bread</h1><p>Flour and water." }));
     const page = await pages.read("https://a.example/", signal);
-    expect(pages.select(page, "flour", 500)).toEqual([{ id: "p1", headings: [], text: "# Bread\n\nFlour and water." }]);
+    expect(await pages.select(page, "flour", 500)).toEqual([
+      { id: "p1", headings: [], text: "# Bread\n\nFlour and water." },
+    ]);
   });
 });

@@ -1,0 +1,90 @@
+/**
+ * event-fields.ts -- the event types that this goald knows, and the fields whose strings the journal stores in a special way.
+ *
+ * The compiler requires a row for every type and a mark for every `Text` at its top level. The strings of a field
+ * without a mark are scrubbed, and a long one becomes a blob.
+ */
+import type { EventBody, EventOf } from "./event.ts";
+import type { StagedWrite } from "./ports/commit.ts";
+import type { InboxMessage } from "./ports/inbox.ts";
+import type { BlobRef } from "./text.ts";
+
+/**
+ *   fixed  goald sets it itself, and its meaning must not change: stored as it is
+ *   text   a `Text`: may already be a reference to a blob
+ *   json   arguments of a command: names are scrubbed like strings
+ *   exact  plain JSON that is stored byte for byte and never scrubbed
+ */
+export type Mark = "fixed" | "text" | "json" | "exact" | FieldMarks;
+export interface FieldMarks {
+  readonly [field: string]: Mark | undefined;
+}
+
+type MarkFor<V> = unknown extends V
+  ? "exact"
+  : BlobRef extends V
+    ? "text"
+    : string extends keyof V
+      ? "json"
+      : V extends string
+        ? "fixed"
+        : V extends object
+          ? MarksFor<V>
+          : never;
+/** Fields that may hold a reference or any JSON. */
+type OpenField<T> = { [K in keyof T]-?: BlobRef extends NonNullable<T[K]> ? K : never }[keyof T];
+type MarksFor<T> = { readonly [K in OpenField<T>]: MarkFor<T[K]> } & {
+  readonly [K in Exclude<keyof T, OpenField<T>>]?: MarkFor<NonNullable<T[K]>>;
+};
+
+const OF_CALL = { callId: "fixed" } as const;
+const OBSERVATION = { status: "fixed", source: "fixed", text: "text" } as const;
+
+export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksFor<EventOf<T>> } = {
+  "agent-created": { approve: "fixed" },
+  "settings-changed": { approve: "fixed" },
+  "goals-changed": {},
+  "model-asked": { ...OF_CALL, mode: "fixed", requestHash: "fixed" },
+  "model-replied": { ...OF_CALL, text: "text" },
+  "model-failed": { ...OF_CALL, code: "fixed", retryAt: "fixed", fallback: { until: "fixed" } },
+  "reply-rejected": {},
+  "command-requested": { ...OF_CALL, call: { args: "json" } },
+  "command-approved": { ...OF_CALL, by: "fixed" },
+  "command-denied": { ...OF_CALL, by: "fixed" },
+  "approval-asked": OF_CALL,
+  "command-started": { ...OF_CALL, effect: "fixed", prepared: "exact" },
+  "call-interrupted": OF_CALL,
+  "repetition-noticed": OF_CALL,
+  "command-waiting": { ...OF_CALL, waitFor: "fixed", until: "fixed" },
+  "command-finished": { ...OF_CALL, observation: OBSERVATION },
+  "frame-pushed": { ...OF_CALL, kind: "fixed", hash: "fixed", task: "text", returns: "json" },
+  "frame-popped": { ...OF_CALL, hash: "fixed", problem: { code: "fixed" } },
+  "approvals-granted": {},
+  "message-received": { text: "text" },
+  "agent-paused": { code: "fixed" },
+  "agent-resumed": {},
+  "turn-started": {},
+  "turn-finished": { outcome: "fixed" },
+  "agent-started": { ...OF_CALL, child: { approve: "fixed" } },
+  "agent-told": { ...OF_CALL, text: "text" },
+  "agent-ended": {},
+  "agent-reported": { standing: "fixed", observation: OBSERVATION },
+  "task-received": { text: "text" },
+};
+
+export const isKnownEvent = (type: unknown): type is EventBody["type"] =>
+  typeof type === "string" && Object.hasOwn(EVENT_FIELDS, type);
+
+const ANSWER: MarksFor<Extract<InboxMessage, { type: "answer" }>> = {
+  type: "fixed",
+  callId: "fixed",
+  observation: OBSERVATION,
+};
+
+/** The same for writes that commands stage. */
+export const STAGED_FIELDS: { readonly [K in StagedWrite["kind"]]: FieldMarks } = {
+  memory: { kind: "fixed", memoryKind: "fixed" },
+  send: { kind: "fixed", message: ANSWER },
+  timer: { kind: "fixed", at: "fixed", message: ANSWER },
+  spawn: { kind: "fixed", spec: { approve: "fixed" } },
+};

@@ -1,0 +1,108 @@
+/** frame.ts -- one level of nested work: its phase, its messages and its failures. frames.ts has the stack. */
+import type { CommandCall, Observation, WaitFor } from "./call.ts";
+import type { OutputMode } from "./event.ts";
+import type { Text } from "./text.ts";
+
+/** One message of short-term memory. */
+export interface Message {
+  /** Number of the event that it came from. */
+  readonly seq: number;
+  readonly step: number;
+  readonly kind: "reply" | "result" | "problem" | "feedback" | "task" | "report";
+  /** The speaker: a command's name, a person, an agent. Empty for a reply. */
+  readonly from: string;
+  readonly status: Observation["status"] | null;
+  readonly source: Observation["source"];
+  readonly text: Text;
+}
+
+/** What a frame is doing between two moves. */
+export type Phase =
+  | { readonly kind: "thinking" }
+  | { readonly kind: "asking"; readonly callId: string }
+  /** `since`: the time of the failure. An earlier time now means that the clock was set back, and ends the wait. */
+  | { readonly kind: "retrying"; readonly callId: string; readonly since: string; readonly at: string }
+  | {
+      readonly kind: "reading";
+      readonly callId: string;
+      readonly reply: Text;
+      readonly finishReason: string;
+      /** The model and output mode that produced the reply. */
+      readonly model: string;
+      readonly mode: OutputMode;
+    }
+  | { readonly kind: "judging"; readonly callId: string }
+  | { readonly kind: "awaiting-approval"; readonly callId: string }
+  | { readonly kind: "approved"; readonly callId: string }
+  | { readonly kind: "executing"; readonly callId: string }
+  | { readonly kind: "waiting"; readonly callId: string; readonly waitFor: WaitFor; readonly until: string | null }
+  | { readonly kind: "closing"; readonly reason: string }
+  /** Nested work only: the event with the result, or the reason why there is none. */
+  | {
+      readonly kind: "ended";
+      readonly resultSeq: number | null;
+      readonly problem?: { readonly code: string; readonly text: string };
+    }
+  | { readonly kind: "resting"; readonly outcome: "completed"; readonly reason: string };
+
+/** One level of nested work (frames.ts). The root frame is the agent. */
+export interface Frame {
+  readonly id: number;
+  readonly kind: "agent" | "call" | "run";
+  /** Prefix of the ids of its calls, and the id of the call of a frame of kind `call`. Empty for the agent. */
+  readonly path: string;
+  readonly phase: Phase;
+  /** Empty in a frame of kind `call`. */
+  readonly window: readonly Message[];
+  /** Number of model calls begun; repeated attempts do not count. */
+  readonly asked: number;
+  /** Consecutive unreadable replies, and consecutive failed model calls. */
+  readonly badReplies: number;
+  readonly modelFailures: number;
+  /** Failed attempts of the open model call, oldest first. */
+  readonly failedTries: readonly { readonly model: string; readonly code: string }[];
+  readonly repetition: Repetition | null;
+  /** Null for the agent. */
+  readonly origin: FrameOrigin | null;
+}
+
+/** Where a frame was pushed, and for what. */
+export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
+  /** The running command. */
+  readonly callId: string;
+  readonly command: string;
+  readonly step: number;
+  readonly task: Text;
+  readonly returns: Readonly<Record<string, unknown>>;
+}
+
+/** The recorded end of nested work. The result itself is in the log. */
+export interface NestedResult {
+  readonly ordinal: number;
+  readonly hash: string;
+  /** Number of the event that holds it. */
+  readonly seq: number;
+}
+
+/** The last requested command and how many times in a row it came with the same arguments. */
+export interface Repetition {
+  readonly step: number;
+  readonly callId: string;
+  readonly call: CommandCall;
+  readonly count: number;
+  /** The model has been warned. */
+  readonly noticed: boolean;
+}
+
+export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin">): Frame {
+  return {
+    ...given,
+    phase: { kind: "thinking" },
+    window: [],
+    asked: 0,
+    badReplies: 0,
+    modelFailures: 0,
+    failedTries: [],
+    repetition: null,
+  };
+}

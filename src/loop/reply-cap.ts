@@ -1,0 +1,33 @@
+/** reply-cap.ts -- how many tokens a reply may have: what it needs, what fits, and what the limits leave. Pure. */
+import type { Price } from "#core/limits.ts";
+import type { Left } from "./allowance.ts";
+
+/** A reply with less room is useless, and is not asked for. Reasoning tokens count. */
+export const LEAST_REPLY_TOKENS = 256;
+
+/** Each reply that was cut off gives later ones this many times the room, up to MAX_GROWTHS times. */
+const GROWTH = 4;
+const MAX_GROWTHS = 3;
+
+export interface ReplyNeed {
+  /** Tokens of the request. */
+  readonly inputTokens: number;
+  /** The setting `replyTokens`, or less for a small context window. */
+  readonly replyTokens: number;
+  /** Replies that the server cut off. */
+  readonly cutReplies: number;
+  /** Context window: request and reply together. */
+  readonly windowTokens: number;
+  /** The largest reply that the server accepts; null when unknown. */
+  readonly mostTokens: number | null;
+  readonly price: Price | undefined;
+}
+
+export function capReply(need: ReplyNeed, left: Left): number {
+  const { inputTokens, replyTokens, cutReplies, windowTokens, mostTokens, price } = need;
+  const grown = replyTokens * GROWTH ** Math.min(cutReplies, MAX_GROWTHS);
+  const room = Math.max(replyTokens, Math.min(grown, windowTokens - inputTokens));
+  const leftUsd = left.usd - ((price?.input ?? 0) * inputTokens) / 1_000_000;
+  const paid = price && price.output > 0 ? (leftUsd * 1_000_000) / price.output : Number.POSITIVE_INFINITY;
+  return Math.max(0, Math.floor(Math.min(room, mostTokens ?? room, left.tokens - inputTokens, paid)));
+}

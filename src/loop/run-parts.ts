@@ -1,0 +1,20 @@
+/** run-parts.ts -- what the main loop needs from outside. */
+import type { Rules } from "#core/decide.ts";
+import type { Move } from "#core/move.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { AgentState } from "#core/state.ts";
+import type { JournalParts } from "./journal.ts";
+import type { Prepare } from "./perform.ts";
+
+export interface RunParts extends JournalParts {
+  readonly rules: Rules;
+  readonly clock: Clock;
+  /** Turns a move into an intent and an action. Changes nothing itself. */
+  readonly prepare: Prepare;
+  /** True when a recall may send a request. Results become durable before it. */
+  remoteRecall(): boolean;
+  /** Resolves to true when the time has come or a message has arrived, to false when this host does not wait for it. */
+  wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
+  /** Aborted when the host shuts down: the current step finishes, and no other begins. */
+  readonly draining?: AbortSignal;
+}

@@ -1,0 +1,24 @@
+/** usage.ts -- what a request cost where the server does not say so. */
+import type { ModelSpending, Usage } from "#core/event.ts";
+import { costOf, type Price } from "#core/limits.ts";
+import type { ModelAnswer } from "#core/ports/model.ts";
+import { estimateTokens } from "#prompt/tokens.ts";
+
+/** Spending on a reply that was cut off because it exceeded its maximum. */
+export function spentOnCut(
+  { usage: told }: Extract<ModelAnswer, { kind: "failed" }>,
+  inputTokens: number,
+  price: Price | undefined,
+): { readonly spent?: ModelSpending } {
+  if (!told) return {};
+  const usage = { ...told, inputTokens: Math.max(told.inputTokens, told.estimated ? inputTokens : 0) };
+  return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
+}
+
+/** Estimated usage, for a server that reports none. */
+export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
+  inputTokens: promptTokens,
+  outputTokens: estimateTokens(reply),
+  cachedTokens: 0,
+  estimated: true,
+});

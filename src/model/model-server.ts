@@ -1,0 +1,124 @@
+/**
+ * model-server.ts -- sends requests to a server of OpenAI's API, with the key and the limits of the settings.
+ *
+ * An error status becomes a StatusError with the whole body.
+ */
+import { GoaldError } from "#core/errors.ts";
+
+/** The part of `Http` that this folder uses. */
+export interface ConfiguredHttp {
+  to(
+    origin: string,
+    limits?: {
+      readonly maxBytes?: number;
+      readonly firstByteTimeoutMs?: number;
+      readonly idleTimeoutMs?: number;
+      readonly totalTimeoutMs?: number;
+    },
+  ): typeof fetch;
+}
+
+export interface ModelServer {
+  /** Such as https://api.openai.com/v1. */
+  readonly baseUrl: string;
+  /** Empty for a server without keys. */
+  readonly apiKey: string;
+  readonly organization?: string;
+  readonly http: ConfiguredHttp;
+  /** Timeout of one whole answer. */
+  readonly timeoutMs: number;
+  /** Timeout of one whole answer, if it differs from `timeoutMs`, which then limits only the waits in it. */
+  readonly totalTimeoutMs?: number;
+  readonly maxBytes?: number;
+}
+
+/** A response with an error status, with its headers and whole body. `isInReply`: the error came in place of a reply. */
+export class StatusError extends Error {
+  override readonly name = "StatusError";
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  readonly isInReply: boolean;
+  constructor(status: number, headers: Headers, body: string, isInReply = false) {
+    super(`HTTP status ${status}`);
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+    this.isInReply = isInReply;
+  }
+}
+
+/** The key has characters that a header cannot contain. Nothing was sent. */
+class UnusableKeyError extends Error {
+  override readonly name = "UnusableKeyError";
+}
+
+/** Sends JSON as a POST, and a request without a body as a GET. `path`: below the base URL, such as /models. */
+export type SendRequest = (path: string, body?: object, signal?: AbortSignal) => Promise<Response>;
+
+/** Throws GOALD_CONFIG for an invalid base URL. The function rejects with a StatusError, or with the errors of `Http`. */
+export function createSender(server: ModelServer): SendRequest {
+  const { baseUrl, apiKey, organization } = server;
+  const send = openFetch(server);
+  const headers = {
+    accept: "application/json",
+    "content-type": "application/json",
+    ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+    ...(organization ? { "openai-organization": organization } : {}),
+  };
+  return (path, body, signal) => {
+    requireUsableKey(apiKey);
+    const url = parseBaseUrl(baseUrl);
+    url.pathname = url.pathname.replace(/\/$/, "") + path;
+    const content = body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) };
+    return send(url, { ...content, headers, ...(signal ? { signal } : {}) });
+  };
+}
+
+/** Returns the fetch of this server, which throws a StatusError for an error status. */
+export function openFetch({
+  baseUrl,
+  http,
+  timeoutMs,
+  totalTimeoutMs = timeoutMs,
+  maxBytes,
+}: ModelServer): typeof fetch {
+  const limits = {
+    firstByteTimeoutMs: timeoutMs,
+    idleTimeoutMs: timeoutMs, // some servers send the headers at once and the body when the model is done
+    totalTimeoutMs,
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  };
+  const send = http.to(parseBaseUrl(baseUrl).origin, limits);
+  return async (input, init) => {
+    const response = await send(input, init);
+    if (response.ok) return response;
+    const body = await response.text().catch((error: Error) => error.message);
+    throw new StatusError(response.status, response.headers, body);
+  };
+}
+
+/** Throws for a key that no header can contain, before anything is sent. */
+export function requireUsableKey(apiKey: string): void {
+  if (/[^\x21-\x7e]/.test(apiKey))
+    throw new UnusableKeyError("The key holds a space, a line break or a foreign letter.");
+}
+
+/** Returns a base URL for messages, without query and credentials, which may be secret. */
+export function formatBaseUrl(baseUrl: string): string {
+  const { origin, pathname } = parseBaseUrl(baseUrl);
+  return (origin + pathname).replace(/\/$/, "");
+}
+
+export function parseBaseUrl(baseUrl: string): URL {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if ((url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "")
+    return url;
+  throw new GoaldError(
+    "GOALD_CONFIG",
+    "Expected a base URL such as https://api.openai.com/v1, without a name or password in it.",
+    {
+      hint: "Set OPENAI_BASE_URL, and the key in OPENAI_API_KEY.",
+    },
+  );
+}

@@ -1,0 +1,73 @@
+/**
+ * reply-cap.ts -- the maximum size of a reply: sent with each request, and checked against what comes. Pure.
+ *
+ * A server that ignores it is noticed by the text of its stream, reasoning included, or by the usage that it reports.
+ * Both are compared with the cap plus a quarter, at least 256 tokens, because goald's count of a text is an estimate:
+ * four Latin characters or 1.6 ideographs per token, which is rarely more than the server's own count.
+ */
+import type { Usage } from "#core/event.ts";
+import { isRecord, type JsonRecord } from "#util/json.ts";
+import { readUsage } from "./usage.ts";
+
+/** The name under which a server takes the cap. Older servers know only the second. */
+export type CapName = "max_completion_tokens" | "max_tokens";
+
+const LEAST_MARGIN = 256;
+
+/** Tokens from which a reply exceeds the cap for certain. */
+export const withMargin = (cap: number): number => cap + Math.max(LEAST_MARGIN, Math.ceil(cap / 4));
+
+/** Thrown once a stream has exceeded the cap. `usage` has the server's own counts as far as they came. */
+export class OverCapError extends Error {
+  override readonly name = "OverCapError";
+  readonly outputTokens: number;
+  readonly usage: Usage | null;
+  constructor(outputTokens: number, usage: Usage | null) {
+    super(`The reply has more than ${outputTokens} tokens.`);
+    this.outputTokens = outputTokens;
+    this.usage = usage;
+  }
+}
+
+export interface ReplyMeter {
+  /** Adds the texts of a piece of the reply. */
+  add(delta: JsonRecord): void;
+  /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
+  check(usage: unknown): void;
+}
+
+/** Names under which servers send reasoning. Some send the same text under two names. */
+const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
+
+export function createReplyMeter(maxTokens: number): ReplyMeter {
+  let tokens = 0;
+  return {
+    add: (delta) => {
+      const reasoning = REASONING.map((name) => measureTexts(delta[name]));
+      const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(measureTexts);
+      tokens += Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
+    },
+    check: (given) => {
+      const usage = readUsage(given);
+      const most = Math.ceil(Math.max(usage?.outputTokens ?? 0, tokens));
+      if (most > maxTokens) throw new OverCapError(most, usage);
+    },
+  };
+}
+
+/** Members that hold text of the model. Ids, types and names of tools are left out. */
+const TEXTS: ReadonlySet<string> = new Set(["text", "arguments", "function", "content", "summary"]);
+
+function measureTexts(value: unknown): number {
+  if (typeof value === "string") return measureText(value);
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + measureTexts(each), 0);
+  if (!isRecord(value)) return 0;
+  return Object.entries(value).reduce((sum, [name, each]) => sum + (TEXTS.has(name) ? measureTexts(each) : 0), 0);
+}
+
+const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
+
+export function measureText(text: string): number {
+  const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
+  return (text.length - ideographs) / 4 + ideographs / 1.6;
+}

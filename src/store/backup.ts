@@ -1,0 +1,108 @@
+/**
+ * backup.ts -- writes a consistent copy of a store, also while agents run.
+ *
+ * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have everything
+ * that goald had confirmed before the copy began. Only then it gets its name.
+ */
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { backup, type DatabaseSync } from "node:sqlite";
+import { GoaldError } from "#core/errors.ts";
+import { findLosses } from "./anchor-check.ts";
+import { readAnchor } from "./anchor-file.ts";
+import { openForReading, openUnchanging, prepare } from "./connection.ts";
+import { wrapStoreErrorsAsync } from "./failure.ts";
+import { AGENT_COLUMNS, type AgentRecord } from "./rows.ts";
+import { isReadable } from "./schema.ts";
+import { verifyStore } from "./verify.ts";
+
+export interface StoreBackup {
+  readonly agents: number;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/** More pages than a store has, so that the copy takes one transaction. */
+const ALL_PAGES = 2 ** 30;
+/** Problems that an error names; `verify` names all. */
+const MAX_NAMED = 5;
+
+/** The file is private to its owner. Throws GOALD_CONFLICT when it exists, unless `replace` is set. */
+export async function backupStore(path: string, target: string, replace: boolean): Promise<StoreBackup> {
+  return wrapStoreErrorsAsync(path, async () => {
+    const anchor = readAnchor(path);
+    const source = openSource(path);
+    try {
+      requireOtherFile(path, target);
+      const temporary = `${target}.${process.pid}.tmp`;
+      try {
+        createFile(temporary, target, replace);
+        await backup(source, temporary, { rate: ALL_PAGES });
+        const copied = await checkCopy(temporary, (copy) => (anchor ? findLosses(copy, anchor) : []));
+        syncPath(temporary);
+        renameSync(temporary, target);
+        syncPath(dirname(target));
+        return { ...copied, bytes: statSync(target).size };
+      } finally {
+        for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
+      }
+    } finally {
+      source.close();
+    }
+  });
+}
+
+function openSource(path: string): DatabaseSync {
+  const source = statSync(path, { throwIfNoEntry: false }) && openForReading(path);
+  if (source && isReadable(source)) return source;
+  source?.close();
+  throw new GoaldError("GOALD_NOT_FOUND", `There is no store at ${path} yet, so there is nothing to back up.`);
+}
+
+/** Throws when the backup would replace the store, or a file that belongs to it. */
+function requireOtherFile(path: string, target: string): void {
+  const folder = realpathSync(dirname(target));
+  const isOwn = folder === realpathSync(dirname(path)) && basename(target).startsWith(basename(path));
+  if (!isOwn) return;
+  throw new GoaldError("GOALD_USAGE", `Expected another file than the store's own: ${join(folder, basename(target))}.`);
+}
+
+function createFile(temporary: string, target: string, replace: boolean): void {
+  const found = statSync(target, { throwIfNoEntry: false });
+  if (found && (!replace || !found.isFile()))
+    throw new GoaldError("GOALD_CONFLICT", `Expected no file at ${target}, found one.`, {
+      hint: found.isFile() ? "Replace it with --force, or name another file." : "Name a file.",
+    });
+  rmSync(temporary, { force: true });
+  closeSync(openSync(temporary, "wx", 0o600));
+}
+
+async function checkCopy(
+  path: string,
+  losses: (copy: DatabaseSync) => readonly string[],
+): Promise<Omit<StoreBackup, "bytes">> {
+  const copy = openUnchanging(path);
+  try {
+    const rows = prepare<AgentRecord>(copy, `SELECT ${AGENT_COLUMNS} ORDER BY agent.no`).all();
+    const report = await verifyStore(copy, rows, true);
+    const problems = [...losses(copy), ...report.problems];
+    if (problems.length === 0) return { agents: report.agents, events: report.events };
+    throw new GoaldError(
+      "GOALD_STORE_DAMAGED",
+      `The store is damaged, so no backup was written. ${problems.slice(0, MAX_NAMED).join(" ")} List all damage: goald verify`,
+      { hint: "Stop goald and copy the folder .goald instead, then see docs/recovery.md." },
+    );
+  } finally {
+    copy.close();
+  }
+}
+
+function syncPath(path: string): void {
+  if (process.platform === "win32") return;
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

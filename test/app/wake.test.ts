@@ -1,0 +1,110 @@
+/** A wake of a real host reads as much from the store for an old agent as for a young one. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { type Host, openHost } from "#app/host.ts";
+import { findHome, type HomeSearch } from "#config/home.ts";
+import { loadSettings } from "#config/load.ts";
+import { openHome } from "#config/open-home.ts";
+import type { Store } from "#core/ports/store.ts";
+import { openSqliteStore } from "#store/sqlite-store.ts";
+import { openLog } from "#util/log.ts";
+import { writeLog } from "../../bench/wake/write-log.ts";
+import { numberedModel } from "../helpers/numbered-model.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+
+const YOUNG = 100;
+const OLD = 1_000;
+
+describe("a wake", () => {
+  let root: string;
+  let server: OpenAIServer;
+  let ids: { readonly young: string; readonly old: string };
+  beforeAll(async () => {
+    root = mkdtempSync(join(tmpdir(), "goald-wake-"));
+    server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
+    const home = await homeIn(root);
+    await openHome(home, process.getuid?.());
+    const store = await openSqliteStore(home.database);
+    const write = (name: string, steps: number) => writeLog(store, { name, steps, remembers: true });
+    ids = { young: await write("Young", YOUNG), old: await write("Old", OLD) };
+    await store.close();
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  async function open(keepMegabytes: number): Promise<Host> {
+    const home = await homeIn(root);
+    const env = { OPENAI_API_KEY: "sk-none", OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" };
+    const kept = { GOALD_MEMORY_KEEP_MEGABYTES: String(keepMegabytes) };
+    const { settings } = await loadSettings({ home, env: { ...env, ...kept } });
+    const same = (text: string): string => text;
+    const log = await openLog({ folder: join(root, "log"), redact: same, level: "silent" });
+    return openHost({ home, settings, log, redact: same, scrub: same, role: "daemon" });
+  }
+
+  it("reads as much of a log of any length, and of a memory of any size", async () => {
+    await using host = await open(64);
+    for (const id of [ids.young, ids.old]) await wake(host, id);
+    const young = await rowsOfWake(host, ids.young);
+    const old = await rowsOfWake(host, ids.old);
+    expect(old).toEqual(young);
+    expect(young.load + young.read + young.files + young.memories).toBeLessThan(100);
+  });
+
+  it("would read all of it without the kept memory and the saved fold (negative control)", async () => {
+    await using host = await open(0);
+    for (const id of [ids.young, ids.old]) await wake(host, id);
+    const database = new DatabaseSync((await homeIn(root)).database);
+    expect(database.prepare("DELETE FROM projection").run().changes).toBe(2);
+    database.close();
+    const rows = await rowsOfWake(host, ids.old);
+    expect(rows.memories).toBeGreaterThan(OLD);
+    expect(rows.read).toBeGreaterThan(6 * OLD);
+    expect(rows.files).toBe(OLD / 10);
+  });
+});
+
+const homeIn = (root: string) =>
+  findHome({ flag: join(root, "home"), env: {}, cwd: root, userHome: root } as Partial<HomeSearch> as HomeSearch);
+
+/** Says something, and waits until the agent rests and the host has discarded its runner. */
+async function wake(host: Host, id: string): Promise<void> {
+  await host.control.say(id, { from: "person", text: "Note the harbour." });
+  while (host.supervisor.runners.has(id)) {
+    await host.supervisor.runners.get(id)?.settled();
+    await setTimeout(5);
+  }
+  expect((await host.control.agent(id)).state).toBe("completed");
+}
+
+/** Counts the rows that one wake reads from the store. */
+async function rowsOfWake(host: Host, id: string) {
+  const rows = { load: 0, read: 0, files: 0, memories: 0 };
+  const { store } = host;
+  const count = (name: "read" | "files" | "memories", method: (...args: never[]) => Promise<readonly unknown[]>) =>
+    jest.spyOn(store, name).mockImplementation((async (...args: never[]) => {
+      const page = await method.apply(store, args);
+      rows[name] += page.length;
+      return page;
+    }) as never);
+  const load = store.load.bind(store);
+  const spies = [
+    count("read", store.read),
+    count("files", store.files),
+    count("memories", store.memories),
+    jest.spyOn(store, "load").mockImplementation((async (...args: Parameters<Store["load"]>) => {
+      const loaded = await load(...args);
+      rows.load += loaded.events.length;
+      return loaded;
+    }) as never),
+  ];
+  await wake(host, id);
+  for (const spy of spies) spy.mockRestore();
+  return rows;
+}

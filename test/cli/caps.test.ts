@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { replay } from "#core/evolve.ts";
+import { spentOf } from "#core/limits.ts";
+import { openSqliteReader } from "#store/sqlite-store.ts";
+import { daemonOf } from "../helpers/daemon.ts";
+import { endedWith, type Goald, linesOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { nameIn, startAgent, subagentModel } from "../helpers/subagent-model.ts";
+import {
+  startThinkingServer,
+  THOUGHT_TOKENS,
+  type ThinkingOptions,
+  type ThinkingServer,
+  tokensOf,
+  usdOf,
+} from "../helpers/thinking-server.ts";
+
+const GOALS = ["--name", "T", "--role", "r", "--goal", "g"];
+const HELPERS = ["Ann", "Bo", "Cy", "Di", "Ed"];
+
+async function open(options: ThinkingOptions, env: Readonly<Record<string, string>> = {}) {
+  const server = await startThinkingServer(options);
+  const models = { SMART_LLM: "gpt-4.1", FAST_LLM: "gpt-4.1", GOALD_EMBEDDER: "offline" };
+  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, ...models, ...env });
+  return {
+    server,
+    goald,
+    [Symbol.asyncDispose]: async () => {
+      await goald[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function expectNoneOverCap({ bills }: ThinkingServer): void {
+  expect(bills.length).toBeGreaterThan(0);
+  for (const { cap, outputTokens } of bills) expect(outputTokens).toBeLessThanOrEqual(cap);
+}
+
+async function accountsOf({ home }: Goald) {
+  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
+  try {
+    const rows = await reader.agents();
+    const states = await Promise.all(
+      rows.map(async ({ id }) => [id, replay(await reader.read(id, 0, 10_000))] as const),
+    );
+    return Object.fromEntries(states);
+  } finally {
+    await reader.close();
+  }
+}
+
+describe("a server that thinks for 60,000 tokens, and obeys the cap of a request", () => {
+  it.each<[title: string, flags: readonly string[], code: string]>([
+    ["10,000 tokens", ["--max-tokens", "10000", "--budget", "0.10"], "token-limit"],
+    ["two cents", ["--max-tokens", "100000", "--budget", "0.02"], "budget"],
+  ])("stays below a limit of %s", async (_title, [tokensFlag, tokens, budgetFlag, budget], code) => {
+    await using world = await open({ obeys: true });
+    const { goald, server } = world;
+    const flags = [tokensFlag, tokens, budgetFlag, budget].map(String);
+    const ended = endedWith(6, await goald.run(["run", ...GOALS, "--continuous", "--json", ...flags]));
+    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: code, modelCalls: server.bills.length });
+    expectNoneOverCap(server);
+    expect(tokensOf(server.bills)).toBeLessThanOrEqual(Number(tokens));
+    expect(usdOf(server.bills)).toBeLessThanOrEqual(Number(budget));
+    // A further request would have left fewer than 256 tokens for its reply.
+    expect(server.bills.every(({ cap }) => cap >= 256)).toBe(true);
+  });
+
+  it("stays below the limits of one agent with five sub-agents, although the daemon is killed twice", async () => {
+    const boss = subagentModel({ T: HELPERS.map((name) => startAgent(name)) });
+    const quick: ThinkingOptions["quick"] = (request) => (nameIn(request) === "T" ? boss(request) : undefined);
+    await using world = await open({ obeys: true, quick, delayMs: 300 }, { GOALD_AGENT_ANSWER_SECONDS: "1" });
+    const { goald, server } = world;
+    await using daemon = daemonOf(goald);
+    const limits = { tokens: 400_000, usd: 1.5 };
+    const flags = ["--max-tokens", String(limits.tokens), "--budget", String(limits.usd), "--max-steps", "100"];
+    endedWith(0, await goald.run(["run", "-d", ...GOALS, ...flags]));
+    for (const helpers of [2, 4]) {
+      const seen = () => new Set(server.bills.map(({ agent }) => agent)).size;
+      await daemon.until(`${helpers} helpers think`, () => seen() > helpers && server.active > 0);
+      await daemon.kill();
+      endedWith(0, await goald.run(["up"]));
+    }
+    await daemon.until("all agents rest", async () => {
+      const states = Object.values(await accountsOf(goald));
+      return (
+        states.length === 1 + HELPERS.length &&
+        states.every(({ paused, frames }) => paused !== null || frames[0].phase.kind === "resting")
+      );
+    });
+    expectNoneOverCap(server);
+    expect(server.bills.some(({ outputTokens }) => outputTokens > 10_000)).toBe(true);
+    expect(tokensOf(server.bills)).toBeLessThanOrEqual(limits.tokens);
+    expect(usdOf(server.bills)).toBeLessThanOrEqual(limits.usd);
+    const accounts = await accountsOf(goald);
+    for (const [id, state] of Object.entries(accounts)) {
+      const spent = spentOf(state);
+      expect(spent.tokens).toBeLessThanOrEqual(state.settings.tokenLimit ?? 0);
+      expect(spent.usd).toBeLessThanOrEqual(state.settings.budgetUsd ?? 0);
+      // What the agent counts is at least what the server bills.
+      const bills = server.bills.filter(({ agent }) => agent === state.name);
+      if (id !== "t") expect(spent.tokens).toBeGreaterThanOrEqual(tokensOf(bills));
+    }
+  }, 90_000);
+});
+
+describe("a server that thinks for 60,000 tokens, and ignores the cap of a request", () => {
+  it("is cut off soon after the cap, under both names of the cap, and pauses the agent", async () => {
+    await using world = await open({ obeys: false });
+    const { goald, server } = world;
+    const run = ["run", ...GOALS, "--continuous", "--json", "--max-tokens", "50000", "--budget", "1"];
+    const ended = endedWith(10, await goald.run(run));
+    expect(linesOf(ended).at(-1)).toMatchObject({
+      outcome: "cap-ignored",
+      reason: expect.stringMatching(/was told to send at most \d+ tokens \(max_tokens\), and ignored it/),
+    });
+    expect(server.chats.map((chat) => [chat.max_completion_tokens, chat.max_tokens])).toEqual([
+      [4_000, undefined],
+      [undefined, 4_000],
+    ]);
+    const { log, problems } = await lookInto(goald);
+    expect(problems).toEqual([]);
+    for (const event of log.filter(({ type }) => type === "model-failed"))
+      expect(event).toMatchObject({ code: "cap-ignored", spent: { modelCalls: 1, usage: { outputTokens: 5_250 } } });
+    for (const { outputTokens } of server.bills) expect(outputTokens).toBeLessThan(THOUGHT_TOKENS);
+    expect(spentOf(replay(log)).tokens).toBeGreaterThan(2 * 5_000);
+    const { stdout } = endedWith(0, await goald.run(["show", "t"]));
+    expect(stdout).toContain("goald resume t --model NAME");
+  });
+
+  it("exceeds a limit by less than the margin of the cap", async () => {
+    await using world = await open({ obeys: false });
+    const { goald } = world;
+    const run = ["run", ...GOALS, "--continuous", "--max-tokens", "10000", "--budget", "0.10"];
+    endedWith(6, await goald.run(run));
+    const spent = spentOf(replay((await lookInto(goald)).log));
+    expect(spent.tokens).toBeLessThanOrEqual(10_000 + 1_000);
+    expect(spent.usd).toBeLessThanOrEqual(0.1 + 1_000 * (8 / 1e6));
+  });
+});

@@ -1,0 +1,48 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { endedWith, linesOf, lookInto } from "../helpers/goald.ts";
+import { killAndResume, openNestedHome, RUN } from "./nested-points.ts";
+
+describe("a person's own commands that nest work", () => {
+  // nested.long.ts takes every commit.
+  it.concurrent("are killed inside a nested call and inside a sub-task, and do everything once", async () => {
+    expect(await killAndResume(12, "after")).toBe(0);
+    expect(await killAndResume(24, "after")).toBe(0);
+  });
+
+  it.concurrent("are recorded and replay to the same state, also when they reach outside", async () => {
+    for (const openWorld of [false, true]) {
+      await using home = await openNestedHome({ openWorld });
+      const { goald } = home;
+      const file = join(goald.cwd, "t.ndjson");
+      endedWith(0, await goald.run([...RUN, "--record", file]));
+      const { log } = await lookInto(goald);
+      const played = endedWith(0, await goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
+      expect(linesOf(played).at(-1)).toMatchObject({ same: true, problems: [], events: { all: log.length - 1 } });
+      // Control: another result of the sub-task is another state.
+      const text = await readFile(file, "utf8");
+      await writeFile(file, text.replaceAll("line 5", "line 6").replaceAll("returned 5", "returned 6"));
+      if (openWorld) endedWith(1, await goald.run(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }));
+    }
+  });
+
+  it.concurrent("show their nested work to a person", async () => {
+    await using home = await openNestedHome();
+    const { goald } = home;
+    const ended = endedWith(0, await goald.run(RUN.filter((word) => word !== "--json")));
+    expect(ended.stdout).toContain("Use inner once. Then return 5.");
+    expect(ended.stdout).toContain("The sub-task returned 5.");
+    const why = endedWith(0, await goald.run(["why", "t", "lines.txt"]));
+    expect(why.stdout).toContain('Command: append_to_file {"file":"lines.txt","text":"line 5\\n"}');
+    expect(why.stdout).toMatch(/Version 2 of 3: step 2, .*, append by append_to_file/);
+    const step = endedWith(0, await goald.run(["show", "t", "--step", "1"]));
+    expect(step.stdout).toContain('"name": "outer"');
+    expect(step.stdout).toContain("Calls of the command\n  c1.1  append_to_file: ok\n  c1.3  append_to_file: ok");
+    expect(step.stdout).toContain("The sub-task returned 5.");
+    const second = endedWith(0, await goald.run(["show", "t", "--step", "2"]));
+    expect(second.stdout).toContain("exactly as sent");
+    const report = endedWith(0, await goald.run(["report", "t"]));
+    expect(report.stdout).toContain("lines.txt");
+  });
+});

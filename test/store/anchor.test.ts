@@ -1,0 +1,291 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Store } from "#core/ports/store.ts";
+import { openGroupStore } from "#store/group-store.ts";
+import { acceptStoreLoss, openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
+import { AT } from "../helpers/events.ts";
+
+describe("the anchor beside the store", () => {
+  let folder: string;
+  let path: string;
+  const open: { close(): unknown }[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "goald-anchor-"));
+    path = join(folder, "goald.db");
+  });
+  afterEach(async () => {
+    for (const store of open.splice(0)) await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  async function keep<T extends { close(): unknown }>(opening: Promise<T>): Promise<T> {
+    const opened = await opening;
+    open.push(opened);
+    return opened;
+  }
+  const append = async (store: Store, agent: string, from: number, to: number): Promise<void> => {
+    const lease = await store.claim(agent);
+    for (let head = from; head < to; head++)
+      await store.commit(lease, head, { ...NOTHING, events: stamped(head + 1, said(`text ${head + 1}`)) });
+  };
+  /** Creates foo and bar with ten events each. */
+  async function fill(store: Store): Promise<void> {
+    for (const name of ["Foo", "Bar"]) await store.create({ ...SPEC, name }, name, AT);
+    for (const agent of ["foo", "bar"]) await append(store, agent, 1, 10);
+  }
+  /** Copies the store with its WAL, as a killed process leaves it. */
+  function copyTo(name: string, files = ["", "-wal", "-anchor"]): string {
+    const target = join(folder, name);
+    mkdirSync(target);
+    for (const suffix of files)
+      if (existsSync(path + suffix)) copyFileSync(path + suffix, join(target, `goald.db${suffix}`));
+    return join(target, "goald.db");
+  }
+  const lossOf = (message: RegExp) => ({
+    code: "GOALD_STORE_DAMAGED",
+    message: expect.stringMatching(new RegExp(`${message.source}.*Restore a backup .*goald verify --accept-loss`)),
+    hint: expect.stringContaining("Copy the folder"),
+  });
+  const problemsOf = async (database: string): Promise<readonly string[]> => {
+    const reader = await openSqliteReader(database);
+    try {
+      return (await reader.verify()).problems;
+    } finally {
+      await reader.close();
+    }
+  };
+
+  it.each<[how: string, openStore: typeof openGroupStore]>([
+    ["the calling thread", (database) => openSqliteStore(database)],
+    ["the writer thread", (database) => openGroupStore(database, { thread: "always" })],
+  ])("has every commit of %s: 24 flipped bits of a WAL lose nothing without an error", async (_how, openStore) => {
+    await fill(await keep(openStore(path)));
+    const wal = readFileSync(`${path}-wal`);
+    let losses = 0;
+    for (let flip = 0; flip < 24; flip++) {
+      const copy = copyTo(`flip-${flip}`);
+      const changed = Buffer.from(wal);
+      const at = Math.floor(((flip + 0.5) / 24) * wal.length);
+      changed[at] = (changed[at] ?? 0) ^ (1 << (flip % 8));
+      writeFileSync(`${copy}-wal`, changed);
+      const heads = new DatabaseSync(copy, { readOnly: true });
+      const left = (): unknown => heads.prepare("SELECT sum(head) AS head FROM agent").get()?.head;
+      let isWhole = false;
+      try {
+        isWhole = left() === 20;
+      } catch {
+        // Not even the tables are left.
+      }
+      heads.close();
+      const refusal = await openSqliteStore(copy).then(
+        (store) => store.close(),
+        (thrown) => thrown,
+      );
+      if (isWhole) continue;
+      losses++;
+      expect(refusal).toMatchObject({ code: "GOALD_STORE_DAMAGED" });
+    }
+    // The control: without damage the copy opens with everything.
+    expect(losses).toBeGreaterThan(12);
+    const sound = await keep(openSqliteStore(copyTo("sound")));
+    expect(await sound.agents()).toMatchObject([{ head: 10 }, { head: 10 }]);
+    expect((await sound.verify()).problems).toEqual([]);
+  });
+
+  it("shows which events are missing, and changes nothing in the store that is refused", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const early = readFileSync(`${path}-wal`);
+    await append(store, "foo", 10, 14);
+    await append(store, "bar", 10, 11);
+    const copy = copyTo("cut");
+    writeFileSync(`${copy}-wal`, early);
+    const before = readFileSync(`${copy}-wal`);
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(
+      lossOf(/Events 11 to 14 of foo are missing\. Event 11 of bar is missing\./),
+    );
+    expect(await problemsOf(copy)).toEqual([
+      "Events 11 to 14 of foo are missing.",
+      "Event 11 of bar is missing.",
+      expect.stringMatching(/^In all, 7 confirmed commits of this store are missing/),
+    ]);
+    expect(readFileSync(`${copy}-wal`)).toEqual(before);
+  });
+
+  it("notices a lost message, which no log shows", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const early = readFileSync(`${path}-wal`);
+    await store.deliver("foo", "k", words("hello"), AT);
+    const copy = copyTo("cut");
+    writeFileSync(`${copy}-wal`, early);
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/1 confirmed commit of this store is missing/));
+  });
+
+  it("accepts a loss that a person accepts, and then protects what is left", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const early = readFileSync(`${path}-wal`);
+    await append(store, "foo", 10, 14);
+    const copy = copyTo("cut");
+    writeFileSync(`${copy}-wal`, early);
+    expect(await acceptStoreLoss(copy)).toContain("Events 11 to 14 of foo are missing.");
+    const rest = await openSqliteStore(copy);
+    expect((await rest.verify()).problems).toEqual([]);
+    await append(rest, "foo", 10, 12);
+    await rest.close();
+    rmSync(copy);
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/found none/));
+  });
+
+  it("accepts damaged snapshots too, which the next load computes again", async () => {
+    const store = await openSqliteStore(path);
+    await fill(store);
+    const lease = await store.claim("foo");
+    const snapshot = { version: 1, state: { goal: "One" } };
+    await store.commit(lease, 10, { ...NOTHING, events: stamped(11, said("x")), snapshot });
+    await store.close();
+    const raw = new DatabaseSync(path);
+    raw.exec("UPDATE snapshot SET data = replace(data, 'One', 'Two')");
+    raw.close();
+    expect(await acceptStoreLoss(path)).toEqual(["The snapshot at 11 of foo does not match its hash."]);
+    const again = await keep(openSqliteStore(path));
+    expect(await again.load("foo", 1)).toMatchObject({ snapshot: null, events: { length: 11 } });
+  });
+
+  it("refuses another store, an older copy of the same one, and a store that was removed", async () => {
+    const store = await openSqliteStore(path);
+    await fill(store);
+    await store.close();
+    copyFileSync(path, join(folder, "backup.db"));
+    const later = await openSqliteStore(path);
+    await append(later, "foo", 10, 12);
+    await later.close();
+
+    rmSync(path);
+    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/which this home had; found none/));
+    expect(existsSync(path)).toBe(false);
+    copyFileSync(join(folder, "backup.db"), path);
+    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/Events 11 to 12 of foo are missing/));
+    const other = join(folder, "other.db");
+    const another = await openSqliteStore(other);
+    await fill(another);
+    await another.close();
+    copyFileSync(other, path);
+    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/found another one or none/));
+    // Restoring, as documented: every file beside the store is removed.
+    copyFileSync(join(folder, "backup.db"), path);
+    rmSync(`${path}-anchor`);
+    const restored = await keep(openSqliteStore(path));
+    expect((await restored.verify()).problems).toEqual([]);
+    expect(await restored.agent("foo")).toMatchObject({ head: 10 });
+  });
+
+  it("refuses the log of a copy that went another way", async () => {
+    const store = await openSqliteStore(path);
+    await fill(store);
+    await store.close();
+    const copy = copyTo("copy");
+    const twin = await openSqliteStore(copy);
+    const lease = await twin.claim("foo");
+    await twin.commit(lease, 10, { ...NOTHING, events: stamped(11, said("elsewhere")) });
+    await append(twin, "foo", 11, 15);
+    await twin.close();
+    const mine = await openSqliteStore(path);
+    await append(mine, "foo", 10, 12);
+    await mine.close();
+    copyFileSync(copy, path);
+    await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/log of foo up to event 12 is not the one/));
+  });
+
+  it("is missing in a copied home, which opens, and is written there", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const copy = copyTo("home", ["", "-wal"]);
+    const opened = await openSqliteStore(copy);
+    await opened.close();
+    expect(readFileSync(`${copy}-anchor`).length).toBe(3 * 512);
+    expect(statSync(`${copy}-anchor`).mode & 0o777).toBe(0o600);
+    rmSync(copy);
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(lossOf(/found none/));
+  });
+
+  it("may be older than the store, as after a power cut: empty, cut short, with zeros, or of an earlier commit", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const old = readFileSync(`${path}-anchor`);
+    await append(store, "foo", 10, 12);
+    const older = [Buffer.alloc(0), old.subarray(0, 700), Buffer.alloc(old.length), old];
+    for (const [number, bytes] of older.entries()) {
+      const copy = copyTo(`cut-${number}`);
+      writeFileSync(`${copy}-anchor`, bytes);
+      const opened = await openSqliteStore(copy);
+      await opened.close();
+      expect(await problemsOf(copy)).toEqual([]);
+      expect(readFileSync(`${copy}-anchor`)).toEqual(readFileSync(`${path}-anchor`));
+    }
+  });
+
+  it("does not stop agents when the anchor itself is damaged, and `verify` reports it", async () => {
+    const store = await keep(openSqliteStore(path));
+    await fill(store);
+    const copy = copyTo("flip");
+    const bytes = readFileSync(`${copy}-anchor`);
+    bytes[520] = (bytes[520] ?? 0) ^ 1;
+    writeFileSync(`${copy}-anchor`, bytes);
+    expect(await problemsOf(copy)).toEqual([
+      expect.stringMatching(/^Record 1 of .*-anchor does not match its checksum/),
+    ]);
+    const opened = await keep(openSqliteStore(copy));
+    expect((await opened.verify()).problems).toEqual([]);
+  });
+
+  it("does not miss a removed agent, and knows forks and agents that were started by others", async () => {
+    const store = await keep(openGroupStore(path));
+    await fill(store);
+    const lease = await store.claim("foo");
+    const staged = [{ kind: "spawn", key: "s", spec: { ...SPEC, id: "child" } }] as const;
+    await store.commit(lease, 10, { ...NOTHING, events: stamped(11, said("x")), staged });
+    await store.fork("foo", { name: "Twin", head: 5, events: [] }, "f");
+    await store.remove("bar");
+    const copy = copyTo("copy");
+    const opened = await openSqliteStore(copy);
+    expect((await opened.agents()).map(({ id, head }) => [id, head])).toEqual([
+      ["foo", 11],
+      ["child", 1],
+      ["twin", 5],
+    ]);
+    expect((await opened.verify()).problems).toEqual([]);
+    await opened.close();
+    const raw = new DatabaseSync(copy);
+    raw.exec("PRAGMA foreign_keys = OFF; DELETE FROM agent WHERE id IN ('child', 'twin')");
+    raw.close();
+    await expect(openSqliteStore(copy)).rejects.toMatchObject(
+      lossOf(/The agent child is missing, with 1 event\. The agent twin is missing, with 5 events\./),
+    );
+  });
+
+  it("records nothing of a write that was rolled back", async () => {
+    const store = await keep(openGroupStore(path, { thread: "always" }));
+    await fill(store);
+    const lease = await store.claim("foo");
+    const before = readFileSync(`${path}-anchor`);
+    const bad = { ...NOTHING, events: stamped(11, said("x")), consumed: ["nobody"] };
+    await expect(store.commit(lease, 10, bad)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    expect(readFileSync(`${path}-anchor`)).toEqual(before);
+    await append(store, "foo", 10, 11);
+    expect(await problemsOf(path)).toEqual([]);
+  });
+});
