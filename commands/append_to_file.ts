@@ -18,6 +18,7 @@ const TAIL_BYTES = 4096;
 export default defineCommand({
   name: "append_to_file",
   label: "Append to file",
+  group: "files",
   summary: "adds exactly this text at the end of a file.",
   args: {
     type: "object",

@@ -4,6 +4,7 @@ import { defineCommand, wait } from "#core/command.ts";
 export default defineCommand({
   name: "ask_user",
   label: "Ask user",
+  group: "people",
   summary: "asks the person and waits for the answer, however long that takes.",
   args: {
     type: "object",

@@ -49,6 +49,7 @@ const ANSWER = {
 export default defineCommand({
   name: "browse_website",
   label: "Browse Website",
+  group: "web",
   summary: "reads a web page, PDF or text on the web and answers a question about it, with quotes.",
   args: {
     type: "object",

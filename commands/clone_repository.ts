@@ -9,6 +9,7 @@ import { defineCommand, type Probe, succeed, type Workspace } from "#core/comman
 export default defineCommand({
   name: "clone_repository",
   label: "Clone repository",
+  group: "web",
   summary: "copies the newest commit of an https git repository; links and submodules stay out.",
   args: {
     type: "object",

@@ -8,6 +8,7 @@ import { defineCommand, fail, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "delete_agent",
   label: "Delete GPT Agent",
+  group: "agents",
   summary: "ends a helper that you started; its files stay, and you get back what it has not spent.",
   args: {
     type: "object",

@@ -13,6 +13,7 @@ type SeenFile = NonNullable<Awaited<ReturnType<Workspace["preserve"]>>>;
 export default defineCommand({
   name: "delete_file",
   label: "Delete file",
+  group: "files",
   summary: "removes one file; folders stay.",
   args: {
     type: "object",

@@ -4,6 +4,7 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "do_nothing",
   label: "Do Nothing",
+  group: "loop",
   summary: "changes nothing and costs a step.",
   args: { type: "object", properties: {} },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -10,6 +10,7 @@ import { countNoun } from "#core/text.ts";
 export default defineCommand({
   name: "download_file",
   label: "Download file",
+  group: "web",
   summary: "saves what is at a web address as a file, unchanged.",
   args: {
     type: "object",

@@ -29,6 +29,7 @@ const CONTEXT_LINES = 2;
 export default defineCommand({
   name: "edit_file",
   label: "Edit file",
+  group: "files",
   summary: "replaces exact text that occurs once, or count times.",
   args: {
     type: "object",

@@ -35,6 +35,7 @@ const REVIEW = {
 export default defineCommand({
   name: "evaluate_code",
   label: "Evaluate Code",
+  group: "code",
   summary: "has a model review code; read a file first to have its code.",
   args: {
     type: "object",

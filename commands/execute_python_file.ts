@@ -4,6 +4,7 @@ import { defineCommand, fail, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "execute_python_file",
   label: "Execute Python File",
+  group: "code",
   summary: "runs a Python file of the workspace and returns what it printed.",
   args: {
     type: "object",

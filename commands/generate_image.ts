@@ -12,6 +12,7 @@ const ENDING = /\.(?:png|jpe?g|webp)$/i;
 export default defineCommand({
   name: "generate_image",
   label: "Generate Image",
+  group: "media",
   summary: "makes a picture and saves it as a new file; costs money each time.",
   args: {
     type: "object",

@@ -12,6 +12,7 @@ const COUNT = 8;
 export default defineCommand({
   name: "google",
   label: "Google Search",
+  group: "web",
   summary: "searches the web; gives titles, addresses and a few sentences of each.",
   args: {
     type: "object",

@@ -18,6 +18,7 @@ const IMPROVEMENT = {
 export default defineCommand({
   name: "improve_code",
   label: "Get Improved Code",
+  group: "code",
   summary: "has a model rewrite code; save the result with write_to_file.",
   args: {
     type: "object",

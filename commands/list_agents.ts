@@ -4,6 +4,7 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "list_agents",
   label: "List GPT Agents",
+  group: "agents",
   summary: "lists the helpers that you started, with their keys and where they stand.",
   args: { type: "object", properties: {} },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -7,6 +7,7 @@ import { defineCommand, fail, wait } from "#core/command.ts";
 export default defineCommand({
   name: "message_agent",
   label: "Message GPT Agent",
+  group: "agents",
   summary: "gives a helper that you started more to do or to know; returns its answer, or that it is still working.",
   args: {
     type: "object",

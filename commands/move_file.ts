@@ -13,6 +13,7 @@ type SeenFile = NonNullable<Awaited<ReturnType<Workspace["preserve"]>>>;
 export default defineCommand({
   name: "move_file",
   label: "Move file",
+  group: "files",
   summary: "moves or renames one file; replaces nothing.",
   args: {
     type: "object",

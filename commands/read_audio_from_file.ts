@@ -4,6 +4,7 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "read_audio_from_file",
   label: "Convert Audio to text",
+  group: "media",
   summary: "writes down what is said in a recording (mp3, m4a, wav, webm, ogg, flac; up to 25 MB).",
   args: {
     type: "object",

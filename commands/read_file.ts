@@ -18,6 +18,7 @@ const BINARY_BYTES = 8000;
 export default defineCommand({
   name: "read_file",
   label: "Read file",
+  group: "files",
   summary: "shows a text file; long ones come in parts.",
   args: {
     type: "object",

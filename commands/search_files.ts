@@ -5,8 +5,8 @@
  * are not followed. Hidden folders and goald's own are skipped unless the directory is inside them.
  */
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
-import { countNoun } from "#core/text.ts";
-import { createFileTree, type FileTree, formatSize } from "#util/file-tree.ts";
+import { countNoun, formatSize } from "#core/text.ts";
+import { createFileTree, type FileTree } from "#util/file-tree.ts";
 
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -20,6 +20,7 @@ const EXCERPT_CHARS = 200;
 export default defineCommand({
   name: "search_files",
   label: "Search Files",
+  group: "files",
   summary: "lists the files of a folder, or the lines that hold a text.",
   args: {
     type: "object",

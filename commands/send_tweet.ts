@@ -8,6 +8,7 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "send_tweet",
   label: "Send tweet",
+  group: "people",
   summary: "posts this text publicly on X (Twitter), 280 characters at most; it cannot be taken back.",
   args: {
     type: "object",

@@ -8,6 +8,7 @@ import { defineCommand, wait } from "#core/command.ts";
 export default defineCommand({
   name: "start_agent",
   label: "Start GPT Agent",
+  group: "agents",
   summary:
     "starts a helper that works by itself on a part of your limits. It sees nothing of what you see and cannot read your files; its own are in agents/<key>. Returns its key and its answer, or that it is still working.",
   args: {

@@ -4,6 +4,7 @@ import { defineCommand, succeed } from "#core/command.ts";
 export default defineCommand({
   name: "task_complete",
   label: "Task Complete (Shutdown)",
+  group: "loop",
   summary: "ends the work, once every goal is reached.",
   args: {
     type: "object",

@@ -21,6 +21,7 @@ const TESTS = {
 export default defineCommand({
   name: "write_tests",
   label: "Write Tests",
+  group: "code",
   summary: "has a model write tests for code; save the result with write_to_file.",
   args: {
     type: "object",

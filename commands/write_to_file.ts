@@ -11,6 +11,7 @@ import { countNoun } from "#core/text.ts";
 export default defineCommand({
   name: "write_to_file",
   label: "Write to file",
+  group: "files",
   summary: "replaces the whole file; makes missing folders.",
   args: {
     type: "object",

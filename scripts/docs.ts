@@ -49,6 +49,9 @@ function renderCommands(all: readonly RegisteredCommand[]): string {
 
 const COMMAND_WORDS = `## The columns
 
+**group**: the word that offers the command to an agent, as in \`goald run --commands files,web\`. Names of commands can be given
+too. Without it, an agent has every command that works; \`task_complete\` is always there. \`own\` has the commands of a home that name no group.
+
 **arguments**: a question mark marks an argument that may be left out.
 
 **after a crash**: what goald does with a call that a crash interrupted.

@@ -24,6 +24,7 @@ import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
 import { stateOf } from "#views/load-agent.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { findNewestFiles } from "#workspace/newest-files.ts";
 import { type Catalogue, catalogueHash, recordedSettings, roomOf, servicePriceOf } from "./catalogue.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -133,6 +134,12 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     services,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
+    lookAtFolder: async () => {
+      const { newest, ...rest } = await findNewestFiles(folder);
+      const scrub = tape ? host.redact : host.scrub;
+      const seen = { ...rest, newest: newest.map((file) => ({ ...file, path: scrub(file.path) })) };
+      return tape ? tape.value("files of the folder", () => seen) : seen;
+    },
     clock: tape?.clock ?? systemClock,
     signal,
     onText,

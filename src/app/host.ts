@@ -8,7 +8,6 @@ import type { LocalServer, LocalServerOptions } from "#api/server.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { ServiceStates } from "#commands/registry.ts";
-import { validateAgent } from "#config/agent-spec.ts";
 import { changesBetween } from "#config/changed-settings.ts";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
@@ -34,6 +33,7 @@ import { stallLimitMs } from "#views/agent-view.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
+import { createChecks } from "./checks.ts";
 import { removeMemoryOf, removeStrayIndexesOf } from "./memory.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -219,7 +219,7 @@ export class Host implements AgentHost, AsyncDisposable {
       ...{ store, supervisor, recordings, redact, live: this.#live, clock: systemClock },
       workspaceFolder: home.workspaceFolder,
       stallAfterMs: () => stallLimitMs(this.settings.modelTimeoutMs),
-      checkAgent: validateAgent,
+      ...createChecks(() => this.catalogue.registry),
       status: (agents) => this.#describe(agents),
       reload: () => this.reload(),
       shutdown: (graceMs) => {

@@ -30,13 +30,14 @@ export const AFTER_CRASH: Readonly<Record<Effect, string>> = {
 export function renderCommandTable(all: readonly RegisteredCommand[]): string {
   const rows = all.map((command) => [
     `\`${command.name}\``,
+    command.group,
     command.summary,
     listArguments(command),
     AFTER_CRASH[command.effect],
     describeRisk(command),
     command.needs.join(", "),
   ]);
-  const head = ["command", "what it does", "arguments", "after a crash", "risk", "needs"];
+  const head = ["command", "group", "what it does", "arguments", "after a crash", "risk", "needs"];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n");
 }
 

@@ -1,6 +1,7 @@
 /** list.ts -- lists the commands of a home for people and programs: state, arguments, effect, risk, origin. */
 import { dirname } from "node:path";
 import type { Effect } from "#core/call.ts";
+import type { CommandGroup } from "#core/command-profile.ts";
 import { followReference, typesOf } from "#core/json-schema.ts";
 import type { ServiceName } from "#core/services.ts";
 import { describeRisk } from "./describe.ts";
@@ -11,6 +12,8 @@ export interface CommandLine {
   readonly name: string;
   readonly label: string;
   readonly summary: string;
+  /** The profile that offers it, as in `--commands files,web`. */
+  readonly group: CommandGroup;
   readonly state: "ready" | "not-set-up";
   /** One sentence per missing step; empty when the command is ready. */
   readonly toDo: readonly string[];
@@ -46,11 +49,12 @@ function buildCommandLine(
   file: string,
   origin: CommandLine["origin"],
 ): CommandLine {
-  const { name, label, summary, args, effect, needs, timeoutMs } = command;
+  const { name, label, summary, group, args, effect, needs, timeoutMs } = command;
   return {
     name,
     label,
     summary,
+    group,
     state: toDo.length === 0 ? "ready" : "not-set-up",
     toDo,
     args: Object.entries(args.properties).map(([argument, schema]) => ({
@@ -79,7 +83,7 @@ export function describeCommand(line: CommandLine): string {
     ...(line.toDo.length > 0 ? [`Not set up, so hidden from models. ${line.toDo.join(" ")}`] : []),
     args.length > 0 ? `Arguments:\n${args.join("\n")}` : "It takes no arguments.",
     `After a crash: ${CRASH_SENTENCES[line.effect]}`,
-    `Risk: ${line.risk}. Timeout: ${Math.round(line.timeoutMs / 1000)} s.`,
+    `Group: ${line.group}. Risk: ${line.risk}. Timeout: ${Math.round(line.timeoutMs / 1000)} s.`,
     `From: ${line.file}`,
   ].join("\n");
 }

@@ -7,6 +7,7 @@
 
 import type { Annotations, Effect } from "#core/call.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
+import { COMMAND_GROUPS, type CommandGroup } from "#core/command-profile.ts";
 import { GoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
 import { checkArgs, describeExpected, formatValue } from "./args-schema.ts";
@@ -14,6 +15,7 @@ import { findProblemLine } from "./load-file.ts";
 
 /** A checked command with all defaults filled in. */
 export interface RegisteredCommand extends Command {
+  readonly group: CommandGroup;
   readonly effect: Effect;
   readonly timeoutMs: number;
   readonly needs: readonly ServiceName[];
@@ -27,7 +29,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 type CommandFields = Readonly<Record<string, unknown>>;
 
-const WORDS = ["name", "label", "summary", "args", "annotations", "effect", "timeoutMs", "needs", "closesTurn"];
+const WORDS = "name label summary group args annotations effect timeoutMs needs closesTurn".split(" ");
 const FUNCTIONS = ["prepare", "run", "probe"];
 
 /**
@@ -55,6 +57,7 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     label: command.label ?? createLabel(name),
     args: structuredClone({ ...NO_ARGS, ...args }),
     annotations: assumeWorst(command.annotations ?? {}),
+    group: command.group ?? "own",
     effect: command.effect ?? "at-most-once",
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     needs: [...(command.needs ?? [])],
@@ -128,7 +131,9 @@ function checkEffect({ effect, probe, prepare, timeoutMs }: CommandFields): stri
   return problems;
 }
 
-function checkNeeds({ needs = [] }: CommandFields): string[] {
+function checkNeeds({ needs = [], group = "own" }: CommandFields): string[] {
+  if (!COMMAND_GROUPS.some((known) => known === group))
+    return [describeExpected(`group: one of ${COMMAND_GROUPS.join(", ")}`, group)];
   if (!Array.isArray(needs)) return [describeExpected("needs: a list of services", needs)];
   return needs
     .filter((name) => !SERVICES.includes(name))

@@ -1,5 +1,14 @@
 /** agent-settings.ts -- the settings of agents, their limits and sub-agents, the daemon and the terminal. */
-import { anyNumber, choice, filePath, optional, type SettingRow, wholeNumber, yesOrNo } from "./setting-row.ts";
+import {
+  anyNumber,
+  choice,
+  commandList,
+  filePath,
+  optional,
+  type SettingRow,
+  wholeNumber,
+  yesOrNo,
+} from "./setting-row.ts";
 
 export const AGENT_SETTINGS = [
   {
@@ -15,6 +24,14 @@ export const AGENT_SETTINGS = [
     ...choice("json", "tools"),
     meaning:
       "How the model answers: a JSON object (`json`) or a native tool call (`tools`). A server that rejects tools is asked for JSON. Applies to new agents.",
+  },
+  {
+    name: "commands",
+    environment: ["GOALD_COMMANDS"],
+    ...commandList,
+    meaning:
+      "Groups and names of the commands that agents may use, separated by commas, such as `files,web`. Applies to new agents.",
+    whenUnset: "all that work",
   },
   {
     name: "approve",

@@ -49,6 +49,12 @@ export const modelName = {
   expected: "a model's name",
 } as const;
 
+/** Checked against the commands of the home when an agent gets it. */
+export const commandList = {
+  schema: { type: "string", nullable: true, minLength: 1, maxLength: 1000, pattern: "^[a-z0-9_, ]+$" },
+  expected: "groups and names of commands, separated by commas",
+} as const;
+
 /** A path may be unset. */
 export const filePath = {
   schema: { type: "string", nullable: true, minLength: 1, maxLength: 4096 },

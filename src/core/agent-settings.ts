@@ -21,6 +21,8 @@ export interface AgentSettings {
   /** Extra messages kept beyond nine before the window is cut back to nine. */
   readonly windowBatch: number;
   readonly form: ReplyForm;
+  /** The commands that it may use, as command-profile.ts reads them; null for all that work. */
+  readonly commands: string | null;
   /** A daemon runs the agent and continues it after a restart. */
   readonly background: boolean;
 }

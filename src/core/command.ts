@@ -7,6 +7,7 @@
  * `effect`; a command never decides about itself.
  */
 import type { Annotations, Effect, Observation, WaitFor } from "./call.ts";
+import type { CommandGroup } from "./command-profile.ts";
 import type { StagedWrite } from "./ports/commit.ts";
 import type { InboxMessage } from "./ports/inbox.ts";
 import type { Workspace } from "./ports/workspace.ts";
@@ -122,6 +123,8 @@ export interface Command<S extends ArgsSchema = ArgsSchema> {
   /** A few words for the prompt's list, such as `Write to file`. */
   readonly label: string;
   readonly summary: string;
+  /** The profile that offers the command (`--commands files,web`). Default: own. */
+  readonly group?: CommandGroup;
   readonly args: S;
   readonly annotations: Annotations;
   /** Default: at-most-once. */

@@ -102,6 +102,8 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
+      /** The files that the prompt shows, a line for each; absent for none. */
+      readonly folder?: string;
       /** A recall in the prompt contains text from outside. */
       readonly tainted?: true;
       /** Counts against limits from before the request is sent until the reply's usage replaces it. */

@@ -139,19 +139,11 @@ export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initi
   return state;
 };
 
+/** Settings that `given` does not name stay; null is a value. */
 function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const {
-    approve = before.approve,
-    stepLimit = before.stepLimit,
-    tokenLimit = before.tokenLimit,
-    budgetUsd = before.budgetUsd,
-    deadline = before.deadline,
-    model = before.model,
-    windowBatch = before.windowBatch,
-    form = before.form,
-    background = before.background,
-  } = given;
-  return { approve, stepLimit, tokenLimit, budgetUsd, deadline, model, windowBatch, form, background };
+  const names = Object.keys(before) as (keyof AgentSettings)[];
+  const named = names.filter((name) => given[name] !== undefined);
+  return { ...before, ...Object.fromEntries(named.map((name) => [name, given[name]])) };
 }
 
 /** Fields of a message from goald itself to the model. */

@@ -146,6 +146,7 @@ export const initialState: AgentState = {
     model: null,
     windowBatch: 0,
     form: "json",
+    commands: null,
     background: false,
   },
   turn: 1,

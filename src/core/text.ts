@@ -60,3 +60,16 @@ export function oneLine(text: string, limit: number): string {
   if (line.length <= limit && whole.length <= limit * 4) return line;
   return `${line.slice(0, limit - 1).toWellFormed()}…`;
 }
+
+/** "1 byte", "999 bytes", "1.5 KB", "12 MB"; a unit is 1,000 of the one before. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  let size = bytes;
+  let unit = "";
+  for (const next of ["KB", "MB", "GB", "TB"]) {
+    if (size < 999.5) break;
+    size /= 1000;
+    unit = next;
+  }
+  return `${size < 9.95 ? size.toFixed(1) : Math.round(size)} ${unit}`;
+}

@@ -35,14 +35,14 @@ export interface HostControlParts extends HostViewParts {
   readonly recordings: RecordingControl;
   /** Redacts known secrets and everything that looks like one. */
   redact(text: string): string;
-  /** Checks and trims name, role and goals; throws GOALD_USAGE. */
+  /** Checks and trims name, role and goals, and the profile of commands; they throw GOALD_USAGE. */
   checkAgent(agent: Pick<AgentSpec, "name" | "role" | "goals">): Pick<AgentSpec, "name" | "role" | "goals">;
+  checkSettings<S extends Partial<NewAgent["settings"]>>(settings: S): S;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
   reload(): Promise<readonly string[]>;
   shutdown(graceMs: number): void;
   /** Creates the folder of a new agent, and opens it including goald's own files. */
   openWorkspace: ForkParts["openWorkspace"];
-  /** Removes an agent's folder from the disk. */
   removeFolder(row: AgentRow): Promise<void>;
   /** Drops a removed agent's memory from main memory, and removes its index files. */
   removeMemory(agent: string): Promise<void>;
@@ -84,7 +84,7 @@ export class HostControl implements Control {
 
   async create({ settings: given, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.#parts;
-    const { background = true, ...settings } = given;
+    const { background = true, ...settings } = this.#parts.checkSettings(given);
     const { name, role, goals } = this.#parts.checkAgent(agent);
     // The log must contain the same redacted texts as the recording.
     const texts = record === undefined ? { role, goals } : { role: redact(role), goals: goals.map(redact) };
@@ -115,7 +115,7 @@ export class HostControl implements Control {
 
   async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
     const found = await this.#views.find(name);
-    await this.#send(found, { type: "settings", ...settings });
+    await this.#send(found, { type: "settings", ...this.#parts.checkSettings(settings) });
     return this.#done(found.row, "");
   }
 
@@ -139,7 +139,7 @@ export class HostControl implements Control {
     const { supervisor, store } = this.#parts;
     const { row, state } = await this.#views.find(name);
     if (isFinished(state)) throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
-    const { background, ...settings } = { background: true, ...changes };
+    const { background, ...settings } = { background: true, ...this.#parts.checkSettings(changes ?? {}) };
     if (record !== undefined) this.#resumeRecording(record, row, background);
     const note = state.paused || state.outage ? await withOthers(row, "go on", store) : "It was not paused.";
     const key = randomUUID();

@@ -12,11 +12,13 @@ import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/li
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelAnswer, ModelTerms } from "#core/ports/model.ts";
+import type { LanguageModel, ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
@@ -26,7 +28,7 @@ import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
 import { chooseMode, formOf } from "./reply-forms.ts";
-import { estimatedUsage, spentOnCut } from "./usage.ts";
+import { replied, spentOnCut } from "./usage.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -50,6 +52,8 @@ export interface AskParts extends Room {
   readonly priceOf?: (model: string) => Price | undefined;
   readonly memory: LongTermMemory;
   readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
   /** Further namespaces to recall from. Default: the shared memory. */
   readonly others?: readonly string[];
   readonly commandsFor: CommandsFor;
@@ -75,7 +79,8 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, attached, formatTokens } = await composeRequest(state, parts, room, terms);
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const { prompt, mode, attached, formatTokens } = await composeRequest(state, parts, room, terms, sight);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -99,6 +104,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
     reservedUsd: reserved.usd,
@@ -153,20 +159,27 @@ const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly 
   effectless({ events: [{ type: "agent-paused", ...why }] });
 
 /** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
-async function composeRequest(state: AgentState, parts: AskParts, room: Room, terms: ModelTerms | undefined) {
+async function composeRequest(
+  state: AgentState,
+  parts: AskParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+  sight: Sight,
+) {
   const mode = chooseMode(state.settings.form, terms);
   const attached = formOf(mode).attach(parts.commandsFor(state), mode);
   const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
   const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less, mode);
+  const prompt = await composePrompt(state, parts, less, sight, mode);
   if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
-  return {
-    prompt: await composePrompt(state, parts, room, "json_object"),
-    mode: "json_object" as const,
-    attached: {},
-    formatTokens: 0,
-  };
+  const bare = await composePrompt(state, parts, room, sight, "json_object");
+  return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
 }
 
 /** For JSON that is mostly names and brackets. */
@@ -177,8 +190,9 @@ async function composePrompt(
   state: AgentState,
   parts: AskParts,
   { contextTokens, replyTokens }: Room,
+  sight: Sight,
   mode: OutputMode,
-): Promise<(Prompt & { readonly tainted: boolean }) | { readonly tooLong: string }> {
+): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
     {
@@ -194,34 +208,18 @@ async function composePrompt(
   const { commandList, asksPerson } = commandsFor(state);
   try {
     const now = parts.clock.now();
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
     const { words: form } = formOf(mode);
-    const offer = { commandList, asksPerson, form };
-    const prompt = buildPrompt({ state, ...offer, recalls, words, contextTokens, replyTokens, now });
+    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted };
+    return { ...prompt, tainted, folder };
   } catch (error) {
     if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
       return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
     throw error;
   }
-}
-
-interface AskedCall {
-  readonly step: number;
-  readonly callId: string;
-  readonly price: Price | undefined;
-  readonly promptTokens: number;
-}
-
-function replied(
-  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
-  { step, callId, price, promptTokens }: AskedCall,
-  durationMs: number,
-): NewEvent {
-  const usage = counted ?? estimatedUsage(promptTokens, text);
-  const costUsd = price ? costOf(usage, price) : null;
-  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {

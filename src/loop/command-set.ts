@@ -2,6 +2,7 @@
 import { describeForPrompt } from "#commands/describe.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
+import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
@@ -26,19 +27,26 @@ export interface CommandSet extends CommandOffer {
 export type CommandsFor = (state: AgentState) => CommandSet;
 
 export function createCommandSets(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
-  const whole = createVariants(all, aliases);
-  const ofRuns = new WeakMap<FrameOrigin, CommandsFor>();
+  const ofProfiles = new Map<string | null, CommandsFor>();
+  const ofRuns = new WeakMap<FrameOrigin, { readonly profile: string | null; readonly sets: CommandsFor }>();
+  const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
+    const offered = all.filter((command) => offersCommand(profile, command));
+    const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
+    return createVariants(offered.map(change), closed, aliases);
+  };
   return (state) => {
     const { kind, origin } = activeFrame(state);
-    if (kind !== "run" || !origin) return whole(state);
-    const known =
-      ofRuns.get(origin) ??
-      createVariants(
-        all.map((command) => returning(command, origin)),
-        aliases,
-      );
-    ofRuns.set(origin, known);
-    return known(state);
+    const profile = state.settings.commands;
+    if (kind !== "run" || !origin) {
+      const sets = ofProfiles.get(profile) ?? open(profile);
+      if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
+      ofProfiles.set(profile, sets);
+      return sets(state);
+    }
+    const known = ofRuns.get(origin);
+    const sets = known?.profile === profile ? known.sets : open(profile, (command) => returning(command, origin));
+    ofRuns.set(origin, { profile, sets });
+    return sets(state);
   };
 }
 
@@ -59,6 +67,9 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
   };
 }
 
+/** Cached sets of profiles; few agents have others. */
+const MAX_PROFILES = 32;
+
 /** A longer observation would be clipped (commands/execute.ts). */
 const MAX_RESULT_CHARS = 20_000;
 
@@ -68,13 +79,14 @@ const ASKS_PERSON = "ask_user";
  * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. It can still
  * read and run that command, since a call may be older than a change of the settings.
  */
-function createVariants(all: readonly RegisteredCommand[], aliases: Aliases): CommandsFor {
+function createVariants(all: readonly RegisteredCommand[], closed: readonly string[], aliases: Aliases): CommandsFor {
   const byName = new Map(all.map((command) => [command.name, command]));
   const get = (name: string) => byName.get(name);
   const catalogue = {
     schemas: Object.fromEntries(all.map((command) => [command.name, command.args])),
     hasSideEffect: (name: string) => get(name)?.annotations.readOnly !== true,
     aliases,
+    closed,
   };
   const readReply = createReplyReader(catalogue);
   const checkArguments = createArgumentChecker(catalogue.schemas);

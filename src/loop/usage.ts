@@ -1,5 +1,5 @@
-/** usage.ts -- what a request cost where the server does not say so. */
-import type { ModelSpending, Usage } from "#core/event.ts";
+/** usage.ts -- what a request used and cost, estimated where the server does not say so. */
+import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
@@ -22,3 +22,21 @@ export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
   cachedTokens: 0,
   estimated: true,
 });
+
+interface AskedCall {
+  readonly step: number;
+  readonly callId: string;
+  readonly price: Price | undefined;
+  readonly promptTokens: number;
+}
+
+/** The event of a reply, with its usage and cost. */
+export function replied(
+  { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
+  { step, callId, price, promptTokens }: AskedCall,
+  durationMs: number,
+): NewEvent {
+  const usage = counted ?? estimatedUsage(promptTokens, text);
+  const costUsd = price ? costOf(usage, price) : null;
+  return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
+}

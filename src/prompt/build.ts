@@ -4,7 +4,7 @@
  *   system      name and role, goals, constraints, commands, resources, evaluation, response format
  *   user and    the messages of short-term memory, nine by default, oldest first
  *   assistant
- *   user        the time, up to ten recalls, the request for the next command
+ *   user        the time, files, limits and helpers, up to ten recalls, the request for the next command
  *
  * Constant parts come first, so that a server can cache them. All text from outside follows the system message, in
  * delimiters. The cost of a build depends on the size of the window, never on the age of the agent.
@@ -16,12 +16,13 @@ import { type AgentState, activeFrame, longestWindow } from "#core/state.ts";
 import { type FittedPrompt, fitPrompt } from "./fit.ts";
 import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
+import { renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
 import { type CommandOffer, type FormWords, JSON_WORDS, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
-export interface PromptInput extends CommandOffer {
+export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
   /** Default: JSON. */
   readonly form?: FormWords;
@@ -95,20 +96,18 @@ function assemblePrompt(
 }
 
 /** Returns a cached renderer of the last message with the best `count` rows. */
-function createRequestRenderer(
-  { state, words, now, form = JSON_WORDS }: PromptInput,
-  isFirst: boolean,
-  rows: readonly string[],
-) {
+function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: readonly string[]) {
+  const { state, words, now, form = JSON_WORDS } = input;
   const template = words[isFirst ? "first-command" : "next-command"];
   const origin = originOf(state);
   const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
+  const situation = renderSituation(state, input, words);
   const answer = fillTemplate(words[form.answer], {});
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const values = { time, answer, recalls: renderRecalls(rows.slice(0, count), words) };
+    const values = { time, situation, answer, recalls: renderRecalls(rows.slice(0, count), words) };
     const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
     const sized: SizedMessage = { prompt: { role: "user", content }, tokens: estimateMessage(content) };
     made[count] = sized;

@@ -105,7 +105,7 @@ const UNITS: readonly (readonly [seconds: number, unit: string])[] = [
 ];
 
 /** Returns "just now" for a time in the future, after the clock was set back. */
-function formatAge(now: Date, at: string): string {
+export function formatAge(now: Date, at: string): string {
   const seconds = (now.getTime() - Date.parse(at)) / 1000;
   const [length, unit] = UNITS.find(([each]) => seconds >= each) ?? [];
   return length === undefined ? "just now" : `${Math.floor(seconds / length)} ${unit} ago`;

@@ -15,6 +15,7 @@ import type { RawCall } from "./find-call.ts";
 import { isRecord } from "./json.ts";
 import {
   describeArgsNotAnObject,
+  describeClosedCommand,
   describePlaceholder,
   describeRepeatedArgument,
   describeSchemaError,
@@ -29,6 +30,8 @@ export interface ReplyCatalogue {
   /** True when the command can change anything. */
   hasSideEffect(name: string): boolean;
   readonly aliases: Aliases;
+  /** Names of commands that exist but that this agent may not use. */
+  readonly closed?: readonly string[];
 }
 
 type CheckedCall =
@@ -59,7 +62,8 @@ const AJV_OPTIONS = {
 const MAX_PROBLEMS = 5;
 const MAX_WORDED_VALUES = 1_000;
 
-export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallValidator {
+export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCatalogue): CallValidator {
+  const closedNames: ReadonlySet<string> = new Set(closed);
   const names: ReadonlySet<string> = new Set(Object.keys(schemas));
   const deciding = createCompiler(schemas, false);
   const wording = createCompiler(schemas, true);
@@ -68,7 +72,10 @@ export function createCallValidator({ schemas, aliases }: ReplyCatalogue): CallV
     checkCall({ name: written, args }, source) {
       if (typeof written !== "string" || written.trim() === "") return rejectTemplate(PROBLEMS.noName);
       const name = findCommandName(written, names, aliases);
-      if (name === null) return rejectTemplate(describeUnknownCommand(written, names));
+      if (name === null) {
+        const other = findCommandName(written, closedNames, aliases);
+        return rejectTemplate(other ? describeClosedCommand(other, names) : describeUnknownCommand(written, names));
+      }
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {

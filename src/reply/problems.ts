@@ -58,6 +58,8 @@ export function describeUnknownCommand(written: string, names: ReadonlySet<strin
   const nearest = rankNearestNames(written, names, 5).join(", ");
   return `There is no command ${quoteText(written)}. The nearest names are: ${nearest}.`;
 }
+export const describeClosedCommand = (name: string, names: ReadonlySet<string>): string =>
+  `You may not use ${name} here. Your commands are: ${[...names].slice(0, 40).join(", ")}.`;
 export const describeArgsNotAnObject = (name: string, schema: ArgsSchema): string =>
   `The args of ${name} must be a JSON object by argument name. ${describeArgs(name, schema)}`;
 export const describeRepeatedArgument = (name: string, argument: string): string =>

@@ -4,6 +4,7 @@
  * When all entries exceed the limit, each level of folders gets a half of the rest, and each folder an equal share of that.
  * Folders are shown before files then, so that the shape of the whole stays visible.
  */
+import { formatSize } from "#core/text.ts";
 
 interface FileEntry {
   readonly path: string;
@@ -100,17 +101,4 @@ function renderFolder(folder: Folder, shares: ReadonlyMap<Folder, number>): stri
       ...renderFolder(inner, shares),
     ]),
   ];
-}
-
-/** "1 byte", "999 bytes", "1.5 KB", "12 MB"; a unit is 1,000 of the one before. */
-export function formatSize(bytes: number): string {
-  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
-  let size = bytes;
-  let unit = "";
-  for (const next of ["KB", "MB", "GB", "TB"]) {
-    if (size < 999.5) break;
-    size /= 1000;
-    unit = next;
-  }
-  return `${size < 9.95 ? size.toFixed(1) : Math.round(size)} ${unit}`;
 }

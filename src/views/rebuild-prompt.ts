@@ -47,7 +47,8 @@ export function rebuildPrompt(
     const at = new Date(asked.at);
     const rows = recalls.map((recall) => ({ ...recall, score: 0 }));
     const form = asked.mode === "tools" ? TOOL_WORDS : JSON_WORDS;
-    const { messages } = buildPrompt({ ...parts, ...parts.commandsFor(state), form, state, recalls: rows, now: at });
+    const shown = { ...parts.commandsFor(state), form, state, step: asked.step, folder: asked.folder };
+    const { messages } = buildPrompt({ ...parts, ...shown, recalls: rows, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, recalls) };
   } catch (error) {

@@ -22,6 +22,7 @@ const ALL_SETTINGS: Required<AgentSettings> = {
   model: "gpt-4o",
   form: "json",
   windowBatch: 18,
+  commands: "files,web",
   background: true,
 };
 const NEW_AGENT: Required<NewAgent> = {

@@ -15,6 +15,7 @@ const base = {
 } as const;
 const command = (part: Partial<Command>): RegisteredCommand => ({
   ...defineCommand({ ...base, run: async () => succeed("done"), ...part }),
+  group: "own",
   effect: "at-most-once",
   timeoutMs: part.timeoutMs ?? 5_000,
   needs: part.needs ?? [],

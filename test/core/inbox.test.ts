@@ -132,6 +132,7 @@ describe("receive", () => {
       approve: "never",
       windowBatch: 0,
       form: "json",
+      commands: null,
       stepLimit: 3,
       tokenLimit: 7,
       budgetUsd: 2,

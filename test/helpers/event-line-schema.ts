@@ -14,6 +14,7 @@ const usdOrNull = { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }] } 
 const settings = {
   tokenLimit: stepLimit,
   budgetUsd: usdOrNull,
+  commands: { type: ["string", "null"] },
   windowBatch: { type: "integer", minimum: 0, maximum: 40 },
   form: { enum: ["json", "tools"] },
   deadline: { anyOf: [string, { type: "null" }] },
@@ -71,7 +72,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
       recallIds: strings,
       reservedTokens: positive,
     },
-    optional: { reservedUsd: usdOrNull, tainted: { const: true } },
+    optional: { reservedUsd: usdOrNull, tainted: { const: true }, folder: string },
   },
   "model-replied": {
     required: { ...ofModelCall, text, finishReason: string, usage, durationMs: count },

@@ -5,6 +5,7 @@
  */
 
 import { type Control, PROTOCOL_VERSION } from "#api/control.ts";
+import { createChecks } from "#app/checks.ts";
 import { loadRegistry, type ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -153,6 +154,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       },
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
+      ...createChecks(() => registry),
       checkAgent: (agent) => agent,
       status: (agents) => ({
         pid: process.pid,

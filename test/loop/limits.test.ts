@@ -57,7 +57,7 @@ describe("a budget", () => {
     expect((await less.run()).paused).toMatchObject({ code: "step-limit" });
     expect(less.model.requests[0]?.maxTokens).toBe(256);
     expect((await asked(less))[0]?.reservedUsd).toBeCloseTo(reservedUsd - 2 * (1_000 - 256), 6);
-    const short = await limited({ budgetUsd: reservedUsd - 2 * (1_000 - 256) - 0.01 });
+    const short = await limited({ budgetUsd: reservedUsd - 2 * (1_000 - 256) - 0.01, stepLimit: 1 });
     const state = await short.run();
     expect(state.paused).toMatchObject({
       code: "budget",
@@ -75,7 +75,8 @@ describe("a budget", () => {
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "budget" });
     expect(loop.model.requests).toHaveLength(2);
-    expect(spentOf(state).usd).toBeCloseTo(2 * reservedUsd, 3);
+    const reserved = (await asked(loop)).reduce((sum, event) => sum + (event.reservedUsd ?? 0), 0);
+    expect(spentOf(state).usd).toBeCloseTo(reserved, 3);
 
     const unlimited = await limited({});
     await dieWhileAsking(unlimited);
@@ -124,8 +125,9 @@ describe("a budget", () => {
     expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
   });
 
+  /** Its prompt shows a budget with as many digits as that of the first request. */
   async function probe() {
-    const loop = await limited({ stepLimit: 1 });
+    const loop = await limited({ stepLimit: 1, budgetUsd: 9_999 });
     await loop.run();
     return (await asked(loop))[0];
   }

@@ -31,6 +31,7 @@ export const RUN_OPTIONS = {
   ),
   model: text("--model <name>", "use this model (default: setting models.smart)"),
   form: formOption,
+  commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),
   record: text("--record <file>", "record all input from outside into this file, for goald replay"),
 } as const;
 

@@ -28,6 +28,7 @@ export interface GoOptions extends GlobalOptions, LimitOptions {
   readonly approve?: ApprovalMode;
   readonly model?: string;
   readonly form?: ReplyForm;
+  readonly commands?: string;
   readonly detach?: boolean;
 }
 
@@ -83,6 +84,7 @@ export async function newSettings(
   const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
   const given = givenLimits(options, initialState, now);
   const { window, form } = context.settings;
+  const commands = options.commands ?? context.settings.commands;
   return {
     approve,
     stepLimit: null,
@@ -92,6 +94,7 @@ export async function newSettings(
     ...(window.batch > 0 ? { windowBatch: window.batch } : {}),
     ...(form === "json" ? {} : { form }),
     ...formOf(options),
+    ...(commands === null ? {} : { commands }),
   };
 }
 
@@ -117,6 +120,7 @@ export function resumedSettings(
     ...givenLimits(options, state, now),
     ...modelOf(options),
     ...formOf(options),
+    ...(options.commands === undefined ? {} : { commands: options.commands }),
   };
   const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
   if (!limit) return changes;

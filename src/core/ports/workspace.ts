@@ -47,6 +47,16 @@ export interface Workspace {
   list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat>;
 }
 
+/** A bounded look at an agent's folder. */
+export interface FolderSight {
+  /** Newest first. */
+  readonly newest: readonly FileStat[];
+  /** Number of other files that were looked at. */
+  readonly others: number;
+  /** The folder has more entries than were looked at. */
+  readonly isPartial: boolean;
+}
+
 /** The last version of a path in the file history. */
 export type LastVersion = (path: string) => Promise<Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined>;
 

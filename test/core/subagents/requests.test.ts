@@ -37,6 +37,14 @@ describe("a request for a sub-agent", () => {
     grantRequest(given_, state, rules, of);
   const limited = created({ stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL, windowBatch: 3 });
 
+  it("passes on the profile of commands, and none when there is none", () => {
+    const profile = (commands: string | null) => {
+      const event = granted(stateOf(created({ commands }), asked(), replied()));
+      return "child" in event ? event.child.commands : event;
+    };
+    expect([profile("files,loop"), profile(null)]).toEqual(["files,loop", undefined]);
+  });
+
   it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
     expect(granted(stateOf(limited, asked(), replied()))).toEqual({
       type: "agent-started",

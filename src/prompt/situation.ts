@@ -1,0 +1,90 @@
+/**
+ * situation.ts -- what the last message says of the agent's situation: files, limits, helpers, and the end that is near.
+ *
+ * All but the files follows from the state, and the event of the request keeps the files, so that the prompt can be
+ * rebuilt from the log.
+ */
+import { spentByOthers, spentOf } from "#core/limits.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
+import type { AgentState } from "#core/state.ts";
+import { formatSize } from "#core/text.ts";
+import { delimitText } from "./delimit.ts";
+import { formatName } from "./messages.ts";
+import { formatAge } from "./recalls.ts";
+import { fillTemplate, type Words } from "./template.ts";
+
+export interface Situation {
+  /** Number of the step that the prompt is for. Default: the next one. */
+  readonly step?: number | undefined;
+  /** The files in the folder, by `describeFolder`; empty for none. */
+  readonly folder?: string | undefined;
+}
+
+const MAX_HELPERS = 5;
+const MAX_NAME_CHARS = 60;
+
+/** One line per file; empty for an empty folder. */
+export function describeFolder({ newest, others, isPartial }: FolderSight, now: Date): string {
+  const lines = newest.map(
+    ({ path, bytes, modifiedAt }) =>
+      `${formatName(path, MAX_NAME_CHARS)}, ${formatSize(bytes)}, ${formatAge(now, modifiedAt)}`,
+  );
+  if (others > 0 || isPartial) lines.push(`and ${isPartial ? "more than " : ""}${others} more`);
+  return lines.join("\n");
+}
+
+/** Returns "" when there is nothing to say. */
+export function renderSituation(
+  state: AgentState,
+  { step = state.step + 1, folder = "" }: Situation,
+  words: Words,
+): string {
+  const left = listLimits(state, step);
+  const helpers = listHelpers(state);
+  return [
+    folder === "" ? "" : fillTemplate(words.folder, { files: delimitText("data", folder) }),
+    left.length === 0 ? "" : fillTemplate(words["limits-left"], { left: left.join(", ") }),
+    helpers === "" ? "" : fillTemplate(words["helpers-at-work"], { helpers }),
+    isEnding(state, step) ? fillTemplate(words["last-steps"], {}) : "",
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+/** Steps include the one that the prompt is for. */
+const stepsLeft = (state: AgentState, step: number): number =>
+  state.settings.stepLimit === null
+    ? Number.POSITIVE_INFINITY
+    : state.settings.stepLimit - spentByOthers(state).steps - step + 1;
+
+function listLimits(state: AgentState, step: number): readonly string[] {
+  const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
+  const spent = spentOf(state);
+  const steps = Math.max(0, stepsLeft(state, step));
+  return [
+    ...(stepLimit === null ? [] : [`${steps} of ${stepLimit} steps`]),
+    ...(tokenLimit === null ? [] : [`${Math.max(0, tokenLimit - spent.tokens)} tokens`]),
+    ...(budgetUsd === null ? [] : [`$${Math.max(0, budgetUsd - spent.usd).toFixed(4)}`]),
+    ...(deadline === null ? [] : [`time until ${deadline}`]),
+  ];
+}
+
+/** Whether a limit ends within two steps, by what the steps so far took. */
+function isEnding(state: AgentState, step: number): boolean {
+  const { tokenLimit, budgetUsd } = state.settings;
+  const spent = spentOf(state);
+  const takenByTwo = (all: number): number => (2 * all) / Math.max(1, spent.steps);
+  return (
+    stepsLeft(state, step) <= 2 ||
+    (tokenLimit !== null && spent.tokens > 0 && tokenLimit - spent.tokens < takenByTwo(spent.tokens)) ||
+    (budgetUsd !== null && spent.usd > 0 && budgetUsd - spent.usd < takenByTwo(spent.usd))
+  );
+}
+
+function listHelpers({ children }: AgentState): string {
+  const all = Object.entries(children);
+  const shown = all
+    .slice(-MAX_HELPERS)
+    .map(([id, { isWorking, isEnding: ends }]) => `${id} ${ends ? "is being ended" : isWorking ? "works" : "is done"}`);
+  return [...(all.length > shown.length ? [`${all.length - shown.length} others`] : []), ...shown].join(", ");
+}

@@ -1,0 +1,50 @@
+/**
+ * newest-files.ts -- finds the newest files of an agent's folder at a bounded cost.
+ *
+ * It looks at a limited number of entries, the upper folders first, and follows no links. Hidden files and goald's own
+ * are skipped. In a folder with more entries, a newer file may be among those that it did not look at.
+ */
+import { type Dirent, lstatSync, opendirSync } from "node:fs";
+import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
+import { isNameable } from "./path-rules.ts";
+import { bestAnchor, openFolder } from "./resolve-path.ts";
+
+const MAX_ENTRIES = 200;
+const MAX_FILES = 8;
+
+export async function findNewestFiles(root: string): Promise<FolderSight> {
+  const files: FileStat[] = [];
+  const folders = [""];
+  let looked = 0;
+  for (let path = folders.shift(); path !== undefined && looked < MAX_ENTRIES; path = folders.shift()) {
+    await using folder = await openFolder(root, path, false, bestAnchor()).catch(() => undefined);
+    if (!folder) continue;
+    for (const entry of readEntries(folder.self, MAX_ENTRIES - looked)) {
+      looked += 1;
+      const inside = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (/^(?:\.|_goald$)/.test(entry.name) || !isNameable(inside)) continue;
+      if (entry.isDirectory()) folders.push(inside);
+      const stats = entry.isFile() ? lstatSync(folder.at(entry.name), { throwIfNoEntry: false }) : undefined;
+      if (stats?.isFile()) files.push({ path: inside, bytes: stats.size, modifiedAt: stats.mtime.toISOString() });
+    }
+  }
+  files.sort((a, b) =>
+    a.modifiedAt === b.modifiedAt ? (a.path < b.path ? -1 : 1) : a.modifiedAt < b.modifiedAt ? 1 : -1,
+  );
+  const newest = files.slice(0, MAX_FILES);
+  return { newest, others: files.length - newest.length, isPartial: looked >= MAX_ENTRIES };
+}
+
+/** Does not read the names of a large folder beyond the limit. */
+function* readEntries(folder: string, limit: number): Generator<Dirent> {
+  const open = opendirSync(folder);
+  try {
+    for (let left = limit; left > 0; left -= 1) {
+      const entry = open.readSync();
+      if (!entry) return;
+      yield entry;
+    }
+  } finally {
+    open.closeSync();
+  }
+}
