@@ -14,7 +14,7 @@ try {
   module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/goald", import.meta.url)));
   // A thread's program is compiled, and then throws because it runs in no thread.
   for (const file of globSync(["src/**/*.ts", "commands/*.ts"])) await import(`../${file}`).catch(() => undefined);
-  for (const name of ["fastify", "openai"]) await import(name);
+  for (const name of ["ajv", "fastify", "openai", "pino"]) await import(name);
 } catch {
   // Node is too old, or packages are missing.
 }

@@ -34,7 +34,7 @@ import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
 import { createChecks } from "./checks.ts";
-import { removeMemoryOf, removeStrayIndexesOf } from "./memory.ts";
+import { removeMemoryOf, removeStrayIndexesOf } from "./memory-folders.ts";
 import { openShared, type Shared } from "./services.ts";
 
 export interface HostParts

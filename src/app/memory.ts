@@ -1,8 +1,7 @@
 /** memory.ts -- assembles long-term memory: the embedder that makes vectors, and the index that searches them. */
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
-import { openJsonCache } from "#config/private-file.ts";
 import type { Settings } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
@@ -15,11 +14,11 @@ import { cachedEmbedder } from "#memory/vectors/cached-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/choose-embedder.ts";
 import { chooseIndex } from "#memory/vectors/choose-index.ts";
 import { openHashEmbedder } from "#memory/vectors/hash-embedder.ts";
-import { removeIndexes, removeStrayIndexes } from "#memory/vectors/index-folders.ts";
 import { createTransformersEmbedder } from "#memory/vectors/transformers-embedder.ts";
-import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
+import type { EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { systemClock } from "#util/clock.ts";
+import { indexRoot } from "./memory-folders.ts";
 
 type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "saveRemoteRows"> &
   ChangedEmbedderParts["store"];
@@ -31,22 +30,15 @@ export interface MemoryParts {
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
   readonly store: Pick<Store, "memories" | "saveVectors">;
   readonly report: (problem: string) => void;
+  /** Limits and counts the tokens of embeddings. */
+  readonly embeddings: EmbeddingMeter;
   readonly tape?: Tape;
   /** The store for indexes and uploads. When absent, memory is read-only and uploads nothing. */
   readonly keeper?: Keeper;
 }
 
-export function openMemory(parts: MemoryParts): {
-  readonly memory: RecallingMemory;
-  readonly embeddings: EmbeddingMeter;
-} {
-  const { home, settings, store, keeper, report, tape } = parts;
-  const embeddings = createEmbeddingMeter({
-    ...settings.embeddings,
-    clock: systemClock,
-    file: openJsonCache(home.privateFolder, "embeddings.json"),
-    ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
-  });
+export function openMemory(parts: MemoryParts): RecallingMemory {
+  const { settings, store, keeper, report, embeddings, tape } = parts;
   const embedder = chooseEmbedder(parts, embeddings);
   // A recorded run uses no clock, because a replay takes no time.
   const clock = tape ? {} : { clock: systemClock };
@@ -56,7 +48,7 @@ export function openMemory(parts: MemoryParts): {
   const keptBytes = tape ? 0 : settings.memory.keepMegabytes * 1_000_000;
   const current = openLongTermMemory({ store, embedder, openIndex, report, keptBytes, ...clock });
   // Recorded and replayed runs do no background work.
-  if (!keeper || tape) return { memory: current, embeddings };
+  if (!keeper || tape) return current;
   const openEarlier = (id: string): RecallingMemory | undefined => {
     const earlier = earlierEmbedder(id, parts, embeddings);
     // Saves no vectors: another process may already have written new ones for shared memories.
@@ -67,7 +59,7 @@ export function openMemory(parts: MemoryParts): {
     return earlier && openLongTermMemory({ store: reader, embedder: earlier, report, ...clock });
   };
   const changed = openChangedEmbedder({ store: keeper, embedder, current, openEarlier, report });
-  return { memory: pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed, embeddings };
+  return pinecone ? withRemote(changed, pinecone, embedder, keeper) : changed;
 }
 
 /** Deletes remote memories of removed agents at the start. Waits for pending uploads at the end, up to `SEND_MS`. */
@@ -98,20 +90,6 @@ function withRemote(
 
 /** Maximum wait for uploads in ms. The next start sends the rest. */
 const SEND_MS = 2_000;
-
-const indexRoot = ({ privateFolder }: Home): string => join(privateFolder, "memory");
-
-/** Drops a removed agent's memory from main memory, and removes its index files. */
-export async function removeMemoryOf(home: Home, agent: string, memory: RecallingMemory | undefined): Promise<void> {
-  await memory?.release(agent);
-  await removeIndexes(indexRoot(home), agent);
-}
-
-/** Removes index files of agents that no longer exist; a crash may leave some. */
-export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
-  const ids = (await host.store.agents()).map(({ id }) => id);
-  await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
-}
 
 /**
  * Recorded and replayed runs use exact search, so that both find the same memories. A read-only reader uses exact

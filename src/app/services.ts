@@ -14,7 +14,7 @@ import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { ServerCheck } from "#model/check-server.ts";
-import type { EmbeddingMeter } from "#model/embedding-meter.ts";
+import { createEmbeddingMeter, type EmbeddingMeter } from "#model/embedding-meter.ts";
 import { createModelGate, type ModelGate } from "#model/gate.ts";
 import type { LocalServer } from "#model/local-servers.ts";
 import type { OpenAIImagesSettings } from "#model/openai-images.ts";
@@ -28,7 +28,7 @@ import type { XPostsParts } from "#services/x/x-posts.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../shipped.ts";
 import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
-import { openMemory } from "./memory.ts";
+import { openMemoryLate } from "./lazy-memory.ts";
 
 export interface Shared {
   readonly http: Http;
@@ -63,8 +63,9 @@ export function openShared(parts: SharedParts): Shared {
   const termsFile = taped(openJsonCache(home.privateFolder, "model-servers.json"), tape);
   const asking = { ...optionsOf(settings), termsFile, clock: tape?.clock ?? systemClock };
   const model = gate.guard(createOpenAIModel({ ...server, ...asking }));
-  const ofMemory = { home, settings, server, store, keeper: store, report };
-  const { memory, embeddings } = openMemory({ ...ofMemory, ...(tape ? { tape } : {}) });
+  const embeddings = openMeter(home, settings, tape);
+  const ofMemory = { home, settings, server, store, keeper: store, report, embeddings };
+  const memory = openMemoryLate({ ...ofMemory, ...(tape ? { tape } : {}) });
   return {
     http,
     gate,
@@ -74,6 +75,14 @@ export function openShared(parts: SharedParts): Shared {
     services: openServices({ home, settings, http, clock: tape?.beside ?? systemClock }),
   };
 }
+
+const openMeter = ({ privateFolder }: Home, { embeddings }: Settings, tape?: Tape): EmbeddingMeter =>
+  createEmbeddingMeter({
+    ...embeddings,
+    clock: systemClock,
+    file: openJsonCache(privateFolder, "embeddings.json"),
+    ...(tape ? { through: (name, compute) => tape.value(name, compute) } : {}),
+  });
 
 /** Opens long-term memory for a person's search. It recalls as agents do, from a read-only store. */
 export function openRecall(
@@ -87,7 +96,7 @@ export function openRecall(
     saveVectors: async () => undefined,
   };
   const server = serverOf(settings, openHttp(settings));
-  return openMemory({ home, settings, server, store, report }).memory;
+  return openMemoryLate({ home, settings, server, store, report, embeddings: openMeter(home, settings) });
 }
 
 /** Opens web pages for a person; undefined when this home is not set up for it. */

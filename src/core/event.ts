@@ -67,6 +67,8 @@ export type PauseCode =
   | "cap-ignored"
   /** It asked several times to end its work, which was not finished. */
   | "not-proven"
+  /** A memory or a long text that the agent needs was changed. An agent whose log was changed cannot be paused. */
+  | "damaged"
   | "crash-loop";
 
 export interface Fallback {

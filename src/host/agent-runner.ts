@@ -172,7 +172,7 @@ export class AgentRunner {
     return true;
   }
 
-  /** A full disk is retried without limit, a damaged log never. An agent that keeps failing otherwise is paused. */
+  /** A full disk is retried without limit, damage never. An agent that keeps failing otherwise is paused. */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.
@@ -182,7 +182,8 @@ export class AgentRunner {
     this.#problem = error.message;
     this.#report(error);
     this.#parts.onFailed?.(this.#id, error);
-    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND") || isDamage(error)) return;
+    if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
+    if (isDamage(error)) return this.#pauseNow({ code: "damaged", reason: error.message }).catch(() => undefined);
     const isRetried = this.#failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
     const reason = `It failed ${this.#failures} times in a row, at last with: ${error.message}`;
     if (isRetried || !(await this.#tryPause({ code: "crash-loop", reason })))

@@ -21,7 +21,7 @@ import { clean } from "#util/clean.ts";
 import { type Allowance, type Left, lackOf, leftOf, tooDear, within } from "./allowance.ts";
 import type { AskParts } from "./ask-model.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
-import { estimatedUsage, spentOnCut } from "./usage.ts";
+import { estimatedUsage, spentOnCut } from "./reply-cost.ts";
 
 export type AdviceParts = Pick<
   AskParts,

@@ -8,7 +8,7 @@
 import { commandCallId } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent, OutputMode } from "#core/event.ts";
-import { costOf, type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
+import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -27,8 +27,8 @@ import type { CommandsFor } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { chooseMode, formOf } from "./reply-forms.ts";
-import { replied, spentOnCut } from "./usage.ts";
 import { effectless, type Work } from "./work.ts";
 
 /** Sizes of a request in tokens. */
@@ -147,12 +147,6 @@ function within(
     return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
   const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
   return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
-}
-
-/** Maximum usage: no cached tokens, and a reply of that length. */
-function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
-  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
-  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
 }
 
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>

@@ -18,6 +18,8 @@ export type Prepare = (
 ) => Promise<Work>;
 
 export function createPrepare(parts: PerformParts): Prepare {
+  // An import that is repeated at each step costs 3 % of the step.
+  let commands: typeof import("./run-command.ts") | undefined;
   return async (move, journal) => {
     switch (move.kind) {
       case "ask":
@@ -25,9 +27,11 @@ export function createPrepare(parts: PerformParts): Prepare {
       case "read":
         return read(move, journal, parts);
       case "execute":
-        return (await import("./run-command.ts")).execute(move, journal, parts);
+        commands ??= await import("./run-command.ts");
+        return commands.execute(move, journal, parts);
       case "probe":
-        return (await import("./run-command.ts")).probe(move, journal, parts);
+        commands ??= await import("./run-command.ts");
+        return commands.probe(move, journal, parts);
     }
   };
 }

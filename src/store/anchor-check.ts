@@ -57,11 +57,20 @@ function lossOf(expected: AnchoredAgent, found: AnchoredAgent | undefined, hasLi
   return `The log of ${id} up to event ${head} is not the one that goald had confirmed.`;
 }
 
+/** Looks again before it reports a loss: an agent may have been removed between the reads of the anchor and the store. */
+function lossesNow(database: DatabaseSync, path: string, agent?: string): readonly string[] {
+  const look = (): readonly string[] => {
+    const anchor = readAnchor(path);
+    return anchor ? findLosses(database, anchor, agent) : [];
+  };
+  return look().length > 0 ? look() : [];
+}
+
 /** Throws GOALD_STORE_DAMAGED when the store at `path` lost confirmed commits. */
 export function requireNothingLost(database: DatabaseSync | undefined, path: string): void {
   const anchor = readAnchor(path);
   if (!anchor) return;
-  if (database) throwIfLost(findLosses(database, anchor), path);
+  if (database) throwIfLost(lossesNow(database, path), path);
   else if (anchor.store) throwIfLost([`Expected the store ${anchor.store.id}, which this home had; found none.`], path);
 }
 
@@ -80,7 +89,7 @@ function throwIfLost(lost: readonly string[], path: string): void {
 export function checkAnchor(database: DatabaseSync, path: string, agent?: string): readonly string[] {
   const anchor = readAnchor(path);
   if (!anchor) return [];
-  const lost = findLosses(database, anchor, agent);
+  const lost = lossesNow(database, path, agent);
   const unreadable = anchor.unreadable.map(
     (no) =>
       `Record ${no} of ${anchorPath(path)} does not match its checksum: a loss of ${no === 0 ? "commits" : `events of agent ${no}`} would not be found.`,

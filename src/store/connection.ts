@@ -5,8 +5,19 @@
  * No mmap: a bad sector then raises an error instead of a signal that ends the process. Statements are prepared once
  * and stay referenced as long as the connection.
  */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { GoaldError } from "#core/errors.ts";
@@ -39,9 +50,40 @@ export function openForWriting(path: string, busyTimeoutMs: number = BUSY_TIMEOU
   });
 }
 
+/** In a folder that cannot be written, a store without a usable `-shm` is read without one. */
 export function openForReading(path: string): DatabaseSync {
+  try {
+    return openReadOnly(path);
+  } catch (error) {
+    if (!needsFiles(error)) throw error;
+    const wal = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    return wal && wal.size > 0 ? openCopy(path) : openUnchanging(path);
+  }
+}
+
+function openReadOnly(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS, defensive: true });
-  return configure(database, () => database.exec("PRAGMA query_only = ON;"));
+  // SQLite opens the WAL with the first query.
+  return configure(database, () => database.exec("PRAGMA query_only = ON; SELECT count(*) FROM sqlite_schema;"));
+}
+
+/** CANTOPEN, READONLY: SQLite can create neither `-wal` nor `-shm`. */
+const needsFiles = (error: unknown): boolean =>
+  Error.isError(error) && "errcode" in error && [14, 8].includes((error.errcode as number) & 0xff);
+
+/** Reads a copy of the file and its WAL, whose files have no names as soon as they are open. */
+function openCopy(path: string): DatabaseSync {
+  const folder = mkdtempSync(join(tmpdir(), "goald-store-"));
+  try {
+    const copy = join(folder, basename(path));
+    for (const suffix of ["", "-wal"]) {
+      copyFileSync(path + suffix, copy + suffix);
+      chmodSync(copy + suffix, 0o600);
+    }
+    return openReadOnly(copy);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Opens a file that nobody writes to. Creates no files beside it. The WAL is not read. */

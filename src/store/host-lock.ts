@@ -5,7 +5,7 @@
  * the process ends for any reason. daemon.json beside it only informs people. Pid files and bound sockets were measured:
  * two of six racing processes won.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -39,6 +39,7 @@ const held = new Set<DatabaseSync>();
 /** Throws GOALD_ALREADY_RUNNING, naming the holder when that is known. */
 export function holdHostLock(path: string, info: HostInfo): HostLock {
   return wrapStoreErrors(path, () => {
+    requireNoHostWithoutFile(path, info);
     createPrivateFile(path);
     const database = lockDatabase(path);
     held.add(database);
@@ -92,6 +93,17 @@ export function readHostInfo(path: string): HostInfo | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A host keeps its lock on a file that somebody removed, so a new file would let a second host in. */
+function requireNoHostWithoutFile(path: string, { pid }: HostInfo): void {
+  const holder = readHostInfo(path);
+  if (!holder || holder.pid === pid || !isAlive(holder.pid) || existsSync(path)) return;
+  throw new GoaldError(
+    "GOALD_ALREADY_RUNNING",
+    `Process ${holder.pid} (goald ${holder.version}, since ${holder.startedAt}) runs the agents of this home, and its lock file ${path} was removed.`,
+    { hint: `Stop it: kill ${holder.pid}. If that process is not goald, remove ${infoPath(path)}.` },
+  );
 }
 
 function lockDatabase(path: string): DatabaseSync {

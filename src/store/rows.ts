@@ -11,6 +11,7 @@ import type { FileVersion } from "#core/ports/file-version.ts";
 import type { InboxRow } from "#core/ports/inbox.ts";
 import type { MemoryRow } from "#core/ports/memory-row.ts";
 import { upcast } from "#core/upcast.ts";
+import { sha256 } from "./chain.ts";
 import { requireFolder } from "./seal.ts";
 
 /** A row with the columns of `AGENT_COLUMNS`. */
@@ -51,8 +52,11 @@ export interface MemoryRecord extends Omit<MemoryRow, "id" | "vector" | "pinned"
   readonly pinned: number;
   readonly forgotten: string | null;
   readonly vector: Uint8Array | null;
+  readonly textSha: string;
+  readonly salt: string | null;
 }
 export const MEMORY_COLUMNS = `seq, ordinal, made, change, step, namespace, kind, text, importance, trust, at, supersedes,
+  text_sha AS textSha, salt,
   superseded_by AS supersededBy, key, source, pinned, forgotten, embedder, vector`;
 
 /** Throws GOALD_STORE_DAMAGED for a folder that an agent cannot have. */
@@ -69,11 +73,20 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-/** Copies member by member: a spread of SQLite's records costs more than reading them, which delays the start of a long memory. */
+const changedTextError = (id: string): GoaldError =>
+  new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `Expected the text of the memory ${id} as it was written, found it changed. List all damage: goald verify`,
+    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
+  );
+
+/** Throws GOALD_STORE_DAMAGED for a text that does not match its hash. Copies member by member: a spread of SQLite's records costs more than reading them, which delays the start of a long memory. */
 export function toMemoryRow(record: MemoryRecord): MemoryRow {
   const { seq, ordinal, made, namespace, supersedes, supersededBy, vector } = record;
   const idOf = (name: string): string => `${namespace}/${name}`;
   const id = idOf(nameOfRow({ seq, ordinal, made }));
+  if (record.forgotten === null && sha256(`${record.salt}${record.text}`) !== record.textSha)
+    throw changedTextError(id);
   return {
     id,
     namespace,

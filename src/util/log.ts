@@ -36,19 +36,22 @@ export interface LogOptions {
   readonly maxBytes?: number;
 }
 
+/** In the order of pino. */
+const LEVELS: readonly LogOptions["level"][] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 const FILE_NAME = "goald.log";
 const MAX_BYTES = 10 * 1024 * 1024;
 /** goald.log.1, the newest, to goald.log.3. */
 const KEPT_FILES = 3;
 const NEWLINE = 0x0a;
 
-/** Never rejects. The first line loads pino. */
+/** Never rejects. The first line that is written loads pino. */
 export async function openLog(options: LogOptions): Promise<Log> {
   await mkdir(options.folder, { mode: 0o700 }).catch(() => undefined);
   let logger: Log | undefined;
   const writeAt =
     (level: keyof Log): LogFn =>
     (...line: unknown[]) => {
+      if (LEVELS.indexOf(level) < LEVELS.indexOf(options.level)) return;
       logger ??= createLogger(options);
       logger[level](...(line as [string]));
     };

@@ -118,6 +118,10 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
       ["Or continue with a model that has a larger context", "goald resume * --model NAME"],
     ],
   },
+  damaged: {
+    why: "A text in the store was changed.",
+    todo: [["List all damage, then restore a backup", "goald verify *"]],
+  },
   "not-proven": {
     why: "It asked several times to end its work, which was not finished.",
     todo: [LOOK_AT_LOG, ["Tell it what to do", 'goald say * "…"'], GO_ON],

@@ -206,7 +206,7 @@ describe("an agent that fails in a host", () => {
     expect(host.stopped.at(-1)?.state.paused?.reason).toContain("The disk is not there.");
   });
 
-  it("is not run again when its log is damaged", async () => {
+  it("is paused at once when a stored text is damaged", async () => {
     const world = await makeWorld({ script: counting(2) });
     for (const name of ["Bad", "Good"]) await world.create(name);
     const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_STORE_DAMAGED") });
@@ -218,7 +218,11 @@ describe("an agent that fails in a host", () => {
     }
     expect(standsAt(world, "good")).toBe(LINES(2));
     expect(host.problems).toEqual(["bad: The disk is not there."]);
-    expect([host.supervisor.runners.size, await typesOf(world, "bad")]).toEqual([0, ["agent-created"]]);
+    expect(await typesOf(world, "bad")).toEqual(["agent-created", "agent-paused"]);
+    expect(await host.control.agent("bad")).toMatchObject({
+      state: "paused: damaged",
+      reason: "The disk is not there.",
+    });
   });
 
   it("waits while the disk is full, and continues when there is space again", async () => {

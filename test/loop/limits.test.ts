@@ -140,7 +140,8 @@ describe("a token limit", () => {
     const { reservedTokens = 0 } = (await asked(loop))[0] ?? {};
     const short = await limited({ tokenLimit: reservedTokens - 400, stepLimit: 1 });
     await short.run();
-    expect(short.model.requests[0]?.maxTokens).toBe(600);
+    // The prompt says how many tokens are left, so its size differs by a few.
+    expect(Math.abs((short.model.requests[0]?.maxTokens ?? 0) - 600)).toBeLessThan(10);
     expect((await asked(short))[0]?.reservedTokens).toBe(reservedTokens - 400);
   });
 

@@ -21,6 +21,7 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
   callId: "c1",
   told: 1,
   isWorking: true,
+  isPaused: false,
   isEnding: false,
   isPaused: false,
   reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
@@ -62,9 +63,14 @@ describe("the situation in the last message", () => {
   });
 
   it("lists helpers with what they do", () => {
-    const children = { "t-ann": helper({}), "t-bo": helper({ isWorking: false }), "t-cy": helper({ isEnding: true }) };
+    const children = {
+      "t-ann": helper({}),
+      "t-bo": helper({ isWorking: false }),
+      "t-cy": helper({ isEnding: true }),
+      "t-di": helper({ isPaused: true }),
+    };
     expect(situation(stateWith([], { children }))).toBe(
-      "Your helpers: t-ann works, t-bo is done, t-cy is being ended.",
+      "Your helpers: t-ann works, t-bo is done, t-cy is being ended, t-di is paused.",
     );
     const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`h${index}`, helper({})]));
     expect(situation(stateWith([], { children: many }))).toMatch(/^Your helpers: 15 others, h15 works, .*h19 works\.$/);

@@ -13,8 +13,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
+import { Anchor } from "#store/anchor.ts";
+import { openForWriting } from "#store/connection.ts";
 import { openGroupStore } from "#store/group-store.ts";
 import { acceptStoreLoss, openSqliteReader, openSqliteStore } from "#store/sqlite-store.ts";
+import { openWrites } from "#store/writes.ts";
 import { NOTHING, SPEC, said, stamped, words } from "../contracts/store-builders.ts";
 import { AT } from "../helpers/events.ts";
 
@@ -275,6 +278,25 @@ describe("the anchor beside the store", () => {
     await expect(openSqliteStore(copy)).rejects.toMatchObject(
       lossOf(/The agent child is missing, with 1 event\. The agent twin is missing, with 5 events\./),
     );
+  });
+
+  it("is behind the store, never ahead, when the process is killed between a commit and its record", async () => {
+    const store = await openSqliteStore(path);
+    await fill(store);
+    await store.close();
+    const database = openForWriting(path);
+    const anchor = new Anchor(database, path);
+    const writes = openWrites(database, anchor.note);
+    database.exec("BEGIN");
+    writes.remove("bar");
+    writes.commit(writes.claim("foo"), 10, { ...NOTHING, events: stamped(11, said("x")) });
+    anchor.count();
+    database.exec("COMMIT");
+    anchor.close();
+    database.close();
+    const opened = await keep(openSqliteStore(path));
+    expect((await opened.agents()).map(({ id, head }) => [id, head])).toEqual([["foo", 11]]);
+    expect((await opened.verify()).problems).toEqual([]);
   });
 
   it("records nothing of a write that was rolled back", async () => {

@@ -75,6 +75,21 @@ describe("the host lock", () => {
     holdHostLock(path, info).release();
   });
 
+  it("is refused while its holder lives and only the lock file was removed", async () => {
+    const contender = await startContender();
+    expect(await contend(contender)).toBe("won");
+    const pid = readHostInfo(path)?.pid;
+    rmSync(path);
+    const refusal = { code: "GOALD_ALREADY_RUNNING", message: expect.stringContaining(`Process ${pid} `) };
+    expect(() => holdHostLock(path, info)).toThrow(expect.objectContaining(refusal));
+    expect(existsSync(path)).toBe(false);
+    const ended = once(contender, "close");
+    children.delete(contender);
+    contender.kill("SIGKILL");
+    await ended;
+    holdHostLock(path, info).release();
+  });
+
   it("leaves the next holder's info when the lock file was removed meanwhile", () => {
     const first = holdHostLock(path, info);
     rmSync(join(folder, ".goald"), { recursive: true });

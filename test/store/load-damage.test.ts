@@ -151,6 +151,20 @@ describe("loading an agent from a damaged store", () => {
     });
   });
 
+  it("returns no memory whose text does not match its hash", async () => {
+    const rows = await store.memories("foo", 0, 100);
+    expect(rows.map(({ text }) => text)).toContain("memory 6");
+    tamper("UPDATE memory SET text = 'memory 7' WHERE text = 'memory 6'");
+    const refusal = {
+      code: "GOALD_STORE_DAMAGED",
+      message: expect.stringContaining("the memory foo/6 as it was written, found it changed"),
+    };
+    await expect(store.memories("foo", 0, 100)).rejects.toMatchObject(refusal);
+    await expect(store.memory("foo", "foo/6")).rejects.toMatchObject(refusal);
+    expect(await store.memory("foo", "foo/3")).toMatchObject({ text: "memory 3" });
+    expect(await store.memories("shared", 0, 100)).toHaveLength(1);
+  });
+
   it("follows the chain through commits that it makes itself, with and without events", async () => {
     const lease = await store.claim("foo");
     await store.deliver("foo", "k", { type: "wake" } as never, "2026-01-01T00:00:00.000Z");

@@ -65,6 +65,7 @@ const EXIT_OF_PAUSE: Readonly<Record<PauseCode, number>> = {
   "prompt-too-long": EXIT.usage,
   "not-proven": EXIT.notReached,
   "cap-ignored": EXIT.notReached,
+  damaged: EXIT.error,
   "crash-loop": EXIT.error,
 };
 

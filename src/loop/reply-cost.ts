@@ -1,4 +1,4 @@
-/** usage.ts -- what a request used and cost, estimated where the server does not say so. */
+/** reply-cost.ts -- what a model call may cost, and what it has cost. Pure. */
 import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
@@ -15,13 +15,11 @@ export function spentOnCut(
   return { spent: { usage, costUsd: price ? costOf(usage, price) : null, modelCalls: 1 } };
 }
 
-/** Estimated usage, for a server that reports none. */
-export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
-  inputTokens: promptTokens,
-  outputTokens: estimateTokens(reply),
-  cachedTokens: 0,
-  estimated: true,
-});
+/** Maximum usage: no cached tokens, and a reply of that length. */
+export function reserve(promptTokens: number, replyTokens: number, price: Price | undefined) {
+  const most = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: replyTokens };
+  return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
+}
 
 interface AskedCall {
   readonly step: number;
@@ -30,7 +28,6 @@ interface AskedCall {
   readonly promptTokens: number;
 }
 
-/** The event of a reply, with its usage and cost. */
 export function replied(
   { text, finishReason, usage: counted }: Extract<ModelAnswer, { kind: "replied" }>,
   { step, callId, price, promptTokens }: AskedCall,
@@ -40,3 +37,11 @@ export function replied(
   const costUsd = price ? costOf(usage, price) : null;
   return { type: "model-replied", step, callId, text, finishReason, usage, costUsd, durationMs };
 }
+
+/** Estimated usage, for a server that reports none. */
+export const estimatedUsage = (promptTokens: number, reply: string): Usage => ({
+  inputTokens: promptTokens,
+  outputTokens: estimateTokens(reply),
+  cachedTokens: 0,
+  estimated: true,
+});

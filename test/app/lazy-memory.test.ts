@@ -1,0 +1,69 @@
+import { describe, expect, it } from "@jest/globals";
+import { openMemoryLate } from "#app/lazy-memory.ts";
+import type { Home } from "#config/home.ts";
+import { loadSettings } from "#config/load.ts";
+import type { MemoryRow } from "#core/ports/memory-row.ts";
+import { createEmbeddingMeter } from "#model/embedding-meter.ts";
+import { systemClock } from "#util/clock.ts";
+
+const ROW = {
+  id: "a1",
+  namespace: "a",
+  kind: "step",
+  step: 1,
+  text: "Paris has rain.",
+  at: "2026-11-20T10:00:00.000Z",
+};
+const FILE = { read: async () => undefined, write: async () => undefined };
+const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<number>() };
+
+/** Opens memory that asks a server for embeddings, and counts its requests. */
+async function memoryOf(rows: readonly unknown[]) {
+  const env = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+  const { settings } = await loadSettings({ env });
+  let requests = 0;
+  const send = async (): Promise<Response> => {
+    requests++;
+    throw new Error("connection refused");
+  };
+  const memory = openMemoryLate({
+    home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
+    settings,
+    server: { baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY, http: { to: () => send } },
+    store: {
+      memories: async (namespace, after) => (namespace === "a" && after === 0 ? (rows as MemoryRow[]) : []),
+      saveVectors: async () => undefined,
+    },
+    report: () => undefined,
+    embeddings: createEmbeddingMeter({ ...settings.embeddings, clock: systemClock, file: FILE }),
+  });
+  return { memory, requests: () => requests };
+}
+
+describe("long-term memory", () => {
+  const { signal } = new AbortController();
+
+  it("asks for no embeddings while an agent has no memories", async () => {
+    const { memory, requests } = await memoryOf([]);
+    expect(await memory.recall(QUERY, signal)).toEqual([]);
+    expect(requests()).toBe(0);
+    expect(memory.remote).toBe(true);
+    await memory.close();
+  });
+
+  it("is opened for an agent with memories, and asks for embeddings", async () => {
+    const row = {
+      ...ROW,
+      change: 1,
+      trust: "agent",
+      importance: 0.5,
+      pinned: false,
+      forgotten: null,
+      supersededBy: null,
+    };
+    const { memory, requests } = await memoryOf([row]);
+    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a1" }]);
+    expect(requests()).toBe(1);
+    await memory.close();
+  });
+});
