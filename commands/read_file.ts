@@ -4,7 +4,10 @@
  * The file is scanned in parts, so its size costs time but no memory. The first line of the result states which of how many
  * lines follow; the last line states how to continue.
  */
+import type { Observation } from "#core/call.ts";
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
+import { formatSize } from "#core/text.ts";
+import { readImageFacts } from "#util/media-format.ts";
 
 /** About 4,500 tokens; longer results would be spilled to a file. */
 const MAX_CHARS = 18_000;
@@ -12,6 +15,8 @@ const MAX_CHARS = 18_000;
 const MAX_BYTES = 4 * MAX_CHARS + 1;
 const PIECE_BYTES = 1024 * 1024;
 const NEWLINE = 10;
+/** Large enough to find the size of a picture behind the notes of a camera. */
+const HEADER_BYTES = 256 * 1024;
 /** A NUL byte in this many first bytes marks a binary file, as in git. */
 const BINARY_BYTES = 8000;
 
@@ -41,13 +46,21 @@ export default defineCommand({
       return fail("bad-range", `last_line ${last_line} is before first_line ${first_line}.`);
     const scan = await scanLines(workspace, path, bytes, first_line, last_line ?? Number.POSITIVE_INFINITY, signal);
     if (scan === "binary")
-      return fail("file-binary", `${path} holds ${bytes} bytes of binary data and cannot be shown as text.`);
+      return describeBinary(path, bytes, await workspace.read(path, { offset: 0, length: HEADER_BYTES }));
     if (scan.lines === 0) return succeed(`${path} is empty.`, { source: "workspace" });
     if (first_line > scan.lines)
       return fail("line-missing", `${path} has ${scan.lines} lines; first_line ${first_line} is behind the end.`);
     return succeed(formatLines(path, scan, first_line, last_line), { source: "workspace" });
   },
 });
+
+function describeBinary(path: string, bytes: number, header: Uint8Array): Observation {
+  const picture = readImageFacts(header);
+  if (!picture) return fail("file-binary", `${path} holds ${bytes} bytes of binary data and cannot be shown as text.`);
+  const { format, width, height } = picture;
+  const text = `${path} is a ${format.toUpperCase()} picture of ${width} x ${height} pixels (${formatSize(bytes)}). It cannot be shown as text.`;
+  return succeed(text, { source: "workspace" });
+}
 
 interface LineScan {
   /** Number of lines of the file. */

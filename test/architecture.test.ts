@@ -37,10 +37,10 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|text)\\.ts",
-      "#util/(file-tree|near-text|number-lines|replace-text)\\.ts",
+      "#util/(file-tree|media-format|near-text|number-lines|replace-text)\\.ts",
       "node:crypto",
     ),
-    "#core/services\\.ts",
+    "#core/(call|services)\\.ts",
   ),
   // Long-term memory: recall calls lexical and vectors, which do not import each other.
   withTypes(room("src/memory/lexical/*.ts", "#util/(best-of|words)\\.ts"), "#core/ports/vectors\\.ts"),

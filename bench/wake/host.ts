@@ -63,7 +63,10 @@ const ids = await writeLogs();
   for (let time = 0; time < 5; time++) await wake(host, ids.warmUp);
   const reports = job.agents.map(({ name }) => ({ name, firstMs: 0, laterMs: [] as number[] }));
   for (let round = 0; round <= job.rounds; round++)
-    for (const [place, report] of reports.entries()) {
+    for (let turn = 0; turn < reports.length; turn++) {
+      // Another agent is first in each round: a garbage collection must not always meet the same one.
+      const place = (turn + round) % reports.length;
+      const report = reports[place] as (typeof reports)[number];
       const cpuMs = await wake(host, ids.agents[place] as string);
       if (round === 0) report.firstMs = cpuMs;
       else report.laterMs.push(cpuMs);

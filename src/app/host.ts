@@ -29,7 +29,7 @@ import { openGroupStore } from "#store/group-store.ts";
 import { type HostLock, takeHostLock } from "#store/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
-import { stallLimitMs } from "#views/agent-view.ts";
+import { stallLimit } from "#views/agent-view.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, loadCatalogue, serviceStates } from "./catalogue.ts";
@@ -218,7 +218,7 @@ export class Host implements AgentHost, AsyncDisposable {
     return new HostControl({
       ...{ store, supervisor, recordings, redact, live: this.#live, clock: systemClock },
       workspaceFolder: home.workspaceFolder,
-      stallAfterMs: () => stallLimitMs(this.settings.modelTimeoutMs),
+      stallAfterMs: (state) => stallLimit(this.settings.modelTimeoutMs, this.catalogue.registry)(state),
       ...createChecks(() => this.catalogue.registry),
       status: (agents) => this.#describe(agents),
       reload: () => this.reload(),

@@ -19,7 +19,7 @@ import { isHostHeld } from "#store/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite-store.ts";
 import { systemClock } from "#util/clock.ts";
 import { createTurns } from "#util/turns.ts";
-import { type AgentView, isOver, stallLimitMs, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { stateOf } from "#views/load-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -153,7 +153,7 @@ async function viewFromOutside(
     workspaceFolder: home.workspaceFolder,
     hosted,
     lastCommand: null,
-    stallAfterMs: stallLimitMs(modelTimeoutMs),
+    stallAfterMs: stallLimit(modelTimeoutMs),
     now: systemClock.now(),
   };
   const views: AgentView[] = [];

@@ -8,14 +8,15 @@
  */
 import { type Annotations, type Effect, stricterEffect } from "./call.ts";
 import { MAX_REFUSALS, notProven, refuseCompletion } from "./completion.ts";
-import type { NewEvent, PauseCode } from "./event.ts";
+import type { PauseCode } from "./event.ts";
 import type { Frame, Phase } from "./frame.ts";
 import { MAX_RUN_STEPS } from "./frames.ts";
 import { limitReached } from "./limits.ts";
 import { circleOf, isIdle, noticeDue } from "./loops.ts";
 import { lostCall, type Move, pause, record } from "./move.ts";
 import { judge } from "./policy.ts";
-import { type AgentState, activeFrame, INTERRUPTED, type OpenCall, openCommand, openQuestion } from "./state.ts";
+import { type AgentState, activeFrame, openCommand, openQuestion } from "./state.ts";
+import { outcomeUnknown } from "./unknown-outcome.ts";
 import { isBefore, wait, waitOrGiveUp } from "./waits.ts";
 
 /** The command's current declaration in the catalogue. */
@@ -36,8 +37,8 @@ export interface Rules {
 }
 
 /**
- * Consecutive process deaths during this agent's commands after which the agent is paused: a command that kills
- * the process kills all other agents with it. One death may be an accident, two may be the machine.
+ * The agent is paused at this count of `deaths`, because a command that kills the process stops all other agents with it.
+ * One death may be an accident, two may be the machine.
  */
 const MAX_DEATHS = 3;
 
@@ -72,7 +73,7 @@ export function decide(state: AgentState, rules: Rules, now: Date): Move {
     case "awaiting-approval":
       return judgeAgain(state, frame, phase.callId, rules, now);
     case "approved":
-      return { kind: "execute", callId: phase.callId, attempt: 1, effect: rulesEffect(state, phase.callId, rules) };
+      return executeApproved(state, phase.callId, rules);
     case "executing":
       return afterInterruption(state, phase.callId, rules);
     case "waiting":
@@ -173,15 +174,25 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
   }
 }
 
+/** An isolated call of an older lease that has not started was interrupted in its `prepare`. */
+function executeApproved(state: AgentState, callId: string, rules: Rules): Move {
+  const { call, step } = openCommand(state, callId) ?? {};
+  const { epoch } = rules;
+  if (state.isolated && state.isolated.epoch < epoch)
+    return record({ type: "call-interrupted", step: step ?? state.step, callId, epoch });
+  if (state.deaths >= MAX_DEATHS) return diedTooOften(state, call?.name ?? callId);
+  return { kind: "execute", callId, attempt: 1, effect: rulesEffect(state, callId, rules) };
+}
+
 /** A call that an older lease started and did not finish was interrupted: its effect decides what happens next. */
 function afterInterruption(state: AgentState, callId: string, rules: Rules): Move {
   const open = openCommand(state, callId);
   if (!open?.intent) return lostCall(callId);
   if (!isInterrupted(open.intent, rules)) return stillUnderWay(callId);
   const { epoch } = rules;
-  if (open.intent.seenInterruptedAt !== epoch)
+  if (open.intent.epoch > state.cutOffAt && open.intent.seenInterruptedAt !== epoch)
     return record({ type: "call-interrupted", step: open.step, callId, epoch });
-  if (state.deaths >= MAX_DEATHS) return pause("crash-loop", diedTooOften(state.deaths, open.call.name));
+  if (state.deaths >= MAX_DEATHS) return diedTooOften(state, open.call.name);
   const effect = rulesEffect(state, callId, rules);
   const attempt = open.intent.attempt + 1;
   switch (effect) {
@@ -196,32 +207,12 @@ function afterInterruption(state: AgentState, callId: string, rules: Rules): Mov
   }
 }
 
-const diedTooOften = (deaths: number, name: string): string =>
-  `goald's process died ${deaths} times in a row while a command of this agent ran, the last time in ${name}. ` +
-  "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>";
-
-/** The observation for an interrupted call whose outcome cannot be known. */
-export function outcomeUnknown(
-  callId: string,
-  open: Extract<OpenCall, { kind: "command" }>,
-  problem?: string,
-): NewEvent {
-  const { call, step, intent } = open;
-  const text =
-    `The outcome of ${call.name} is unknown: it was started at ${intent?.at ?? "an unknown time"} and goald stopped before it saw the end. ` +
-    `It may or may not have happened. ${problem === undefined ? "" : `Its probe failed: ${problem} `}Look before you repeat it.`;
-  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
-  return { type: "command-finished", step, callId, observation, durationMs: 0 };
-}
-
-/** The observation for a command that ran again after a crash and did not ask for the same nested work as before. */
-export function differed(callId: string, { call, step }: Extract<OpenCall, { kind: "command" }>): NewEvent {
-  const text =
-    `The outcome of ${call.name} is unknown: it was interrupted, and when it ran again it took another way than before. ` +
-    "What it had done by then is not repeated. Look before you repeat it.";
-  const observation = { status: "unknown", code: INTERRUPTED, text, source: "goald", artifacts: [] } as const;
-  return { type: "command-finished", step, callId, observation, durationMs: 0 };
-}
+const diedTooOften = ({ interruptions }: AgentState, name: string): Move =>
+  pause(
+    "crash-loop",
+    `goald's process died ${interruptions} times in a row while a command of this agent ran, the last ${MAX_DEATHS - 1} times while no other suspect's did, and the last time in ${name}. ` +
+      "See what happened: goald logs <agent>, and .goald/log. Then let it go on: goald resume <agent>",
+  );
 
 /** The stricter of the effect recorded at the start and the command's current one. */
 function rulesEffect(state: AgentState, callId: string, rules: Rules): Effect {

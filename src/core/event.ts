@@ -169,6 +169,12 @@ export type EventBody =
     } & OfCall)
   /** A later process found the call started but not finished: the process that ran it died. Recorded once per death. */
   | ({ readonly type: "call-interrupted"; readonly epoch: number } & OfCall)
+  /** The host left the call unfinished in an orderly way: it went down, or nested work has to wait. Not a death. */
+  | ({ readonly type: "call-cut-off"; readonly epoch: number } & OfCall)
+  /** After a death: until the call ends or is cleared, no command of another suspect runs beside it. */
+  | ({ readonly type: "call-isolated"; readonly epoch: number } & OfCall)
+  /** The isolated call ran long enough without a death. It goes on, and other suspects' commands may run beside it. */
+  | ({ readonly type: "call-cleared" } & OfCall)
   /** The model asked for the same command with the same arguments `count` times in a row. */
   | ({ readonly type: "repetition-noticed"; readonly count: number } & OfCall)
   | ({

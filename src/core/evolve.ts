@@ -7,6 +7,7 @@
 
 import type { AgentSettings } from "./agent-settings.ts";
 import type { EventOf, RecordedEvent } from "./event.ts";
+import { afterEnd, callCleared, callCutOff, callInterrupted, callIsolated, NO_DEATHS } from "./evolve-deaths.ts";
 import { answeredBy, closeQuestion, modelAsked, modelFailed, modelReplied } from "./evolve-question.ts";
 import {
   type At,
@@ -85,11 +86,17 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
       return commandStarted(state, event);
     case "call-interrupted":
       return callInterrupted(state, event);
+    case "call-cut-off":
+      return callCutOff(state, event);
+    case "call-isolated":
+      return callIsolated(state, event);
+    case "call-cleared":
+      return callCleared(state);
     case "repetition-noticed":
       return repetitionNoticed(state, event);
     case "command-waiting": {
       const { callId, waitFor, until, spent } = event;
-      const left = unwindTo(state, callId);
+      const left = unwindTo(callCleared(state), callId);
       const waiting = { kind: "waiting", callId, waitFor, until } as const;
       return inPhase(spent ? spendAll(left, callId, spent) : left, event, waiting);
     }
@@ -183,22 +190,12 @@ function commandStarted(
   return putCall(executing, started);
 }
 
-function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
-  // One death interrupts the calls of all frames.
-  const isNew = epoch !== state.deathSeenAt;
-  const counted = { ...state, deaths: state.deaths + (isNew ? 1 : 0), deathSeenAt: epoch };
-  const open = openCommand(state, callId);
-  if (!open?.intent) return counted;
-  const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
-  return putCall(counted, seen);
-}
-
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
   const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null };
   const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
   const { id, phase } = activeFrame(state);
-  const again = { ...resumed, fallback: null, outage: null, paused: null, deaths: 0, refusals: 0 };
+  const again = { ...resumed, fallback: null, outage: null, paused: null, ...NO_DEATHS, refusals: 0 };
   const isDown = state.outage && phase.kind === "retrying";
   return isDown ? inPhase(again, { frame: id }, { ...phase, at: event.at }) : again;
 }
@@ -216,11 +213,9 @@ function commandFinished(state: AgentState, event: EventOf<"command-finished"> &
   const { status, source, text, code } = observation;
   const from = openCommand(state, callId)?.call.name ?? "command";
   const tainted = state.tainted || source === "web" || source === "agent";
-  // An end written by recovery does not show that the process survives this call, so deaths stay counted.
   const isUnseen = code === INTERRUPTED || reconciled === true;
-  const deaths = isUnseen ? state.deaths : 0;
   const counted = spent ? spend(state, spent) : isUnseen ? loseReserved(state, callId) : state;
-  const made = withMade({ ...counted, tainted, deaths }, observation.artifacts);
+  const made = withMade({ ...afterEnd(counted, event), tainted }, observation.artifacts);
   const finished = endCall(made, event, { step, kind: "result", from, status, source, text });
   if (closesTurn !== true || status !== "ok") return finished;
   return inFrame(finished, event.frame, (frame) => {

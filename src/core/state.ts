@@ -115,8 +115,17 @@ export interface AgentState {
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** US dollars: sum of the known costs. */
   readonly costUsd: number;
-  /** Process deaths during this agent's commands since the last command that ended. */
+  /**
+   * Process deaths that this agent's commands may have caused, since the last command that ended: deaths beside commands of
+   * other agents count one in all, deaths while its command was isolated one each. Above 0: a suspect.
+   */
   readonly deaths: number;
+  /** All process deaths during this agent's commands since the last command that ended. */
+  readonly interruptions: number;
+  /** The call that runs while no other suspect's command does. */
+  readonly isolated: { readonly callId: string; readonly epoch: number } | null;
+  /** Newest epoch whose host left a command of this agent in an orderly way. */
+  readonly cutOffAt: number;
   /** Newest epoch that found a call interrupted. */
   readonly deathSeenAt: number;
   /** The parent; null when a person started the agent. */
@@ -165,6 +174,9 @@ export const initialState: AgentState = {
   lost: { tokens: 0, usd: 0 },
   costUsd: 0,
   deaths: 0,
+  interruptions: 0,
+  isolated: null,
+  cutOffAt: 0,
   deathSeenAt: 0,
   startedBy: null,
   heard: 0,

@@ -136,10 +136,14 @@ export class AgentRunner {
   }
 
   #loopParts(opened: OpenedAgent): RunParts {
-    const { draining, onSent, onCommitted } = this.#parts;
+    const { draining, onSent, onCommitted, isolation } = this.#parts;
+    const cutOff = this.#cutOff.signal;
     const parts: RunParts = {
       ...opened.parts,
       draining,
+      isolation: isolation.turnsOf(this.#id, AbortSignal.any([draining, cutOff]), !opened.through),
+      // A recording ends where its run was cut off.
+      ...(opened.through ? {} : { cutOff }),
       onOpened: (state) => {
         this.#state = state;
         opened.parts.onOpened?.(state);

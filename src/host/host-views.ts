@@ -15,7 +15,7 @@ export interface HostViewParts {
   readonly supervisor: Supervisor;
   readonly clock: Clock;
   readonly workspaceFolder: string;
-  stallAfterMs(): number;
+  stallAfterMs(state: AgentState): number;
 }
 
 export interface Found {
@@ -51,9 +51,10 @@ export function createHostViews(parts: HostViewParts): HostViews {
     workspaceFolder: parts.workspaceFolder,
     hosted: supervisor.runners.has(row.id),
     lastCommand: null,
-    stallAfterMs: parts.stallAfterMs(),
+    stallAfterMs: (state) => parts.stallAfterMs(state),
     now: clock.now(),
     problem: supervisor.runners.get(row.id)?.problem ?? null,
+    waitsAlone: supervisor.isolation.reasonFor(row.id),
   });
 
   async function view(row: AgentRow): Promise<AgentView> {

@@ -5,6 +5,7 @@ import type { Lease } from "#core/ports/agent.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
 import type { RunParts } from "#loop/run-parts.ts";
+import type { IsolationQueue } from "./isolation-queue.ts";
 
 export interface PauseReason {
   readonly code: PauseCode;
@@ -33,6 +34,8 @@ export interface RunnerParts {
   onCommitted(agent: string, events: readonly RecordedEvent[], state: AgentState): void;
   /** Called when the agent has started these agents or sent them a message. */
   onSent?(agents: readonly string[]): void;
+  /** Turns of this host's agents to run a command alone. */
+  readonly isolation: IsolationQueue;
   /** Called after each run, when the agent is idle. A rejection is reported and changes nothing. */
   onStopped(agent: string, state: AgentState): Promise<void>;
   /** Called when a run has failed. The runner retries it or pauses the agent. */

@@ -11,10 +11,11 @@ import { createTurns } from "#util/turns.ts";
 import { makeRoomFor } from "#util/young-space.ts";
 import { descendantsOf, stateOf } from "#views/load-agent.ts";
 import { AgentRunner } from "./agent-runner.ts";
+import { IsolationQueue } from "./isolation-queue.ts";
 import { createLogWatch, type LogWatch } from "./log-watch.ts";
 import type { RunnerParts } from "./opened-agent.ts";
 
-export interface SupervisorParts extends Omit<RunnerParts, "draining"> {
+export interface SupervisorParts extends Omit<RunnerParts, "draining" | "isolation"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
   /** Called before a background agent is started in this host. */
   onBackground?(agent: string): void;
@@ -31,14 +32,18 @@ export class Supervisor {
   /** Agents of a terminal, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
   readonly #draining = new AbortController();
+  /** Turns of suspects' commands after a death. */
+  readonly isolation: IsolationQueue;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
     this.#watch = createLogWatch(parts.store);
+    this.isolation = new IsolationQueue(parts.clock);
     this.#runnerParts = {
       ...parts,
       draining: this.#draining.signal,
+      isolation: this.isolation,
       onCommitted: (id, events, state) => {
         parts.onCommitted(id, events, state);
         this.#watch.tell(id);

@@ -1,48 +1,28 @@
 /**
- * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
+ * ask-model.ts -- one model call: compose the request, send the request, read the reply.
  *
  * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request that
  * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/decide.ts";
-import { isGoaldError } from "#core/errors.ts";
-import type { NewEvent, OutputMode } from "#core/event.ts";
+import type { NewEvent } from "#core/event.ts";
 import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
-import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Move } from "#core/move.ts";
-import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelTerms } from "#core/ports/model.ts";
-import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
-import type { FolderSight } from "#core/ports/workspace.ts";
+import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
-import { buildPrompt, type Prompt } from "#prompt/build.ts";
-import { describeFolder } from "#prompt/situation.ts";
-import type { Words } from "#prompt/template.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
-import type { CommandsFor } from "./command-set.ts";
+import { type ComposeParts, composeRequest, type Room } from "./compose-request.ts";
 import type { Journal } from "./journal.ts";
-import { describeWork } from "./recall-query.ts";
 import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
 import { replied, reserve, spentOnCut } from "./reply-cost.ts";
-import { chooseMode, formOf } from "./reply-forms.ts";
+import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
-/** Sizes of a request in tokens. */
-interface Room {
-  /** Prompt and reply together. */
-  readonly contextTokens: number;
-  /** Part of `contextTokens` that is kept free for the reply. */
-  readonly replyTokens: number;
-  /** The model's context window. Default: `contextTokens`. */
-  readonly windowTokens?: number;
-}
-
-export interface AskParts extends Room {
-  readonly agentId: string;
+export interface AskParts extends Room, ComposeParts {
   readonly model: LanguageModel;
   /** Model of agents without a model of their own. */
   readonly modelName: string;
@@ -50,19 +30,8 @@ export interface AskParts extends Room {
   readonly fallbackModel?: string | null;
   /** Price of a model. When it is unknown, an agent with a budget sends no request. */
   readonly priceOf?: (model: string) => Price | undefined;
-  readonly memory: LongTermMemory;
-  readonly recallCount: number;
-  /** Default: the prompt shows no files. */
-  lookAtFolder?(): Promise<FolderSight>;
-  /** Further namespaces to recall from. Default: the shared memory. */
-  readonly others?: readonly string[];
-  readonly commandsFor: CommandsFor;
-  readonly words: Words;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
-  readonly clock: Clock;
-  /** Aborted when the host shuts down at once. */
-  readonly signal: AbortSignal;
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
   /** Random number from 0 to 1 for retry delays. Default: Math.random. */
@@ -79,8 +48,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const sight = { step, folder: await parts.lookAtFolder?.() };
-  const { prompt, mode, attached, formatTokens } = await composeRequest(state, parts, room, terms, sight);
+  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, parts, room, terms);
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
@@ -151,70 +119,6 @@ function within(
 
 const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
   effectless({ events: [{ type: "agent-paused", ...why }] });
-
-/** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
-async function composeRequest(
-  state: AgentState,
-  parts: AskParts,
-  room: Room,
-  terms: ModelTerms | undefined,
-  sight: Sight,
-) {
-  const mode = chooseMode(state.settings.form, terms);
-  const attached = formOf(mode).attach(parts.commandsFor(state), mode);
-  const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
-  const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
-  const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less, sight, mode);
-  if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
-  const bare = await composePrompt(state, parts, room, sight, "json_object");
-  return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
-}
-
-interface Sight {
-  readonly step: number;
-  readonly folder: FolderSight | undefined;
-}
-
-/** For JSON that is mostly names and brackets. */
-const CHARS_PER_TOKEN = 4;
-
-/** Steps of the messages in the prompt, which are never recalled. */
-async function composePrompt(
-  state: AgentState,
-  parts: AskParts,
-  { contextTokens, replyTokens }: Room,
-  sight: Sight,
-  mode: OutputMode,
-): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
-  const { window } = activeFrame(state);
-  const recalls = await parts.memory.recall(
-    {
-      agent: parts.agentId,
-      others: parts.others ?? [SHARED_MEMORY],
-      ...describeWork(state),
-      count: parts.recallCount,
-      excludeSteps: new Set(window.map((message) => message.step)),
-    },
-    parts.signal,
-  );
-  const { words, commandsFor } = parts;
-  const { commandList, asksPerson } = commandsFor(state);
-  try {
-    const now = parts.clock.now();
-    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
-    const { words: form } = formOf(mode);
-    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
-    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
-    const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
-    const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
-    return { ...prompt, tainted, folder };
-  } catch (error) {
-    if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
-      return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
-    throw error;
-  }
-}
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;

@@ -54,8 +54,8 @@ export interface Journal {
   record(outcome: Outcome): void;
   /** Turns the rows of the inbox into events. */
   receiveInbox(): Promise<void>;
-  /** Makes everything recorded durable. `wakeAt`: ISO time of the next run, null for none. */
-  commit(wakeAt: string | null | "now"): Promise<void>;
+  /** Makes everything recorded durable. `wakeAt`: ISO time of the next run, null for none, absent for no change. */
+  commit(wakeAt?: string | null | "now"): Promise<void>;
   /** Returns the whole text, from its blob if it has one. */
   read(text: Text): Promise<string>;
   /** Removes known secrets, as `record` does. */
@@ -133,13 +133,13 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
   }
 
   /** One draft at a time, in the order of the calls. */
-  function commit(wakeAt: string | null | "now"): Promise<void> {
+  function commit(wakeAt?: string | null | "now"): Promise<void> {
     const done = committing.then(() => commitDraft(wakeAt));
     committing = done.catch(() => undefined);
     return done;
   }
 
-  async function commitDraft(wakeAt: string | null | "now"): Promise<void> {
+  async function commitDraft(wakeAt: string | null | "now" | undefined): Promise<void> {
     if (draft.events.length === 0 && draft.consumed.length === 0) return;
     leaving = draft;
     draft = emptyDraft();
@@ -148,9 +148,9 @@ export async function openJournal(lease: Lease, parts: JournalParts): Promise<Jo
     const newHead = head + events.length;
     const wantsSnapshot = newHead - snapshotAt >= SNAPSHOT_EVERY_EVENTS;
     const snapshot = wantsSnapshot ? { snapshot: { version: STATE_VERSION, state: committed } } : {};
-    const wake = wakeAt === "now" ? clock.now().toISOString() : wakeAt;
+    const wake = wakeAt === undefined ? {} : { wakeAt: wakeAt === "now" ? clock.now().toISOString() : wakeAt };
     try {
-      await store.commit(lease, head, { ...leaving, ...snapshot, wakeAt: wake });
+      await store.commit(lease, head, { ...leaving, ...snapshot, ...wake });
     } catch (error) {
       draft = joinDrafts(leaving, draft);
       leaving = emptyDraft();

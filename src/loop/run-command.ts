@@ -5,7 +5,6 @@ import { type CallFrame, type Prepared, prepareCall, probeCall, runCall } from "
 import type { RegisteredCommand } from "#commands/registry.ts";
 import type { Observation } from "#core/call.ts";
 import { fail } from "#core/command.ts";
-import { differed, outcomeUnknown } from "#core/decide.ts";
 
 import type { NewEvent } from "#core/event.ts";
 import type { Move } from "#core/move.ts";
@@ -13,6 +12,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openCommand } from "#core/state.ts";
+import { differed, outcomeUnknown } from "#core/unknown-outcome.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { Journal, Outcome } from "./journal.ts";
 import { Diverged, Nest, Suspended } from "./nest.ts";

@@ -3,6 +3,7 @@ import type { Rules } from "#core/decide.ts";
 import type { Move } from "#core/move.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentState } from "#core/state.ts";
+import type { Isolation } from "./isolate-call.ts";
 import type { JournalParts } from "./journal.ts";
 import type { Prepare } from "./perform.ts";
 
@@ -17,4 +18,8 @@ export interface RunParts extends JournalParts {
   wait(move: Extract<Move, { kind: "wait" }>, state: AgentState): Promise<boolean>;
   /** Aborted when the host shuts down: the current step finishes, and no other begins. */
   readonly draining?: AbortSignal;
+  /** Aborted when the host cuts the agent off. A command under way is then recorded as cut off. */
+  readonly cutOff?: AbortSignal;
+  /** Absent: no other agents run beside this one. */
+  readonly isolation?: Isolation;
 }

@@ -16,15 +16,20 @@ import { listens } from "#core/inbox.ts";
 import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
 import type { AgentState } from "#core/state.ts";
+import { doWork } from "./do-work.ts";
+import { leaveAfter } from "./isolate-call.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import { mayWait } from "./may-wait.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Enter } from "./work.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
-  await advance(journal, parts, () => false);
+  await leaveAfter(
+    advance(journal, parts, () => false),
+    journal,
+    parts,
+  );
   return journal.state;
 }
 
@@ -53,13 +58,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe": {
-        if (mayWait(move, journal.state, parts)) await journal.commit("now");
-        const work = await parts.prepare(move, journal);
-        if (work.intent) {
-          journal.record(work.intent);
-          await journal.commit("now");
-        }
-        const outcome = await work.act(enterAbove(move, journal, parts));
+        const outcome = await doWork(move, journal, parts, enterAbove(move, journal, parts));
         if (!outcome) return false;
         journal.record(outcome);
         break;

@@ -64,11 +64,11 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
 
   function requireImage(bytes: Uint8Array, revisedPrompt: string | null): GeneratedImage {
     const facts = bytes.length <= MAX_IMAGE_BYTES ? readImageFacts(bytes) : undefined;
-    if (!facts || Math.max(facts.width, facts.height) > MAX_SIDE)
+    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE)
       throw unusableImage(
         `${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${quoteStart(bytes, quote)}”`,
       );
-    return { bytes, ...facts, revisedPrompt };
+    return { bytes, ...facts, format: facts.format, revisedPrompt };
   }
 }
 

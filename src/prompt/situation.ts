@@ -6,7 +6,7 @@
  */
 import { spentByOthers, spentOf } from "#core/limits.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
-import type { AgentState } from "#core/state.ts";
+import type { AgentState, ChildAccount } from "#core/state.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText } from "./delimit.ts";
 import { formatName } from "./messages.ts";
@@ -83,8 +83,12 @@ function isEnding(state: AgentState, step: number): boolean {
 
 function listHelpers({ children }: AgentState): string {
   const all = Object.entries(children);
-  const shown = all
-    .slice(-MAX_HELPERS)
-    .map(([id, { isWorking, isEnding: ends }]) => `${id} ${ends ? "is being ended" : isWorking ? "works" : "is done"}`);
+  const shown = all.slice(-MAX_HELPERS).map(([id, helper]) => `${id} ${standingOf(helper)}`);
   return [...(all.length > shown.length ? [`${all.length - shown.length} others`] : []), ...shown].join(", ");
+}
+
+function standingOf({ isWorking, isEnding: isBeingEnded, isPaused }: ChildAccount): string {
+  if (isBeingEnded) return "is being ended";
+  if (isPaused) return "is paused";
+  return isWorking ? "works" : "is done";
 }

@@ -74,7 +74,7 @@ CREATE TABLE projection (                   -- see projections.ts
   version  INTEGER NOT NULL,
   seq      INTEGER NOT NULL,                -- the last event that it covers
   data     TEXT NOT NULL,
-  sha      TEXT NOT NULL,                   -- hash of data
+  sha      TEXT NOT NULL,                   -- hash of version, data and the link of event seq
   PRIMARY KEY (agent_no, name)
 ) STRICT;
 

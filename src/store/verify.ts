@@ -13,6 +13,7 @@ import { SHARED_MEMORY } from "#core/memory.ts";
 import type { VerifyReport } from "#core/ports/store.ts";
 import { sha256 } from "./chain.ts";
 import { prepare } from "./connection.ts";
+import { findDamagedProjections } from "./projections.ts";
 import type { AgentRecord } from "./rows.ts";
 import { SHARED_NO } from "./tables.ts";
 import { checkAgent, type VerifyFindings } from "./verify-agent.ts";
@@ -91,12 +92,8 @@ const STRAY_ROWS = `SELECT seq, what FROM (
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
   for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
-  const projections = prepare<{ name: string; data: string; sha: string }>(
-    database,
-    "SELECT name, data, sha FROM projection WHERE agent_no = ?",
-  );
-  for (const { name, data, sha } of projections.all(agent.no))
-    if (sha256(data) !== sha) problems.push(`The projection ${name} of ${agent.id} does not match its hash.`);
+  for (const name of findDamagedProjections(database, agent.no))
+    problems.push(`The projection ${name} of ${agent.id} does not match its hash.`);
   const files = prepare<{ sha: string; path: string }>(
     database,
     "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",

@@ -1,7 +1,7 @@
 /** media-format.ts -- recognizes images (with their size) and recordings by their first bytes. */
 
 export interface ImageFacts {
-  readonly format: "png" | "jpeg" | "webp";
+  readonly format: "png" | "jpeg" | "webp" | "gif";
   readonly width: number;
   readonly height: number;
 }
@@ -10,7 +10,7 @@ export interface ImageFacts {
 export function readImageFacts(bytes: Uint8Array): ImageFacts | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    const facts = readPng(view) ?? readJpeg(view) ?? readWebp(view);
+    const facts = readPng(view) ?? readJpeg(view) ?? readWebp(view) ?? readGif(view);
     return facts && facts.width > 0 && facts.height > 0 ? facts : undefined;
   } catch (error) {
     // The bytes end before the size.
@@ -62,6 +62,12 @@ function readWebp(view: DataView): ImageFacts | undefined {
 }
 
 const webp = (width: number, height: number): ImageFacts => ({ format: "webp", width, height });
+
+/** GIF has its version in the signature, then the size of its canvas. */
+function readGif(view: DataView): ImageFacts | undefined {
+  if (textAt(view, 0) !== "GIF8" || !/^[79]a/.test(textAt(view, 4))) return undefined;
+  return { format: "gif", width: view.getUint16(6, true), height: view.getUint16(8, true) };
+}
 
 const textAt = (view: DataView, at: number): string => String.fromCharCode(...bytesAt(view, at));
 const bytesAt = (view: DataView, at: number): readonly number[] => [0, 1, 2, 3].map((next) => view.getUint8(at + next));

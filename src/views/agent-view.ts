@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { PauseCode } from "#core/event.ts";
 import { isIdle } from "#core/loops.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { type AgentState, activeFrame, initialState, questionOf } from "#core/state.ts";
+import { type AgentState, activeFrame, initialState, openCommand, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { amount, count, described, flag, nullable, open, type Static, text, time } from "#util/schema.ts";
 
@@ -39,23 +39,25 @@ export interface ViewFacts {
   readonly hosted: boolean;
   /** Name of the last command that the agent requested; null when unknown. */
   readonly lastCommand: string | null;
-  /** Milliseconds without an event after which a step counts as stalled (see `stallLimitMs`). */
-  readonly stallAfterMs: number;
+  /** Milliseconds without an event after which a step counts as stalled (see `stallLimit`). */
+  stallAfterMs(state: AgentState): number;
   readonly now: Date;
   /** The host's last failure with this agent, until the agent continues. */
   readonly problem?: string | null;
+  /** Why the agent waits for its turn to run a command alone after a death; null when it does not. */
+  readonly waitsAlone?: string | null;
 }
 
 export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): AgentView {
-  const problem = facts.problem ?? null;
-  const standing = problem === null ? standingOf(state, facts.hosted) : FAILING;
+  const { problem = null, waitsAlone = null } = facts;
+  const standing = problem !== null ? FAILING : waitsAlone !== null ? RECOVERING : standingOf(state, facts.hosted);
   const { inputTokens, outputTokens } = state.usage;
   return {
     id: row.id,
     name: state.name || row.name,
     parent: row.parent,
     state: standing,
-    reason: problem === null ? reasonOf(state) : `It failed and is retried automatically. ${problem}`,
+    reason: problem === null ? (waitsAlone ?? reasonOf(state)) : `It failed and is retried automatically. ${problem}`,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -71,6 +73,8 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
 
 /** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */
 export const FAILING = "waiting: retry";
+/** The host tries the commands that a death interrupted one at a time, and it is not this agent's turn. */
+const RECOVERING = "waiting: recovery";
 
 /** The state as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
 export function standingOf(state: AgentState, hosted: boolean): string {
@@ -91,9 +95,23 @@ const PAUSE_WORDS: Partial<Record<PauseCode, string>> = { stopped: "stopped", ki
 export const isOver = (standing: string): boolean => OVER.has(standing);
 const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed", "ended"]);
 
-/** Milliseconds that a step may take without an event: the longer of the two timeouts, plus a margin. */
-export const stallLimitMs = (modelTimeoutMs: number): number => Math.max(modelTimeoutMs, COMMAND_MS) + MACHINE_MS;
-const COMMAND_MS = 120_000;
+/**
+ * Returns how long an agent may be without an event: the timeout of the command or model call under way, plus a margin.
+ * `commands`: absent where the caller has no catalogue.
+ */
+export function stallLimit(
+  modelTimeoutMs: number,
+  commands?: { get(name: string): { readonly timeoutMs: number } | undefined },
+): ViewFacts["stallAfterMs"] {
+  return (state) => {
+    const { phase } = activeFrame(state);
+    const isCommand = phase.kind === "executing" || phase.kind === "approved";
+    const name = isCommand ? openCommand(state, phase.callId)?.call.name : undefined;
+    return (name === undefined ? modelTimeoutMs : (commands?.get(name)?.timeoutMs ?? UNKNOWN_COMMAND_MS)) + MACHINE_MS;
+  };
+}
+/** The longest timeout of the shipped commands. */
+const UNKNOWN_COMMAND_MS = 600_000;
 const MACHINE_MS = 30_000;
 
 const MAX_QUESTION_CHARS = 500;
@@ -115,12 +133,12 @@ function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: View
   const { phase } = activeFrame(state);
   const since = Date.parse(phase.kind === "retrying" && phase.at > row.updatedAt ? phase.at : row.updatedAt);
   const quietMs = now.getTime() - since;
-  return quietMs > stallAfterMs ? quietMs : null;
+  return quietMs > stallAfterMs(state) ? quietMs : null;
 }
 
 /** An agent whose log cannot be read: its row, and the reason. */
 export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts, "workspaceFolder">): AgentView {
-  const unknown = { hosted: false, lastCommand: null, stallAfterMs: 0, now: new Date(row.updatedAt) };
+  const unknown = { hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(row.updatedAt) };
   return {
     ...viewAgent(row, { ...initialState, name: row.name }, { ...unknown, ...facts }),
     state: "damaged",

@@ -24,11 +24,11 @@ export type ReportFile = Static<typeof ReportFile>;
 /** Raise it when `evolveReport` or `addFileVersions` changes: saved folds of another version are built again. */
 export const REPORT_VERSION = 1;
 
-/** The most entries of each list. */
+/** The most entries of each list: about as many as the rendered report has room for. */
 export const REPORT_LIMITS = {
-  files: 300,
-  deleted: 300,
-  sources: 200,
+  files: 200,
+  deleted: 200,
+  sources: 100,
   troubles: 12,
   turns: 10,
   commands: 100,

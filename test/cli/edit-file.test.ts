@@ -31,7 +31,12 @@ const EDITED = FILE.replace(`${lineOf(1000)}\n`, `${lineOf(1000)}\n    return va
 
 async function openHome(): Promise<{ goald: Goald; server: OpenAIServer } & AsyncDisposable> {
   const server = await startOpenAIServer({ reply: numberedModel(CALLS), embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_EMBEDDER: "offline" });
+  const goald = await makeGoald({
+    OPENAI_BASE_URL: server.baseUrl,
+    GOALD_EMBEDDER: "offline",
+    // The first reply contains the whole file.
+    GOALD_REPLY_TOKENS: "30000",
+  });
   const close = async () => {
     await goald[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();

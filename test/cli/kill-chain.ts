@@ -24,7 +24,7 @@ export function describeChains({ files, kills: many, lines }: ChainLength): void
       [inTheMiddle, atRandom] = inPool(2, chains, (kill) => kill()) as [Promise<Chain>, Promise<Chain>];
     });
 
-    it("finishes with each effect once if each process dies right before its sixth commit", async () => {
+    it("finishes with each effect once if each process dies right before its seventh commit", async () => {
       const { kills, texts, log, problems } = await inTheMiddle;
       expect(kills).toBeGreaterThanOrEqual(files);
       expect(texts).toEqual(writesOf(files).map(({ args }) => args.text));
@@ -56,8 +56,8 @@ interface Chain {
 const writesOf = (files: number) => Array.from({ length: files }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
 
 /**
- * A resumed process first commits the message, its claim, the interruption and the next start.
- * Its sixth commit therefore belongs to the following step.
+ * A resumed process first commits the message, its claim, the interruption, that the command runs alone, and its next start.
+ * The sixth commit has the result, and the seventh belongs to the following step.
  */
 async function killInTheMiddle(files: number): Promise<Chain> {
   const calls = writesOf(files);
@@ -66,7 +66,7 @@ async function killInTheMiddle(files: number): Promise<Chain> {
   const hook = (point: string) => ({ imports: [HOOK], env: { KILL_AT_COMMIT: point } });
   await goald.run(RUN, hook("4:after"));
   for (let kills = 1; ; kills++) {
-    const ended = await goald.run(["resume", "t", "--json"], hook("6:before"));
+    const ended = await goald.run(["resume", "t", "--json"], hook("7:before"));
     if (ended.signal === "SIGKILL" && kills < 5 * files) continue;
     endedWith(0, ended);
     const texts = await Promise.all(calls.map(({ args }) => goald.read(`workspace/t/${args.file}`)));

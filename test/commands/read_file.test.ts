@@ -69,8 +69,23 @@ describe("read_file", () => {
     expect(text).toBe(`big.txt, lines 1049 to 1050 of 3000:\n${line}${line}`);
   });
 
+  it("describes a picture by its kind and size in place of its bytes", async () => {
+    await using desk = await makeDesk();
+    const gif = bytes([0x47, 0x49, 0x46, 0x38, 0x39, 0x61, 0x80, 2, 0xe0, 1, ...Array(1990).fill(0)]);
+    const png = bytes([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 40, 0, 0, 0, 30]);
+    await desk.workspace.write("a.gif", gif);
+    await desk.workspace.write("b.txt", png);
+    const read = async (file: string) => call(readFile, { file }, desk.context);
+    expect(await read("a.gif")).toMatchObject({
+      status: "ok",
+      source: "workspace",
+      text: "a.gif is a GIF picture of 640 x 480 pixels (2.0 KB). It cannot be shown as text.",
+    });
+    expect((await read("b.txt")).text).toContain("b.txt is a PNG picture of 40 x 30 pixels (24 bytes).");
+  });
+
   it.each<[string, Uint8Array]>([
-    ["a picture", bytes([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])],
+    ["a picture without its size", bytes([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])],
     ["UTF-16", bytes([0xff, 0xfe, 0x61, 0, 0x62, 0])],
   ])("reports that %s is binary", async (_title, content) => {
     await using desk = await makeDesk();

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Effect } from "#core/call.ts";
-import { decide, outcomeUnknown, type Rules } from "#core/decide.ts";
+import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { type OpenCall, openCommand } from "#core/state.ts";
+import { type AgentState, type OpenCall, openCommand } from "#core/state.ts";
+import { outcomeUnknown } from "#core/unknown-outcome.ts";
 import * as given from "../helpers/events.ts";
 
-const { created, requested, approved, started, interrupted, finished, asked, observed, log } = given;
+const { created, requested, approved, started, interrupted, isolated, cutOff, finished, asked, observed, log } = given;
 const rules = (epoch: number, effect: Effect = "pure"): Rules => ({
   epoch,
   facts: () => ({ annotations: given.FACTS, effect }),
@@ -20,15 +21,18 @@ const begun = (step = 1, epoch = 1, effect: Effect = "pure"): NewEvent[] => [
   approved(step),
   started(effect, step, epoch),
 ];
-/** The same command was interrupted by three process deaths in a row. */
+/** The same command was interrupted by three process deaths in a row, twice while no other suspect's command ran. */
 const threeDeaths: NewEvent[] = [
   ...begun(),
   interrupted(2),
+  isolated(2),
   started("pure", 1, 2),
   interrupted(3),
+  isolated(3),
   started("pure", 1, 3),
   interrupted(4),
 ];
+const interruptionOf = (state: AgentState, epoch: number) => decide(state, rules(epoch), NOW);
 
 describe("crash counting", () => {
   it("counts each process death once, whichever process finds it", () => {
@@ -37,7 +41,7 @@ describe("crash counting", () => {
   });
 
   it("runs a command again after two process deaths", () => {
-    expect(decide(stateOf(...threeDeaths.slice(0, -2)), rules(3), NOW)).toMatchObject({ kind: "execute" });
+    expect(decide(stateOf(...threeDeaths.slice(0, -3)), rules(3), NOW)).toMatchObject({ kind: "execute" });
   });
 
   it("pauses the agent after three process deaths, and names the command and how to resume", () => {
@@ -71,12 +75,13 @@ describe("crash counting", () => {
   });
 
   it("counts deaths during commands whose outcome stays unknown", () => {
-    const cutOff = (step: number): NewEvent[] => {
-      const events = [...begun(step, step, "at-most-once"), interrupted(step + 1, step)];
+    const unseen = (step: number): NewEvent[] => {
+      const before = step === 1 ? [] : [isolated(step, step)];
+      const events = [...begun(step, step, "at-most-once"), ...before, interrupted(step + 1, step)];
       const open = openCommand(stateOf(...events), `c${step}`) as Extract<OpenCall, { kind: "command" }>;
       return [...events, outcomeUnknown(`c${step}`, open)];
     };
-    const state = stateOf(...cutOff(1), ...cutOff(2), ...cutOff(3).slice(0, -1));
+    const state = stateOf(...unseen(1), ...unseen(2), ...unseen(3).slice(0, -1));
     expect(state.deaths).toBe(3);
     expect(decide(state, rules(4, "at-most-once"), NOW)).toMatchObject({ events: [{ code: "crash-loop" }] });
   });
@@ -92,7 +97,7 @@ describe("crash counting", () => {
     ],
     ["was found done afterwards", { ...finished(), reconciled: true }, 2],
   ])("resets the count only when goald observed how a command ended: this one %s", (_title, event, deaths) => {
-    expect(stateOf(...threeDeaths.slice(0, -2), event).deaths).toBe(deaths);
+    expect(stateOf(...threeDeaths.slice(0, -3), event).deaths).toBe(deaths);
   });
 
   it("does not count a death during a model call", () => {
@@ -103,5 +108,49 @@ describe("crash counting", () => {
   it("counts a death for an unknown call, and changes nothing else", () => {
     const { deaths, open } = stateOf(interrupted(2));
     expect({ deaths, open }).toEqual({ deaths: 1, open: [] });
+  });
+
+  it("counts deaths beside commands of other agents as one, however many they are", () => {
+    const state = stateOf(...begun(), ...[2, 3, 4, 5, 6, 7].map((epoch) => interrupted(epoch)));
+    expect(state).toMatchObject({ deaths: 1, interruptions: 6 });
+    expect(interruptionOf(state, 7)).toMatchObject({ kind: "execute" });
+  });
+
+  it("does not count a death after the call was cleared", () => {
+    const cleared: NewEvent = { type: "call-cleared", step: 1, callId: "c1" };
+    const alone = [...begun(), interrupted(2), isolated(2), started("pure", 1, 2)];
+    expect(stateOf(...alone, interrupted(3)).deaths).toBe(2);
+    expect(stateOf(...alone, cleared, interrupted(3)).deaths).toBe(1);
+  });
+
+  it("counts a death in the `prepare` of an isolated call, before it has started", () => {
+    const ready = [...begun(1, 1, "at-most-once"), interrupted(2), { ...finished(), reconciled: true }];
+    const preparing = [...ready, requested("hammer", 2), approved(2), isolated(2, 2)];
+    expect(interruptionOf(stateOf(...preparing), 2)).toMatchObject({ kind: "execute" });
+    expect(interruptionOf(stateOf(...preparing), 3)).toMatchObject({
+      events: [{ type: "call-interrupted", callId: "c2", epoch: 3 }],
+    });
+    expect(stateOf(...preparing, interrupted(3, 2)).deaths).toBe(2);
+  });
+
+  it("does not count an orderly end of the process, however often: the command just runs again", () => {
+    const downs = [1, 2, 3, 4].flatMap((epoch) => [started("pure", 1, epoch), cutOff(epoch)]);
+    const state = stateOf(requested("hammer"), approved(), ...downs);
+    expect(state).toMatchObject({ deaths: 0, interruptions: 0 });
+    expect(interruptionOf(state, 5)).toMatchObject({ kind: "execute", attempt: 2 });
+    expect(interruptionOf(stateOf(...begun(1, 1, "at-most-once"), cutOff(1)), 2)).toMatchObject({
+      events: [{ type: "command-finished", observation: { status: "unknown" } }],
+    });
+  });
+
+  it("counts a death after an orderly end", () => {
+    const events = [...begun(), cutOff(1), started("pure", 1, 2)];
+    expect(interruptionOf(stateOf(...events), 3)).toMatchObject({ events: [{ type: "call-interrupted" }] });
+  });
+
+  it("stays suspicious of a command while only work that is nested in it ends", () => {
+    const nested = { ...finished(), callId: "c1.1", frame: 1 };
+    expect(stateOf(...begun(), interrupted(2), nested).deaths).toBe(1);
+    expect(stateOf(...begun(), interrupted(2), finished()).deaths).toBe(0);
   });
 });

@@ -107,6 +107,9 @@ const EVENTS: Readonly<Record<string, Shape>> = {
     optional: { prepared: {}, reserved: closed({ tokens: count, usd: usdOrNull }) },
   },
   "call-interrupted": { required: { ...ofCall, epoch: positive } },
+  "call-cut-off": { required: { ...ofCall, epoch: positive } },
+  "call-isolated": { required: { ...ofCall, epoch: positive } },
+  "call-cleared": { required: ofCall },
   "repetition-noticed": { required: { step: positive, callId: ofCall.callId, count: positive }, optional: { call } },
   "command-waiting": {
     required: { ...ofCall, waitFor: { enum: ["time", "approval", "person", "agent"] }, until: timeOrNull },

@@ -96,6 +96,18 @@ export const interrupted = (epoch = 2, step = 1): EventOf<"call-interrupted"> =>
   callId: `c${step}`,
   epoch,
 });
+export const isolated = (epoch = 2, step = 1): EventOf<"call-isolated"> => ({
+  type: "call-isolated",
+  step,
+  callId: `c${step}`,
+  epoch,
+});
+export const cutOff = (epoch = 1, step = 1): EventOf<"call-cut-off"> => ({
+  type: "call-cut-off",
+  step,
+  callId: `c${step}`,
+  epoch,
+});
 export const observed = (text = "done", change: Partial<Observation> = {}): Observation => ({
   status: "ok",
   text,

@@ -23,7 +23,7 @@ describe("an agent whose log cannot be read", () => {
       agents: async () => [row],
       load: async () => Promise.reject(new Error("It cannot be read.")),
     };
-    const supervisor = { runners: new Map([["foo", {}]]) };
+    const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
     const views = createHostViews({
       store: store as Store,
       supervisor: supervisor as unknown as Supervisor,

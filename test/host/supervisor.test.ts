@@ -298,7 +298,7 @@ describe("an agent that is cut off", () => {
     const { world, host } = await inTheMiddle();
     const { agent } = await host.control.kill("busy");
     expect(agent.state).toBe("killed");
-    expect((await typesOf(world, "busy")).slice(-2)).toEqual(["command-started", "agent-paused"]);
+    expect((await typesOf(world, "busy")).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);
     expect(host.stopped.map(({ state }) => state.paused?.code)).toEqual(["killed"]);
   });
 

@@ -135,7 +135,7 @@ describe("a budget", () => {
 
 describe("a token limit", () => {
   it("caps each reply at what is left of it", async () => {
-    const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
+    const loop = await limited({ tokenLimit: 9_999, stepLimit: 1 });
     await loop.run();
     const { reservedTokens = 0 } = (await asked(loop))[0] ?? {};
     const short = await limited({ tokenLimit: reservedTokens - 400, stepLimit: 1 });

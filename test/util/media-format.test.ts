@@ -10,6 +10,7 @@ describe("readImageFacts", () => {
     ["JPEG", jpeg(640, 480), { format: "jpeg", width: 640, height: 480 }],
     ["WebP, lossy", webp("VP8 ", 512, 256), { format: "webp", width: 512, height: 256 }],
     ["WebP, lossless", webp("VP8L", 16_383, 7), { format: "webp", width: 16_383, height: 7 }],
+    ["GIF", bytesOf("GIF89a\x80\x02\xe0\x01 and more"), { format: "gif", width: 640, height: 480 }],
     ["WebP, extended", webp("VP8X", 70_000, 3), { format: "webp", width: 70_000, height: 3 }],
   ])("reads the format and size of a %s", (_name, bytes, facts) => {
     expect(readImageFacts(bytes)).toEqual(facts);
@@ -22,7 +23,7 @@ describe("readImageFacts", () => {
     ["nothing", bytesOf("")],
     ["a web page", bytesOf("<html><body>not a picture, but long enough for one</body></html>")],
     ["SVG", bytesOf('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"></svg>')],
-    ["GIF", bytesOf("GIF89a\x01\x00\x01\x00 and more of it, so that nothing is missing")],
+    ["GIF of an unknown version", bytesOf("GIF90b\x01\x00\x01\x00 and more of it, so that nothing is missing")],
     ["a PNG of width 0", png(0, 10)],
     ["JPEG segments without end", bytesOf(`\xff\xd8${"\xff\xe0\x00\x00".repeat(10)}`)],
     ["JPEG of padding only", bytesOf(`\xff\xd8${"\xff".repeat(1_000)}`)],

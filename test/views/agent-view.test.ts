@@ -2,9 +2,21 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { AgentRow } from "#core/ports/agent.ts";
-import { isOver, stallLimitMs, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import type { AgentState } from "#core/state.ts";
+import { isOver, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
-import { AT, asked, created, log, modelFailed, replied, requested, wholeStep } from "../helpers/events.ts";
+import {
+  AT,
+  approved,
+  asked,
+  created,
+  log,
+  modelFailed,
+  replied,
+  requested,
+  started,
+  wholeStep,
+} from "../helpers/events.ts";
 
 const row: AgentRow = {
   id: "foo",
@@ -21,7 +33,7 @@ const facts = {
   workspaceFolder: "/home/workspace",
   hosted: true,
   lastCommand: null,
-  stallAfterMs: 1_000,
+  stallAfterMs: () => 1_000,
   now: new Date(AT),
 };
 const stateAfter = (...events: readonly NewEvent[]) => replay(log(created(), ...events));
@@ -135,8 +147,24 @@ describe("the view of an agent", () => {
     });
   });
 
-  it("allows more time than a model call may take before it reports a stall", () => {
-    expect(stallLimitMs(600_000)).toBeGreaterThan(600_000);
-    expect(stallLimitMs(1_000)).toBeGreaterThan(120_000);
+  it("reports a stall only after the time that the command under way may take, or else a model call", () => {
+    const limit = stallLimit(300_000, { get: (name) => ({ timeoutMs: name === "slow" ? 900_000 : 5_000 }) });
+    const running = (name: string) => stateAfter(asked(), replied(), requested(name), approved(), started());
+    const stalled = (state: AgentState, quietMs: number): boolean =>
+      viewAgent(row, state, { ...facts, stallAfterMs: limit, now: later(quietMs) }).stalledMs !== null;
+    expect([stalled(running("slow"), 929_000), stalled(running("slow"), 931_000)]).toEqual([false, true]);
+    expect([stalled(running("quick"), 34_000), stalled(running("quick"), 36_000)]).toEqual([false, true]);
+    expect([stalled(stateAfter(asked()), 329_000), stalled(stateAfter(asked()), 331_000)]).toEqual([false, true]);
+    // Without a catalogue any command may be one of the slowest.
+    expect(stallLimit(1_000)(running("browse_website"))).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it("shows why an agent waits for its turn after a death, and no stall meanwhile", () => {
+    const waiting = { ...facts, now: later(3_600_000), waitsAlone: "ada has its turn." };
+    expect(viewAgent(row, stateAfter(asked()), waiting)).toMatchObject({
+      state: "waiting: recovery",
+      reason: "ada has its turn.",
+      stalledMs: null,
+    });
   });
 });

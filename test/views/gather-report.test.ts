@@ -113,6 +113,7 @@ describe("a report that is gathered from a store", () => {
   it.each([
     ["was deleted", "DELETE FROM projection"],
     ["was damaged", "UPDATE projection SET data = replace(data, 'write_to_file', 'write_no_file')"],
+    ["is that of another log", "UPDATE projection SET seq = seq - 1"],
     ["is of another version", "UPDATE projection SET version = version + 1"],
     ["covers events that the log does not have", "UPDATE projection SET seq = seq + 1000"],
   ])("is built again from the log when the saved one %s", async (_what, sql) => {

@@ -249,7 +249,7 @@ describe("the report of a long run", () => {
     expect(growth).toBeLessThan(30);
     expect(events.length).toBe(1 + 6 * steps);
     expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
-    expect(report).toContain("The last changed 300 files in `/w`; all files: `goald files foo`.");
+    expect(report).toContain("The last changed 200 files in `/w`; all files: `goald files foo`.");
     expect(report).toMatch(/- and \d+ more files, omitted here/);
     expect(report).toContain("Failed commands: 4000");
   });

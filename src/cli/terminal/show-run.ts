@@ -131,11 +131,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts): readonly Field[] {
       return [["yellow", "Repeated:", `The same command with the same arguments, ${event.count} times in a row.`]];
     case "call-interrupted":
       return [["dim", "", "The process that ran this command died; continuing from there."]];
-    case "agent-created":
-    case "settings-changed":
-    case "command-approved":
-    case "command-started":
-    case "approvals-granted":
+    default:
       return [];
   }
 }

@@ -44,14 +44,23 @@ export function receiveFromAgent(message: SubagentMessage, state: AgentState): r
     case "go-on":
       return state.paused?.code === "parent" ? [{ type: "agent-resumed" }] : [];
     case "policy":
-      return WIDTH[message.approve] < WIDTH[state.settings.approve]
-        ? [{ type: "settings-changed", approve: message.approve }]
-        : [];
+      return narrowed(message, state);
     case "end":
       return ended(message.reason, state);
     case "report":
       return receiveReport(message, state);
   }
+}
+
+/** A sub-agent takes no laxer approval mode than its own, and the parent's profile of commands. */
+function narrowed(
+  { approve, commands }: Extract<SubagentMessage, { type: "policy" }>,
+  { settings }: AgentState,
+): readonly NewEvent[] {
+  const mode = approve && WIDTH[approve] < WIDTH[settings.approve] ? { approve } : {};
+  const profile = commands === undefined || commands === settings.commands ? {} : { commands };
+  const changes = { ...mode, ...profile };
+  return Object.keys(changes).length === 0 ? [] : [{ type: "settings-changed", ...changes }];
 }
 
 export const nextTurn = (state: AgentState): readonly NewEvent[] =>

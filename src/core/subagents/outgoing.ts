@@ -28,9 +28,10 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
     case "agent-ended":
       return [send(event.agent, `end/${event.seq}`, { type: "end", reason: event.reason })];
     case "settings-changed": {
-      const { approve, seq } = event;
-      if (approve === undefined) return [];
-      return Object.keys(after.children).map((id) => send(id, `policy/${seq}`, { type: "policy", approve }));
+      const { approve, commands, seq } = event;
+      const policy = { ...(approve ? { approve } : {}), ...(commands ? { commands } : {}) };
+      if (Object.keys(policy).length === 0) return [];
+      return Object.keys(after.children).map((id) => send(id, `policy/${seq}`, { type: "policy", ...policy }));
     }
     case "agent-paused": {
       const reason = `${self}, which started it, was stopped.`;

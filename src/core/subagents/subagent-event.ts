@@ -91,7 +91,7 @@ export type SubagentMessage =
   | { readonly type: "halt"; readonly reason: string }
   | { readonly type: "go-on" }
   /** The parent's approval mode became stricter. A milder mode is not passed on. */
-  | { readonly type: "policy"; readonly approve: ApprovalMode }
+  | { readonly type: "policy"; readonly approve?: ApprovalMode; readonly commands?: string }
   /** The parent ends the sub-agent. */
   | { readonly type: "end"; readonly reason: string }
   /** `observation` is null when only the accounts changed. */

@@ -175,6 +175,7 @@ describe("an agent that was started by another agent", () => {
       { type: "policy", approve: "always" },
       ["settings-changed"],
     ],
+    ["takes the profile of its parent", subagent, { type: "policy", commands: "files" }, ["settings-changed"]],
     ["does not take a laxer approval mode from its parent", subagent, { type: "policy", approve: "never" }, []],
     ["resumes when its parent resumes", [...subagent, paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     [

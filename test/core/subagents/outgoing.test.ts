@@ -148,6 +148,11 @@ describe("messages sent with an event", () => {
       [...waitingParent, report(), { type: "settings-changed", approve: "always" }],
       [{ to: "foo-ann", message: { type: "policy", approve: "always" } }],
     ],
+    [
+      "a profile of commands is sent to all sub-agents",
+      [...waitingParent, { type: "settings-changed", commands: "files,web" }],
+      [{ to: "foo-ann", message: { type: "policy", commands: "files,web" } }],
+    ],
     ["other settings are not sent to sub-agents", [...waitingParent, { type: "settings-changed", stepLimit: 500 }], []],
     [
       "a request to end carries its reason",

@@ -1,0 +1,80 @@
+/**
+ * isolation-queue.ts -- gives the agents of one host turns to run a command alone, after a process died (loop/isolate-call.ts).
+ *
+ * One agent has the turn; the others wait in the order in which they asked.
+ */
+import type { Clock } from "#core/ports/clock.ts";
+import type { Isolation } from "#loop/isolate-call.ts";
+
+interface Waiter {
+  readonly agent: string;
+  start(): void;
+}
+
+export class IsolationQueue {
+  readonly #clock: Clock;
+  #holder: string | undefined;
+  #queue: readonly Waiter[] = [];
+  /** Agents that wait for their turn, or to ask for it. */
+  readonly #waiting = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Why the agent waits, as a sentence; null when it does not. */
+  reasonFor(agent: string): string | null {
+    if (!this.#waiting.has(agent)) return null;
+    const died = "goald's process died while a command of this agent was under way. ";
+    if (this.#holder === undefined) return `${died}The command is tried again in a few seconds.`;
+    return `${died}Such commands are tried one at a time, to find the one that does it: ${this.#holder} has its turn.`;
+  }
+
+  /** `endsEarly`: false for a recorded run, since a replay has no times at which a turn could end. */
+  turnsOf(agent: string, signal: AbortSignal, endsEarly: boolean): Isolation {
+    return {
+      enter: (backOffMs) => this.enter(agent, backOffMs, signal),
+      leave: () => this.leave(agent),
+      endsEarly,
+    };
+  }
+
+  /** Resolves to true when the agent has the turn, to false when `signal` is aborted before. */
+  async enter(agent: string, backOffMs: number, signal: AbortSignal): Promise<boolean> {
+    this.#waiting.add(agent);
+    try {
+      await this.#clock.sleep(backOffMs, signal);
+      if (signal.aborted) return false;
+      await this.#turnOf(agent, signal);
+      if (!signal.aborted) return true;
+      this.leave(agent);
+      return false;
+    } finally {
+      this.#waiting.delete(agent);
+    }
+  }
+
+  /** Does nothing for an agent without the turn. */
+  leave(agent: string): void {
+    if (this.#holder !== agent) return;
+    const [next, ...rest] = this.#queue;
+    this.#queue = rest;
+    this.#holder = next?.agent;
+    next?.start();
+  }
+
+  #turnOf(agent: string, signal: AbortSignal): Promise<void> {
+    if (this.#holder === undefined) {
+      this.#holder = agent;
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#queue = [...this.#queue, { agent, start: resolve }];
+    const giveUp = (): void => {
+      this.#queue = this.#queue.filter((waiter) => waiter.agent !== agent);
+      resolve();
+    };
+    signal.addEventListener("abort", giveUp, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", giveUp));
+  }
+}

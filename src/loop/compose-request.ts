@@ -1,0 +1,105 @@
+/** compose-request.ts -- composes the messages of one request: looks at the folder, recalls, builds the prompt that fits. */
+import { isGoaldError } from "#core/errors.ts";
+import type { OutputMode } from "#core/event.ts";
+import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
+import type { Clock } from "#core/ports/clock.ts";
+import type { ModelTerms } from "#core/ports/model.ts";
+import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { FolderSight } from "#core/ports/workspace.ts";
+import { type AgentState, activeFrame } from "#core/state.ts";
+import { buildPrompt, type Prompt } from "#prompt/build.ts";
+import { describeFolder } from "#prompt/situation.ts";
+import type { Words } from "#prompt/template.ts";
+import type { CommandsFor } from "./command-set.ts";
+import { describeWork } from "./recall-query.ts";
+import { chooseMode, formOf } from "./reply-forms.ts";
+
+/** Sizes of a request in tokens. */
+export interface Room {
+  /** Prompt and reply together. */
+  readonly contextTokens: number;
+  /** Part of `contextTokens` that is kept free for the reply. */
+  readonly replyTokens: number;
+  /** The model's context window. Default: `contextTokens`. */
+  readonly windowTokens?: number;
+}
+
+export interface ComposeParts {
+  readonly agentId: string;
+  readonly memory: LongTermMemory;
+  readonly recallCount: number;
+  /** Default: the prompt shows no files. */
+  lookAtFolder?(): Promise<FolderSight>;
+  /** Further namespaces to recall from. Default: the shared memory. */
+  readonly others?: readonly string[];
+  readonly commandsFor: CommandsFor;
+  readonly words: Words;
+  readonly clock: Clock;
+  /** Aborted when the host shuts down at once. */
+  readonly signal: AbortSignal;
+}
+
+/** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
+export async function composeRequest(
+  step: number,
+  state: AgentState,
+  parts: ComposeParts,
+  room: Room,
+  terms: ModelTerms | undefined,
+) {
+  const sight = { step, folder: await parts.lookAtFolder?.() };
+  const mode = chooseMode(state.settings.form, terms);
+  const attached = formOf(mode).attach(parts.commandsFor(state), mode);
+  const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+  const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
+  const less = { ...room, contextTokens: room.contextTokens - formatTokens };
+  const prompt = await composePrompt(state, parts, less, sight, mode);
+  if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
+  const bare = await composePrompt(state, parts, room, sight, "json_object");
+  return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
+}
+
+interface Sight {
+  readonly step: number;
+  readonly folder: FolderSight | undefined;
+}
+
+/** For JSON that is mostly names and brackets. */
+const CHARS_PER_TOKEN = 4;
+
+/** Steps of the messages in the prompt, which are never recalled. */
+async function composePrompt(
+  state: AgentState,
+  parts: ComposeParts,
+  { contextTokens, replyTokens }: Room,
+  sight: Sight,
+  mode: OutputMode,
+): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
+  const { window } = activeFrame(state);
+  const recalls = await parts.memory.recall(
+    {
+      agent: parts.agentId,
+      others: parts.others ?? [SHARED_MEMORY],
+      ...describeWork(state),
+      count: parts.recallCount,
+      excludeSteps: new Set(window.map((message) => message.step)),
+    },
+    parts.signal,
+  );
+  const { words, commandsFor } = parts;
+  const { commandList, asksPerson } = commandsFor(state);
+  try {
+    const now = parts.clock.now();
+    const folder = sight.folder ? describeFolder(sight.folder, now) : "";
+    const { words: form } = formOf(mode);
+    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
+    const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
+    const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
+    const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));
+    return { ...prompt, tainted, folder };
+  } catch (error) {
+    if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG"))
+      return { tooLong: error.hint ? `${error.message} ${error.hint}` : error.message };
+    throw error;
+  }
+}

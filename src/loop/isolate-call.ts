@@ -1,0 +1,88 @@
+/**
+ * isolate-call.ts -- runs a command of an agent that may have ended the process (a suspect) while no other suspect's runs.
+ *
+ * So the next death tells which command did it. A command that runs long does not hold up the others: after a time alone it
+ * goes on beside them. The time doubles with each death, and so reaches a command that kills late.
+ */
+import { openCommand } from "#core/state.ts";
+import type { Journal, Outcome } from "./journal.ts";
+import type { RunParts } from "./run-parts.ts";
+
+/** The host's turns for commands of suspects. */
+export interface Isolation {
+  /** Resolves to true when no other suspect's command runs, to false when the host shuts down or cuts the agent off before. */
+  enter(backOffMs: number): Promise<boolean>;
+  leave(): void;
+  /** False: a command stays alone until it ends. */
+  readonly endsEarly: boolean;
+}
+
+const FIRST_BACK_OFF_MS = 1_000;
+const FIRST_ALONE_MS = 30_000;
+const MAX_ALONE_MS = 600_000;
+
+/** Resolves to null without calling `act` when the host shuts down first. */
+export async function isolateCall(
+  callId: string,
+  journal: Journal,
+  parts: RunParts,
+  act: () => Promise<Outcome | null>,
+): Promise<Outcome | null> {
+  const { deaths, isolated } = journal.state;
+  const { rules, isolation } = parts;
+  // A command that is nested in an isolated one is isolated with it.
+  if (deaths === 0 || isolated?.epoch === rules.epoch) return act();
+  await journal.commit("now");
+  if (isolation && !(await isolation.enter(FIRST_BACK_OFF_MS * 4 ** (deaths - 1)))) return null;
+  try {
+    const step = openCommand(journal.state, callId)?.step ?? journal.state.step;
+    journal.record({ events: [{ type: "call-isolated", step, callId, epoch: rules.epoch }] });
+    await journal.commit("now");
+    const acting = act();
+    if (isolation?.endsEarly) await clearAfterTime({ step, callId }, acting, journal, parts);
+    return await acting;
+  } finally {
+    isolation?.leave();
+  }
+}
+
+async function clearAfterTime(
+  of: { readonly step: number; readonly callId: string },
+  acting: Promise<unknown>,
+  journal: Journal,
+  { clock, isolation }: RunParts,
+): Promise<void> {
+  const aloneMs = Math.min(MAX_ALONE_MS, FIRST_ALONE_MS * 2 ** (journal.state.interruptions - 1));
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  acting.then(end, end);
+  await clock.sleep(aloneMs, ended.signal);
+  if (ended.signal.aborted) return;
+  journal.record({ events: [{ type: "call-cleared", ...of }] });
+  await journal.commit("now");
+  isolation?.leave();
+}
+
+/** Waits for the run. An end in the middle of a command is recorded when it is orderly, not when the run fails. */
+export async function leaveAfter(running: Promise<unknown>, journal: Journal, { cutOff }: RunParts): Promise<void> {
+  try {
+    await running;
+  } catch (thrown) {
+    if (cutOff?.aborted) await leaveCommand(journal).catch(() => undefined);
+    throw thrown;
+  }
+  await leaveCommand(journal);
+}
+
+/** Records that this host leaves its command unfinished in an orderly way, so that the next host does not count a death. */
+async function leaveCommand(journal: Journal): Promise<void> {
+  const { state, lease } = journal;
+  const isOwn = (epoch: number | undefined): boolean => epoch === lease.epoch;
+  const started = state.open.find((call) => call.kind === "command" && isOwn(call.intent?.epoch))?.callId;
+  const callId = started ?? (isOwn(state.isolated?.epoch) ? state.isolated?.callId : undefined);
+  const waits = state.frames.length === 1 && state.frames[0].phase.kind === "waiting";
+  if (callId === undefined || waits) return;
+  const step = openCommand(state, callId)?.step ?? state.step;
+  journal.record({ events: [{ type: "call-cut-off", step, callId, epoch: lease.epoch }] });
+  await journal.commit();
+}
