@@ -19,6 +19,13 @@ export const AGENT_SETTINGS = [
       "Extra messages kept beyond nine before the window is cut back to nine. Larger values make better use of prompt caches. Applies to new agents.",
   },
   {
+    name: "form",
+    environment: ["GOALD_FORM"],
+    ...choice("json", "tools"),
+    meaning:
+      "How the model answers: a JSON object (`json`) or a native tool call (`tools`). A server that rejects tools is asked for JSON. Applies to new agents.",
+  },
+  {
     name: "commands",
     environment: ["GOALD_COMMANDS"],
     ...commandList,

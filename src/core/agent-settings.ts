@@ -3,6 +3,9 @@
 /** When a command runs without asking, and when a person is asked first. */
 export type ApprovalMode = "always" | "risky" | "never";
 
+/** How the model answers: a JSON object with thoughts and a command, or a native tool call. */
+export type ReplyForm = "json" | "tools";
+
 export interface AgentSettings {
   readonly approve: ApprovalMode;
   /** The agent pauses after this step; null for no limit. */
@@ -17,6 +20,7 @@ export interface AgentSettings {
   readonly model: string | null;
   /** Extra messages kept beyond nine before the window is cut back to nine. */
   readonly windowBatch: number;
+  readonly form: ReplyForm;
   /** The commands that it may use, as command-profile.ts reads them; null for all that work. */
   readonly commands: string | null;
   /** A daemon runs the agent and continues it after a restart. */

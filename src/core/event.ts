@@ -27,8 +27,8 @@ import type { Text } from "./text.ts";
 /** The version that this code writes; `upcast` turns older versions into it. */
 export const EVENT_VERSION = 1;
 
-/** The form requested from the server: bound to a schema, any JSON, or plain text. Replies are read alike in every mode. */
-export type OutputMode = "json_schema" | "json_object" | "plain";
+/** What was requested from the server: JSON bound to a schema, any JSON, plain text, or a tool call. Replies are read alike. */
+export type OutputMode = "json_schema" | "json_object" | "plain" | "tools";
 
 export interface Usage {
   readonly inputTokens: number;

@@ -154,6 +154,7 @@ export const initialState: AgentState = {
     deadline: null,
     model: null,
     windowBatch: 0,
+    form: "json",
     commands: null,
     background: false,
   },

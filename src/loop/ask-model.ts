@@ -21,6 +21,7 @@ import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
 import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
 import { replied, reserve, spentOnCut } from "./reply-cost.ts";
+import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
 
 export interface AskParts extends Room, ComposeParts {
@@ -52,7 +53,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const terms = await parts.model.terms?.(model);
   const purse = openPurse(parts.agentId, leftOf(state, NOTHING), embeddingPrice(parts));
   const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, bound, formatTokens } = await composeRequest(step, state, { ...parts, purse }, room, terms);
+  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, { ...parts, purse }, room, terms);
   const spent = purse.spent();
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
@@ -88,7 +89,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     intent: { events: [asked] },
     act: async () => {
       const startedAt = parts.clock.now();
-      const answer = await parts.model.complete({ ...request, mode, ...bound }, parts.signal, parts.onText);
+      const answer = await parts.model.complete({ ...request, mode, ...attached }, parts.signal, parts.onText);
       const now = parts.clock.now();
       if (answer.kind === "failed") {
         if (answer.code === "context-overflow")
@@ -123,8 +124,9 @@ const pause = (
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;
-  const reading = parts.commandsFor(journal.state).readReply(await journal.read(move.reply), finishReason);
   const { phase } = activeFrame(journal.state);
+  const form = formOf(phase.kind === "reading" ? phase.mode : "plain");
+  const reading = form.read(parts.commandsFor(journal.state), await journal.read(move.reply), finishReason);
   // A truncated reply says nothing about the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
     await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");

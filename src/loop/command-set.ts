@@ -4,19 +4,20 @@ import type { RegisteredCommand } from "#commands/registry.ts";
 import { type ArgsSchema, fail, succeed } from "#core/command.ts";
 import { offersCommand } from "#core/command-profile.ts";
 import type { FrameOrigin } from "#core/frame.ts";
-import type { ReplySchema } from "#core/ports/model.ts";
+import type { ReplySchema, Tool } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
-
 import type { CommandOffer } from "#prompt/system.ts";
 import type { Aliases } from "#reply/aliases.ts";
 import { createArgumentChecker } from "#reply/check-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { buildReplySchema } from "#reply/reply-schema.ts";
+import { buildTools } from "#reply/tools.ts";
 
 export interface CommandSet extends CommandOffer {
   get(name: string): RegisteredCommand | undefined;
   /** For servers that bind a reply to a schema. */
   readonly replySchema: ReplySchema;
+  readonly tools: readonly Tool[];
   readReply(text: string, finishReason: string): ParsedReply;
   /** Checks a call that code made: names and types must be exact. Returns problems in words; none when it is valid. */
   checkArguments(name: string, args: unknown): readonly string[];
@@ -102,4 +103,5 @@ function createVariants(all: readonly RegisteredCommand[], closed: readonly stri
 const renderOffer = (offered: readonly RegisteredCommand[]) => ({
   commandList: describeForPrompt(offered),
   replySchema: buildReplySchema(offered),
+  tools: buildTools(offered),
 });

@@ -1,5 +1,6 @@
 /** compose-request.ts -- composes the messages of one request: looks at the folder, recalls, builds the prompt that fits. */
 import { isGoaldError } from "#core/errors.ts";
+import type { OutputMode } from "#core/event.ts";
 import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
@@ -13,6 +14,7 @@ import type { Words } from "#prompt/template.ts";
 import type { CommandsFor } from "./command-set.ts";
 import { describeWork } from "./recall-query.ts";
 import type { Room } from "./reply-cap.ts";
+import { chooseMode, formOf } from "./reply-forms.ts";
 
 export interface ComposeParts {
   readonly agentId: string;
@@ -31,7 +33,7 @@ export interface ComposeParts {
 
 type PayingParts = ComposeParts & { readonly purse: EmbeddingPurse };
 
-/** Uses a schema only when its tokens fit into the context window; otherwise plain mode. */
+/** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
 export async function composeRequest(
   step: number,
   state: AgentState,
@@ -40,14 +42,15 @@ export async function composeRequest(
   terms: ModelTerms | undefined,
 ) {
   const sight = { step, folder: await parts.lookAtFolder?.() };
-  const { mode = "plain" } = terms ?? {};
-  if (mode !== "json_schema") return { prompt: await composePrompt(state, parts, room, sight), mode, formatTokens: 0 };
-  const { replySchema } = parts.commandsFor(state);
-  const formatTokens = Math.ceil(JSON.stringify(replySchema.schema).length / CHARS_PER_TOKEN);
+  const mode = chooseMode(state.settings.form, terms);
+  const attached = formOf(mode).attach(parts.commandsFor(state), mode);
+  const formatChars = Object.values(attached).reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+  const formatTokens = Math.ceil(formatChars / CHARS_PER_TOKEN);
   const less = { ...room, contextTokens: room.contextTokens - formatTokens };
-  const prompt = await composePrompt(state, parts, less, sight);
-  if (!("tooLong" in prompt)) return { prompt, mode, bound: { replySchema }, formatTokens };
-  return { prompt: await composePrompt(state, parts, room, sight), mode: "json_object" as const, formatTokens: 0 };
+  const prompt = await composePrompt(state, parts, less, sight, mode);
+  if (mode !== "json_schema" || !("tooLong" in prompt)) return { prompt, mode, attached, formatTokens };
+  const bare = await composePrompt(state, parts, room, sight, "json_object");
+  return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
 }
 
 interface Sight {
@@ -64,6 +67,7 @@ async function composePrompt(
   parts: PayingParts,
   { contextTokens, replyTokens }: Room,
   sight: Sight,
+  mode: OutputMode,
 ): Promise<(Prompt & { readonly tainted: boolean; readonly folder: string }) | { readonly tooLong: string }> {
   const { window } = activeFrame(state);
   const recalls = await parts.memory.recall(
@@ -82,7 +86,8 @@ async function composePrompt(
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
-    const shown = { state, commandList, asksPerson, recalls, words, step: sight.step, folder };
+    const { words: form } = formOf(mode);
+    const shown = { state, commandList, asksPerson, form, recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...shown, contextTokens, replyTokens, now });
     const isShown = ({ id }: Recall): boolean => prompt.recallIds.includes(id);
     const tainted = recalls.some((recall) => isShown(recall) && isFromOutside(recall, parts.agentId));

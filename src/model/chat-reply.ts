@@ -47,7 +47,7 @@ function toStatusError(error: unknown): StatusError {
 }
 
 /**
- * Returns the text, joined parts of text, or tool calls as the JSON that the reply reader accepts. A server that insists
+ * Returns the text, joined parts of text, or tool calls in the JSON of a reply, which is kept and shown to any server later. A server that insists
  * on tool calls puts the model's thoughts into the text.
  */
 function readReplyText({
@@ -58,11 +58,32 @@ function readReplyText({
   const text = Array.isArray(content) ? joinParts(content) : content;
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
+  const command = formatCalls(called);
+  if (command && !(typeof text === "string" && text.includes("{"))) {
+    const thoughts = typeof text === "string" && text.trim() !== "" ? `"thoughts":${JSON.stringify({ text })},` : "";
+    return `{${thoughts}${command}}`;
+  }
   if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
   // The text may contain a command too. The reply reader reads both, and they must agree.
   return text.includes("{")
     ? `${text}\n${JSON.stringify({ tool_calls: called })}`
     : JSON.stringify({ thoughts: { text }, tool_calls: called });
+}
+
+/**
+ * Writes whole calls as the commands of a reply in JSON, with each argument as it was sent: a parsed number could lose
+ * digits. Undefined when the arguments of a call are no JSON object.
+ */
+function formatCalls(called: readonly unknown[]): string | undefined {
+  const commands = called.map((call) => {
+    const { name, arguments: written = "" } = isRecord(call) && isRecord(call.function) ? call.function : {};
+    const args = typeof written !== "string" ? JSON.stringify(written) : written.trim() === "" ? "{}" : written.trim();
+    return typeof name === "string" && isRecord(parseJson(args))
+      ? `{"name":${JSON.stringify(name)},"args":${args}}`
+      : "";
+  });
+  if (commands.includes("")) return undefined;
+  return commands.length === 1 ? `"command":${commands[0]}` : `"commands":[${commands.join(",")}]`;
 }
 
 const refusedReply = (words: string, { server, model }: AskedModel): ModelFailure =>

@@ -7,7 +7,7 @@
  */
 import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelRequest, ReplySchema } from "#core/ports/model.ts";
+import type { LanguageModel, ModelRequest, ReplySchema, Tool } from "#core/ports/model.ts";
 import { listCauses } from "#util/causes.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
@@ -61,8 +61,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 
   return {
     async terms(model) {
-      const { mode, contextTokens, replyTokens } = await terms.of(model);
-      return { mode, contextTokens, replyTokens };
+      const { mode, without, contextTokens, replyTokens } = await terms.of(model);
+      return { mode, takesTools: !without.includes("tools"), contextTokens, replyTokens };
     },
 
     noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
@@ -148,7 +148,7 @@ async function explainAndLearn(
 
 /** Chooses the optional parts of a request that the server accepts. */
 function chooseParts(
-  { mode: wanted = "plain", replySchema, maxTokens }: ModelRequest,
+  { mode: wanted = "plain", replySchema, tools = [], maxTokens }: ModelRequest,
   { without, turns }: ServerTerms,
   settings: OpenAIModelSettings,
 ): SentParts {
@@ -160,13 +160,16 @@ function chooseParts(
   const name = CAP_NAMES.find((each) => !without.includes(each));
   const cap = maxTokens !== undefined && name ? { name, tokens: maxTokens } : null;
   const isBare = mode === "plain" && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
-  return { mode, stream, streamOptions, temperature, turns, reasoningEffort, cap, isBare };
+  const toolChoice = mode === "tools" && !without.includes("tool_choice");
+  const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
+  const ofTools = { toolChoice, strictTools };
+  return { mode, stream, streamOptions, temperature, ...ofTools, turns, reasoningEffort, cap, isBare };
 }
 
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
 
 function buildRequestBody(
-  { model, messages, replySchema }: ModelRequest,
+  { model, messages, replySchema, tools }: ModelRequest,
   sent: SentParts,
   { temperature, reasoningEffort }: OpenAIModelSettings,
 ) {
@@ -177,6 +180,7 @@ function buildRequestBody(
     ...(sent.reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
     ...(sent.cap ? { [sent.cap.name]: sent.cap.tokens } : {}),
     ...buildResponseFormat(sent.mode, replySchema),
+    ...buildTools(sent, tools),
     ...(sent.stream ? { stream: true } : {}),
     ...(sent.streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
@@ -188,6 +192,17 @@ function buildResponseFormat(mode: OutputMode, given: ReplySchema | undefined): 
     return { response_format: { type: "json_schema", json_schema: { name: "reply", strict: isStrict, schema } } };
   }
   return mode === "json_object" ? { response_format: { type: "json_object" } } : {};
+}
+
+function buildTools({ mode, toolChoice, strictTools }: SentParts, tools: readonly Tool[] = []): object {
+  if (mode !== "tools") return {};
+  return {
+    tools: tools.map(({ name, description, parameters, isStrict }) => ({
+      type: "function",
+      function: { name, description, parameters, ...(strictTools && isStrict ? { strict: true } : {}) },
+    })),
+    ...(toolChoice ? { tool_choice: "required" } : {}),
+  };
 }
 
 function createMemoryFile(): JsonFile {

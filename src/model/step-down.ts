@@ -8,11 +8,16 @@ import type { OutputMode } from "#core/event.ts";
 import { collectErrorWords } from "./error-words.ts";
 import type { CapName } from "./reply-cap.ts";
 
-type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName;
+/** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
+type ToolPart = "tools" | "tool_choice" | "strict";
+type OptionalPart = "stream" | "stream_options" | "temperature" | "reasoning_effort" | CapName | ToolPart;
+
+export type JsonMode = Exclude<OutputMode, "tools">;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerTerms {
-  readonly mode: OutputMode;
+  /** The mode of a reply in JSON. */
+  readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
   readonly without: readonly OptionalPart[];
   /** True if the server requires user and assistant messages to alternate. */
@@ -29,6 +34,9 @@ export interface SentParts {
   readonly stream: boolean;
   readonly streamOptions: boolean;
   readonly temperature: boolean;
+  readonly toolChoice: boolean;
+  /** At least one tool was sent with strict parameters. */
+  readonly strictTools: boolean;
   readonly turns: boolean;
   readonly reasoningEffort: boolean;
   /** The name and the tokens of the reply's cap; null if none was sent. */
@@ -58,7 +66,7 @@ const FORMAT_WORDS =
 const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
-const MODES_UPWARD: readonly OutputMode[] = ["plain", "json_object", "json_schema"];
+const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
 export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
@@ -69,12 +77,21 @@ export function stepDown(terms: ServerTerms, sent: SentParts, { status, body }: 
   if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
   if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
     return changeTerms(withoutPart(terms, "reasoning_effort"));
-  if (sent.mode !== "plain" && FORMAT_WORDS.test(words))
+  const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
+  if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
+  if (sent.mode !== "plain" && sent.mode !== "tools" && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
   if (status === 500) return { kind: "none" };
   if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
   if (sent.temperature && /\btemperature\b/i.test(words)) return changeTerms(withoutPart(terms, "temperature"));
   return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
+}
+
+/** The least part that the message names: without it the rest of the tools may be accepted. */
+function findToolPart({ toolChoice, strictTools }: SentParts, words: string): OptionalPart | undefined {
+  if (toolChoice && /tool[_ ]choice/i.test(words)) return "tool_choice";
+  if (strictTools && /\bstrict\b/i.test(words)) return "strict";
+  return /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i.test(words) ? "tools" : undefined;
 }
 
 const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
@@ -95,9 +112,9 @@ const changeTerms = (terms: ServerTerms): StepDown => ({ kind: "change", terms }
 const withoutPart = (terms: ServerTerms, part: OptionalPart): ServerTerms =>
   terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
 
-const chooseLowerMode = ({ mode }: SentParts, words: string): OutputMode =>
+const chooseLowerMode = ({ mode }: SentParts, words: string): JsonMode =>
   mode === "json_schema" && SCHEMA_WORDS.test(words) ? "json_object" : "plain";
 
 /** Returns the lower mode: another agent's request may have learned more meanwhile. */
-const lowerMode = (one: OutputMode, other: OutputMode): OutputMode =>
+const lowerMode = (one: JsonMode, other: JsonMode): JsonMode =>
   MODES_UPWARD.indexOf(one) < MODES_UPWARD.indexOf(other) ? one : other;

@@ -8,7 +8,7 @@ import type { OutputMode } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./reply-cap.ts";
-import { type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
+import { type JsonMode, type RejectedRequest, type SentParts, type ServerTerms, stepDown } from "./step-down.ts";
 
 export interface TermsKeeper {
   of(model: string): Promise<ServerTerms>;
@@ -25,7 +25,7 @@ export interface TermsKeeper {
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
-const NEXT_MODE: Readonly<Record<OutputMode, OutputMode>> = {
+const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
   json_schema: "json_object",
   json_object: "plain",
   plain: "plain",
@@ -42,7 +42,16 @@ export const FULL_TERMS: ServerTerms = {
 /** The request that every server accepts. It keeps `max_tokens`. */
 const BARE_TERMS: Pick<ServerTerms, "mode" | "without"> = {
   mode: "plain",
-  without: ["stream", "stream_options", "temperature", "reasoning_effort", "max_completion_tokens"],
+  without: [
+    "stream",
+    "stream_options",
+    "temperature",
+    "reasoning_effort",
+    "max_completion_tokens",
+    "tools",
+    "tool_choice",
+    "strict",
+  ],
 };
 const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"]);
 
@@ -77,7 +86,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
 
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
     const terms = await store.read(model);
-    if (isReadable || mode === "plain" || terms.mode !== mode) {
+    const isCurrent = mode === "tools" ? !terms.without.includes("tools") : mode !== "plain" && terms.mode === mode;
+    if (isReadable || !isCurrent) {
       unreadableReplies.delete(model);
       return;
     }
@@ -85,7 +95,10 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await store.write(model, { ...terms, mode: NEXT_MODE[mode] });
+    await store.write(
+      model,
+      mode === "tools" ? { ...terms, without: [...terms.without, "tools"] } : { ...terms, mode: NEXT_MODE[mode] },
+    );
   }
 
   async function noteIgnoredCap(model: string, name: CapName): Promise<boolean> {

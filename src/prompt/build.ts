@@ -18,12 +18,14 @@ import { renderMinimal } from "./messages.ts";
 import { MAX_RECALLS, renderRecalls, renderRows } from "./recalls.ts";
 import { renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf } from "./subtask.ts";
-import { type CommandOffer, renderSections, renderSystemMessage } from "./system.ts";
+import { type CommandOffer, type FormWords, JSON_WORDS, renderSections, renderSystemMessage } from "./system.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage, estimateTokens, TOKENS_PER_REQUEST } from "./tokens.ts";
 
 export interface PromptInput extends CommandOffer, Situation {
   readonly state: AgentState;
+  /** Default: JSON. */
+  readonly form?: FormWords;
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   readonly now: Date;
@@ -95,16 +97,17 @@ function assemblePrompt(
 
 /** Returns a cached renderer of the last message with the best `count` rows. */
 function createRequestRenderer(input: PromptInput, isFirst: boolean, rows: readonly string[]) {
-  const { state, words, now } = input;
+  const { state, words, now, form = JSON_WORDS } = input;
   const template = words[isFirst ? "first-command" : "next-command"];
   const origin = originOf(state);
   const time = `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`;
   const situation = renderSituation(state, input, words);
+  const answer = fillTemplate(words[form.answer], {});
   const made: SizedMessage[] = [];
   return (count: number): SizedMessage => {
     const known = made[count];
     if (known) return known;
-    const values = { time, situation, recalls: renderRecalls(rows.slice(0, count), words) };
+    const values = { time, situation, answer, recalls: renderRecalls(rows.slice(0, count), words) };
     const content = origin ? fillSubtask(origin, words, values) : fillTemplate(template, values);
     const sized: SizedMessage = { prompt: { role: "user", content }, tokens: estimateMessage(content) };
     made[count] = sized;

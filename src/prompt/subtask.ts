@@ -23,7 +23,11 @@ export function goalsOf(state: AgentState, words: Words): readonly string[] {
 
 const goals = new WeakMap<FrameOrigin, readonly string[]>();
 
-export const fillSubtask = (origin: FrameOrigin, words: Words, values: Readonly<Record<"time" | "recalls", string>>) =>
+export const fillSubtask = (
+  origin: FrameOrigin,
+  words: Words,
+  values: Readonly<Record<"time" | "recalls" | "answer", string>>,
+) =>
   fillTemplate(words["subtask-command"], {
     ...values,
     command: formatName(origin.command),

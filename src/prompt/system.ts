@@ -12,6 +12,16 @@ import { goalsOf } from "./subtask.ts";
 import { fillTemplate, type Words } from "./template.ts";
 import { estimateMessage } from "./tokens.ts";
 
+/** The words of a form of reply. */
+export interface FormWords {
+  readonly format: "response-format" | "tool-format";
+  readonly answer: "json-answer" | "tool-answer";
+  /** In place of the list of commands, when the request has them elsewhere. */
+  readonly commands?: "tool-commands";
+}
+export const JSON_WORDS: FormWords = { format: "response-format", answer: "json-answer" };
+export const TOOL_WORDS: FormWords = { format: "tool-format", answer: "tool-answer", commands: "tool-commands" };
+
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
   /** Rendered numbered list, without a heading. */
@@ -22,6 +32,8 @@ export interface CommandOffer {
 
 interface SystemInput extends CommandOffer {
   readonly state: AgentState;
+  /** Default: JSON. */
+  readonly form?: FormWords;
   readonly words: Words;
 }
 
@@ -31,16 +43,16 @@ interface SystemMessage {
 }
 
 export function renderSystemMessage(input: SystemInput): SystemMessage {
-  const { state, commandList, asksPerson, words } = input;
+  const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
   const goals = goalsOf(state, words);
   const known = rendered.get(goals);
   if (known && known.name === state.name && known.role === state.role) {
     const isSame = known.commandList === commandList && known.asksPerson === asksPerson && known.words === words;
-    if (isSame) return known.message;
+    if (isSame && known.form === form) return known.message;
   }
   const content = fillTemplate(words.system, renderSections(input));
   const message: SystemMessage = { prompt: { role: "system", content }, tokens: estimateMessage(content) };
-  rendered.set(goals, { name: state.name, role: state.role, commandList, asksPerson, words, message });
+  rendered.set(goals, { name: state.name, role: state.role, commandList, asksPerson, words, form, message });
   return message;
 }
 
@@ -50,6 +62,7 @@ export function renderSections({
   commandList,
   asksPerson,
   words,
+  form = JSON_WORDS,
 }: SystemInput): Readonly<Record<string, string>> {
   const assistance = fillTemplate(words[asksPerson ? "assistance" : "no-assistance"], {});
   return {
@@ -58,10 +71,10 @@ export function renderSections({
       .map((goal, index) => `${index + 1}. ${indentLines(goal)}`)
       .join("\n"),
     constraints: fillTemplate(words.constraints, { assistance }),
-    commands: commandList,
+    commands: form.commands ? fillTemplate(words[form.commands], {}) : commandList,
     resources: fillTemplate(words.resources, {}),
     evaluation: fillTemplate(words.evaluation, {}),
-    "response-format": fillTemplate(words["response-format"], {}),
+    "response-format": fillTemplate(words[form.format], {}),
   };
 }
 
@@ -74,6 +87,7 @@ const rendered = new WeakMap<
     readonly commandList: string;
     readonly asksPerson: boolean;
     readonly words: Words;
+    readonly form: FormWords;
     readonly message: SystemMessage;
   }
 >();

@@ -10,9 +10,11 @@ import { followReference, isSchema, typesOf } from "#core/json-schema.ts";
 import { type Aliases, findArgumentName } from "./aliases.ts";
 import { findConflictingKey, isRecord, isSameJson, parseJson } from "./json.ts";
 import { parseNested } from "./mend-object.ts";
+import { THOUGHT } from "./tools.ts";
 
 export type ArrangedArguments =
-  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
+  /** `thought`: the argument that goald adds to every tool; absent when it was not written. */
+  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>>; readonly thought?: string }
   | { readonly kind: "not-an-object" }
   | { readonly kind: "twice"; readonly name: string }
   | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
@@ -30,11 +32,16 @@ export function arrangeArguments(
   const record = readArgsRecord(nested ? nested.value : written, schema, names);
   if (record === null) return { kind: "not-an-object" };
   const args: Record<string, unknown> = Object.create(null);
+  let thought: string | undefined;
   const converting: Converting = { root: schema, isKept: createDigitCheck(source) };
   for (const [key, value] of Object.entries(record)) {
     const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
     const name = findArgumentName(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (bare === THOUGHT && !property && typeof value === "string") {
+      thought = value;
+      continue;
+    }
     const converted = property ? convertValue(value, property, converting) : value;
     if (value === null && property && !schema.required?.includes(name)) continue;
     if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
@@ -45,7 +52,7 @@ export function arrangeArguments(
     const placeholder = collectTexts(value).find((text) => isPlaceholder(text, shown));
     if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
   }
-  return { kind: "args", args };
+  return thought === undefined ? { kind: "args", args } : { kind: "args", args, thought };
 }
 
 /** Accepts a record, a record below a second `args`, or the value of the only argument. */

@@ -35,7 +35,8 @@ export interface ReplyCatalogue {
 }
 
 type CheckedCall =
-  | { readonly kind: "valid"; readonly call: CommandCall }
+  /** `thought`: see `arrangeArguments`. */
+  | { readonly kind: "valid"; readonly call: CommandCall; readonly thought?: string | undefined }
   /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. */
   | { readonly kind: "invalid"; readonly problems: readonly string[]; readonly isTemplate: boolean };
 
@@ -85,7 +86,8 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
         case "placeholder":
           return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
         case "args":
-          if (deciding(name)(arranged.args)) return { kind: "valid", call: { name, args: { ...arranged.args } } };
+          if (deciding(name)(arranged.args))
+            return { kind: "valid", call: { name, args: { ...arranged.args } }, thought: arranged.thought };
           return rejectCall(...describeErrors(wording(name), deciding(name).errors, arranged.args, name, schema));
       }
     },

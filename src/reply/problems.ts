@@ -34,6 +34,15 @@ export const PROBLEMS = {
   noName: "The command has no name. Put the name of one command from the list under command.name.",
 } as const;
 
+const FOR_TOOLS: readonly (readonly [string, string])[] = [
+  [ONE_OBJECT, "Call one tool."],
+  [PROBLEMS.noCommand, "The reply holds no tool call. Call one tool."],
+];
+
+/** Asks for a tool call where a problem asks for JSON. */
+export const rephraseForTools = (problem: string): string =>
+  FOR_TOOLS.reduce((text, [before, after]) => text.replace(before, after), problem);
+
 export const describeTooLarge = (chars: number, maxChars: number): string =>
   `The reply has ${chars} characters, and at most ${maxChars} are read. Send a shorter one; write long text to files in several steps.`;
 export const describeDamagedCommand = (name: string): string =>

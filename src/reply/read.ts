@@ -33,7 +33,7 @@ import {
   describeTooLarge,
   PROBLEMS,
 } from "./problems.ts";
-import { findThoughts, NO_THOUGHTS, type Thoughts } from "./thoughts.ts";
+import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
 export type { ReplyCatalogue, Thoughts };
 
@@ -188,6 +188,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   if (shape.kind === "several") search.hasSeveral = true;
   if (shape.kind !== "call") return;
   const checked = validator.checkCall(shape.call, source);
+  if (checked.kind === "valid") search.thoughts = withThought(search.thoughts, checked.thought);
   const hasSideEffect = checked.kind === "valid" && catalogue.hasSideEffect(checked.call.name);
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;

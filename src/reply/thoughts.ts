@@ -17,6 +17,10 @@ export interface Thoughts {
 }
 export const NO_THOUGHTS: Thoughts = { text: "", reasoning: "", plan: "", criticism: "", speak: "" };
 
+/** Adds the thought that came as an argument of a tool call. */
+export const withThought = (thoughts: Thoughts | null, thought: string | undefined): Thoughts | null =>
+  thought === undefined ? thoughts : { ...(thoughts ?? NO_THOUGHTS), speak: wellFormed(thought) };
+
 /** Returns the thoughts in one parsed object of the reply, or null. */
 export function findThoughts(value: unknown, layer = 0): Thoughts | null {
   if (Array.isArray(value)) return value.length > 0 ? findThoughts(value[0], layer + 1) : null;

@@ -20,6 +20,7 @@ const ALL_SETTINGS: Required<AgentSettings> = {
   budgetUsd: 2.5,
   deadline: "2026-02-01T08:00:00Z",
   model: "gpt-4o",
+  form: "json",
   windowBatch: 18,
   commands: "files,web",
   background: true,

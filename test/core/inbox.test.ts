@@ -131,6 +131,7 @@ describe("receive", () => {
     expect(settings).toEqual({
       approve: "never",
       windowBatch: 0,
+      form: "json",
       commands: null,
       stepLimit: 3,
       tokenLimit: 7,

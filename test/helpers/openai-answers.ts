@@ -12,6 +12,8 @@ export interface ChatRequest {
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage: true };
   readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };
+  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: object } }[];
+  readonly tool_choice?: string;
 }
 export interface EmbeddingRequest {
   readonly model: string;

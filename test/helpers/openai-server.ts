@@ -21,7 +21,7 @@ import {
   sendAnswer,
   unauthorized,
 } from "./openai-answers.ts";
-import { RESPONSE_FORMAT } from "./strict-schema.ts";
+import { RESPONSE_FORMAT, TOOLS } from "./strict-schema.ts";
 
 export type { Answer, EmbeddingRequest } from "./openai-answers.ts";
 
@@ -150,11 +150,16 @@ const isChatRequest = ajv.compile<ChatRequest>({
       properties: { include_usage: { const: true } },
     },
     response_format: RESPONSE_FORMAT,
+    tools: TOOLS,
+    tool_choice: { enum: ["auto", "required", "none"] },
     user: text,
     prompt_cache_key: text,
   },
   // OpenAI rejects stream_options without a stream.
-  dependentSchemas: { stream_options: { required: ["stream"], properties: { stream: { const: true } } } },
+  dependentSchemas: {
+    tool_choice: { required: ["tools"] },
+    stream_options: { required: ["stream"], properties: { stream: { const: true } } },
+  },
 });
 const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
   type: "object",

@@ -56,3 +56,33 @@ export const RESPONSE_FORMAT = {
     },
   ],
 } as const;
+
+const strictParameters = { $ref: "#/properties/response_format/$defs/any" } as const;
+/** What OpenAI accepts as `tools`, in a request whose schema has `RESPONSE_FORMAT` too. */
+export const TOOLS = {
+  type: "array",
+  minItems: 1,
+  maxItems: 128,
+  items: {
+    type: "object",
+    additionalProperties: false,
+    required: ["type", "function"],
+    properties: {
+      type: { const: "function" },
+      function: {
+        type: "object",
+        additionalProperties: false,
+        required: ["name", "parameters"],
+        properties: {
+          name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+          description: { type: "string" },
+          strict: { type: "boolean" },
+          parameters: { required: ["type"], properties: { type: { const: "object" } } },
+        },
+        if: { required: ["strict"], properties: { strict: { const: true } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+        then: { properties: { parameters: strictParameters } },
+      },
+    },
+  },
+} as const;

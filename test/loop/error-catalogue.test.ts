@@ -423,7 +423,7 @@ describe("a prompt that is too long", () => {
 
 describe("the response format", () => {
   it("is counted as part of the request, and left out when it does not fit", async () => {
-    const first = async (contextTokens: number, mode: OutputMode) => {
+    const first = async (contextTokens: number, mode: Exclude<OutputMode, "tools">) => {
       const scripted = scriptedModel([done()]);
       const terms = async () => ({ mode, contextTokens: null }) as const;
       const loop = await makeLoop({ script: [], model: { ...scripted, terms }, contextTokens });

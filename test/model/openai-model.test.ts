@@ -74,14 +74,33 @@ describe("a reply", () => {
       { usage: null },
     ],
     [
-      "of tool calls is their JSON",
-      { text: null, finishReason: "tool_calls", toolCalls: [call] },
-      { text: JSON.stringify({ tool_calls: [call] }) },
+      "of a tool call is a command in JSON, with its arguments as they were sent",
+      {
+        text: null,
+        finishReason: "tool_calls",
+        toolCalls: [{ ...call, function: { name: "pay", arguments: '{ "sum": 12345678901234567890 }' } }],
+      },
+      { text: '{"command":{"name":"pay","args":{ "sum": 12345678901234567890 }}}' },
+    ],
+    [
+      "of several tool calls has them in their order",
+      { text: null, finishReason: "tool_calls", toolCalls: [call, { ...call, id: "call_2" }] },
+      { text: '{"commands":[{"name":"do_nothing","args":{}},{"name":"do_nothing","args":{}}]}' },
+    ],
+    [
+      "of a tool call without arguments has none",
+      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "" } }] },
+      { text: '{"command":{"name":"do_nothing","args":{}}}' },
+    ],
+    [
+      "of a tool call whose arguments are no JSON is kept as it came",
+      { text: null, toolCalls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] },
+      { text: JSON.stringify({ tool_calls: [{ ...call, function: { name: "do_nothing", arguments: "{'a" } }] }) },
     ],
     [
       "of text and tool calls has the text for thoughts",
       { text: "words", toolCalls: [call] },
-      { text: JSON.stringify({ thoughts: { text: "words" }, tool_calls: [call] }) },
+      { text: '{"thoughts":{"text":"words"},"command":{"name":"do_nothing","args":{}}}' },
     ],
     [
       "of text with JSON in it is read with the tool calls: both must say the same",
@@ -96,7 +115,7 @@ describe("a reply", () => {
           choices: [{ finish_reason: "function_call", message: { content: null, function_call: call.function } }],
         },
       },
-      { text: JSON.stringify({ tool_calls: [{ type: "function", function: call.function }] }) },
+      { text: '{"command":{"name":"do_nothing","args":{}}}' },
     ],
     [
       "in parts is joined",

@@ -72,6 +72,8 @@ describe("the cap of a reply", () => {
     stream: true,
     streamOptions: true,
     temperature: false,
+    toolChoice: false,
+    strictTools: false,
     turns: false,
     reasoningEffort: false,
     cap: { name: "max_completion_tokens", tokens: 100_000 },

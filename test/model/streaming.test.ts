@@ -11,6 +11,7 @@ afterEach(closeServers);
 
 const TEXT = `{"thoughts": {"text": "Zażółć 🎾 gęślą"}, "command": {"name": "do_nothing", "args": {}}}`;
 const CALL = { id: "call_1", type: "function", function: { name: "do_nothing", arguments: '{"a": "b c d e f g h"}' } };
+const COMMAND = `{"name":"${CALL.function.name}","args":${CALL.function.arguments}}`;
 
 const SSE = { "content-type": "text/event-stream" };
 const live = (): AbortSignal => new AbortController().signal;
@@ -75,7 +76,7 @@ describe("a streamed reply", () => {
   it("of tool calls is assembled from its pieces", async () => {
     const toolCalls = [CALL, { ...CALL, id: "call_2" }];
     const [answer] = await listen({ text: null, finishReason: "tool_calls", toolCalls });
-    expect(answer).toMatchObject({ text: JSON.stringify({ tool_calls: toolCalls }), finishReason: "tool_calls" });
+    expect(answer).toMatchObject({ text: `{"commands":[${COMMAND},${COMMAND}]}`, finishReason: "tool_calls" });
   });
 
   it("is passed to onText piece by piece before its end", async () => {

@@ -19,6 +19,8 @@ const SENT: SentParts = {
   stream: true,
   streamOptions: true,
   temperature: true,
+  toolChoice: false,
+  strictTools: false,
   turns: false,
   reasoningEffort: false,
   cap: null,

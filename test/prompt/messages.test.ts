@@ -51,7 +51,7 @@ describe("renderMessage", () => {
       resultMessage(6, "args.file is missing", { kind: "problem", from: "goald", status: null, source: "goald" }),
     );
     expect(role).toBe("user");
-    expect(content).toMatch(/step 3 could not be used[\s\S]*args\.file is missing[\s\S]*one JSON object/);
+    expect(content).toMatch(/step 3 could not be used[\s\S]*args\.file is missing[\s\S]*again in the response format/);
   });
 
   it.each(HOSTILE)("keeps %j unchanged inside its delimiter", (text) => {

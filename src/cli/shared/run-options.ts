@@ -1,8 +1,14 @@
 /** run-options.ts -- the options that `goald run` and `goald resume` share. */
 import { InvalidArgumentError } from "commander";
-import type { ApprovalMode } from "#core/agent-settings.ts";
+import type { ApprovalMode, ReplyForm } from "#core/agent-settings.ts";
 import { flag, positiveInteger, text, value } from "../option.ts";
 import type { VerbOption } from "../verb.ts";
+
+const formOption: VerbOption<ReplyForm> = {
+  flags: "--form <form>",
+  about: "let the model answer in this form (default: setting form)",
+  choices: ["json", "tools"],
+};
 
 export const RUN_OPTIONS = {
   continuous: flag("-c, --continuous", "run every command without asking, as --approve never does"),
@@ -24,6 +30,7 @@ export const RUN_OPTIONS = {
     orNone(milliseconds),
   ),
   model: text("--model <name>", "use this model (default: setting models.smart)"),
+  form: formOption,
   commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),
   record: text("--record <file>", "record all input from outside into this file, for goald replay"),
 } as const;

@@ -6,7 +6,7 @@
 
 import { isCharged } from "#app/catalogue.ts";
 import { loadSettings, type SettingFlags } from "#config/load.ts";
-import type { AgentSettings, ApprovalMode, GivenSettings } from "#core/agent-settings.ts";
+import type { AgentSettings, ApprovalMode, GivenSettings, ReplyForm } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
@@ -27,6 +27,7 @@ export interface GoOptions extends GlobalOptions, LimitOptions {
   readonly continuousLimit?: number;
   readonly approve?: ApprovalMode;
   readonly model?: string;
+  readonly form?: ReplyForm;
   readonly commands?: string;
   readonly detach?: boolean;
 }
@@ -82,7 +83,7 @@ export async function newSettings(
 ): Promise<GivenSettings> {
   const defaults = unattended || approve === "never" ? await unattendedLimits(context, options) : {};
   const given = givenLimits(options, initialState, now);
-  const { batch } = context.settings.window;
+  const { window, form } = context.settings;
   const commands = options.commands ?? context.settings.commands;
   return {
     approve,
@@ -90,7 +91,9 @@ export async function newSettings(
     ...defaults,
     ...given,
     ...modelOf(options),
-    ...(batch > 0 ? { windowBatch: batch } : {}),
+    ...(window.batch > 0 ? { windowBatch: window.batch } : {}),
+    ...(form === "json" ? {} : { form }),
+    ...formOf(options),
     ...(commands === null ? {} : { commands }),
   };
 }
@@ -116,6 +119,7 @@ export function resumedSettings(
     ...(isReached || options.continuous ? { stepLimit: more } : {}),
     ...givenLimits(options, state, now),
     ...modelOf(options),
+    ...formOf(options),
     ...(options.commands === undefined ? {} : { commands: options.commands }),
   };
   const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
@@ -159,6 +163,7 @@ async function unattendedLimits({ home, settings }: CliContext, options: GoOptio
   };
 }
 
+const formOf = ({ form }: GoOptions): Partial<AgentSettings> => (form === undefined ? {} : { form });
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
 const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });

@@ -13,6 +13,16 @@ export interface ReplySchema {
   readonly isStrict: boolean;
 }
 
+/** A command as a native tool. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: object;
+  /** False for parameters outside the subset of strict servers. */
+  readonly isStrict: boolean;
+}
+
 export interface ModelRequest {
   readonly model: string;
   readonly messages: readonly PromptMessage[];
@@ -20,6 +30,8 @@ export interface ModelRequest {
   readonly mode?: OutputMode;
   /** Schema of the reply in mode `json_schema`. Without it the mode is `json_object`. */
   readonly replySchema?: ReplySchema;
+  /** In mode `tools`: the model must call one of them. */
+  readonly tools?: readonly Tool[];
   /** Maximum tokens of the reply, reasoning included. */
   readonly maxTokens?: number;
 }
@@ -53,7 +65,10 @@ export type ModelAnswer =
     };
 
 export interface ModelTerms {
-  readonly mode: OutputMode;
+  /** The mode of a reply in JSON. */
+  readonly mode: Exclude<OutputMode, "tools">;
+  /** The server is not known to reject tools for this model. Absent: it has none. */
+  readonly takesTools?: boolean;
   /** Context window in tokens; null when unknown. */
   readonly contextTokens: number | null;
   /** The largest `maxTokens` that the server accepts; null when unknown. */

@@ -89,13 +89,14 @@ function start(
   if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
   const reach = shareOf(state, rules);
   if ("refused" in reach) return reach;
-  const { approve, windowBatch, commands } = state.settings;
+  const { approve, windowBatch, form, commands } = state.settings;
   const child: Child = {
     name: oneLine(name, MAX_NAME_CHARS) || "Helper",
     role: task.trim() || "a helper of another agent",
     goals: [prompt.trim() || task.trim()],
     approve,
     windowBatch,
+    form,
     ...(commands === null ? {} : { commands }),
     model: rules.model,
     background: true,

@@ -58,6 +58,7 @@ describe("a request for a sub-agent", () => {
         goals: ["Count to ten."],
         approve: "risky",
         windowBatch: 3,
+        form: "json",
         model: "fast-model",
         background: true,
         stepLimit: 25,
