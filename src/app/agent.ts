@@ -125,6 +125,7 @@ function prepareOf(host: AgentHost, row: AgentRow, { folder, shared, tape, signa
     fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
     memory,
+    embeddingModel: settings.models.embedding,
     recallCount: settings.recall.count,
     others: row.parent !== null && settings.agents.parentMemory ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
     commandsFor,

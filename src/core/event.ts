@@ -104,6 +104,8 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
+      /** Spent on embeddings for the recall that came before it. */
+      readonly spent?: ModelSpending;
       /** The files that the prompt shows, a line for each; absent for none. */
       readonly folder?: string;
       /** A recall in the prompt contains text from outside. */
@@ -219,7 +221,13 @@ export type EventBody =
   // -- from outside, through the inbox
   | { readonly type: "approvals-granted"; readonly count: number }
   | { readonly type: "message-received"; readonly from: string; readonly text: Text }
-  | { readonly type: "agent-paused"; readonly code: PauseCode; readonly reason: string }
+  | {
+      readonly type: "agent-paused";
+      readonly code: PauseCode;
+      readonly reason: string;
+      /** Spent on embeddings for a request that was not sent. */
+      readonly spent?: ModelSpending;
+    }
   | { readonly type: "agent-resumed" }
   /** New goals or a person's words arrived after the last turn was finished. */
   | { readonly type: "turn-started"; readonly turn: number }

@@ -2,15 +2,17 @@
 import type { EventOf } from "./event.ts";
 import { type At, closeCall, inFrame, inPhase, putCall, withMessage } from "./fold.ts";
 import { mayHaveBeenCharged, wasSent } from "./limits.ts";
-import { spend } from "./spending.ts";
+import { spend, spendIf } from "./spending.ts";
 import { type AgentState, type OpenCall, openQuestion } from "./state.ts";
 
 /** An earlier attempt that is still open was interrupted, and its server may charge for it. */
 export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At): AgentState {
   const { step, attempt, epoch, model, mode, reservedTokens, reservedUsd = null, callId, frame } = event;
   const isNew = openQuestion(state, callId) === undefined;
-  const settled = inFrame(settle(state, callId, { isLost: true, isCounted: true }), frame, (asking) =>
-    isNew ? { ...asking, asked: asking.asked + 1 } : asking,
+  const settled = inFrame(
+    settle(spendIf(state, event.spent), callId, { isLost: true, isCounted: true }),
+    frame,
+    (asking) => (isNew ? { ...asking, asked: asking.asked + 1 } : asking),
   );
   const of = { callId, frame, step, attempt, epoch };
   const call: OpenCall = { kind: "model", ...of, model, mode, reservedTokens, reservedUsd };

@@ -23,7 +23,7 @@ import {
 import type { Message } from "./frame.ts";
 import { popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
-import { loseReserved, spend, spendAll } from "./spending.ts";
+import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
 import {
   agentEnded,
@@ -118,7 +118,11 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "frame-popped":
       return popFrame(state, event);
     case "agent-paused":
-      return { ...state, grantedApprovals: 0, paused: { code: event.code, reason: event.reason } };
+      return {
+        ...spendIf(state, event.spent),
+        grantedApprovals: 0,
+        paused: { code: event.code, reason: event.reason },
+      };
     case "agent-resumed":
       return agentResumed(state, event);
     case "turn-started":

@@ -14,6 +14,9 @@ export function spend(state: AgentState, { usage, costUsd, modelCalls }: ModelSp
   };
 }
 
+export const spendIf = (state: AgentState, spent: ModelSpending | undefined): AgentState =>
+  spent ? spend(state, spent) : state;
+
 export const bothUsed = (one: Usage, other: Usage): Usage => ({
   inputTokens: one.inputTokens + other.inputTokens,
   outputTokens: one.outputTokens + other.outputTokens,

@@ -1,23 +1,25 @@
 /**
- * ask-model.ts -- one model call: compose the request, send the request, read the reply.
+ * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
  *
  * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request that
  * leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that limits
  * survive a crash. A server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/decide.ts";
-import type { NewEvent } from "#core/event.ts";
+import type { ModelSpending, NewEvent } from "#core/event.ts";
 import { type LimitReached, limitExceededBy, type Price } from "#core/limits.ts";
 import type { Move } from "#core/move.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
+import { spendIf } from "#core/spending.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import { leftOf, NOTHING } from "./allowance.ts";
-import { type ComposeParts, composeRequest, type Room } from "./compose-request.ts";
+import { type ComposeParts, composeRequest } from "./compose-request.ts";
+import { openPurse } from "./embedding-purse.ts";
 import type { Journal } from "./journal.ts";
-import { capReply, LEAST_REPLY_TOKENS } from "./reply-cap.ts";
+import { capReply, fitRoom, LEAST_REPLY_TOKENS, type Room } from "./reply-cap.ts";
 import { replied, reserve, spentOnCut } from "./reply-cost.ts";
 import { formOf } from "./reply-forms.ts";
 import { effectless, type Work } from "./work.ts";
@@ -30,6 +32,8 @@ export interface AskParts extends Room, ComposeParts {
   readonly fallbackModel?: string | null;
   /** Price of a model. When it is unknown, an agent with a budget sends no request. */
   readonly priceOf?: (model: string) => Price | undefined;
+  /** Model of the server's embeddings, for their price. */
+  readonly embeddingModel?: string;
   /** Sizes for a given model. Default: those of `modelName`. */
   readonly roomOf?: (model: string) => Room;
   /** Receives the reply's text as it arrives, for display only. */
@@ -47,19 +51,22 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   const hopeless = limitExceededBy({ model, tokens: 0, usd: price ? 0 : null }, state);
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
-  const room = within(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
-  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, parts, room, terms);
+  const purse = openPurse(parts.agentId, leftOf(state, NOTHING), embeddingPrice(parts));
+  const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
+  const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, { ...parts, purse }, room, terms);
+  const spent = purse.spent();
   if ("tooLong" in prompt) {
     // Nothing can be left out any more. Forget the assumed limit, so that a resume measures it again.
     if (terms?.contextTokens) await parts.model.noteContext?.(model, null);
-    return pause({ code: "prompt-too-long", reason: prompt.tooLong });
+    return pause({ code: "prompt-too-long", reason: prompt.tooLong }, spent);
   }
   const inputTokens = prompt.tokens + formatTokens;
   const least = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
-  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, state);
-  if (limit) return pause(limit);
+  const paid = spendIf(state, spent);
+  const limit = limitExceededBy({ model, ...reserve(inputTokens, least, price) }, paid);
+  if (limit) return pause(limit, spent);
   const need = { ...room, inputTokens, cutReplies: state.cutReplies, mostTokens: terms?.replyTokens ?? null, price };
-  const maxTokens = capReply(need, leftOf(state, NOTHING));
+  const maxTokens = capReply(need, leftOf(paid, NOTHING));
   const reserved = reserve(inputTokens, maxTokens, price);
   const request = { model, messages: prompt.messages, maxTokens };
   const asked: NewEvent = {
@@ -72,6 +79,7 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
     mode,
     requestHash: hashRequest(model, prompt.messages),
     recallIds: prompt.recallIds,
+    ...(spent ? { spent } : {}),
     ...(prompt.folder === "" ? {} : { folder: prompt.folder }),
     ...(prompt.tainted ? { tainted: true } : {}),
     reservedTokens: reserved.tokens,
@@ -100,25 +108,19 @@ export async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal
   };
 }
 
+const embeddingPrice = ({ memory, embeddingModel, priceOf }: AskParts): Price | undefined =>
+  memory.remote && embeddingModel ? priceOf?.(embeddingModel) : undefined;
+
 /** The agent's own model, or the fallback during its time. */
 function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskParts): string {
   const own = settings.model ?? modelName;
   return fallback && clock.now().getTime() < Date.parse(fallback.until) ? fallback.model : own;
 }
 
-/** Limits the sizes to the server's known context window. */
-function within(
-  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
-  knownTokens: number | null,
-): Required<Room> {
-  if (knownTokens === null || knownTokens >= contextTokens)
-    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
-  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
-  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
-}
-
-const pause = (why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string }): Work =>
-  effectless({ events: [{ type: "agent-paused", ...why }] });
+const pause = (
+  why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string },
+  spent?: ModelSpending,
+): Work => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
 
 export async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<Work> {
   const { step, finishReason } = move;

@@ -5,6 +5,7 @@ import { isFromOutside, SHARED_MEMORY } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { ModelTerms } from "#core/ports/model.ts";
 import type { LongTermMemory, Recall } from "#core/ports/recall.ts";
+import type { EmbeddingPurse } from "#core/ports/vectors.ts";
 import type { FolderSight } from "#core/ports/workspace.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
@@ -12,17 +13,8 @@ import { describeFolder } from "#prompt/situation.ts";
 import type { Words } from "#prompt/template.ts";
 import type { CommandsFor } from "./command-set.ts";
 import { describeWork } from "./recall-query.ts";
+import type { Room } from "./reply-cap.ts";
 import { chooseMode, formOf } from "./reply-forms.ts";
-
-/** Sizes of a request in tokens. */
-export interface Room {
-  /** Prompt and reply together. */
-  readonly contextTokens: number;
-  /** Part of `contextTokens` that is kept free for the reply. */
-  readonly replyTokens: number;
-  /** The model's context window. Default: `contextTokens`. */
-  readonly windowTokens?: number;
-}
 
 export interface ComposeParts {
   readonly agentId: string;
@@ -39,11 +31,13 @@ export interface ComposeParts {
   readonly signal: AbortSignal;
 }
 
+type PayingParts = ComposeParts & { readonly purse: EmbeddingPurse };
+
 /** Uses a schema only when its tokens fit into the context window. Tools are the commands: without them there are none. */
 export async function composeRequest(
   step: number,
   state: AgentState,
-  parts: ComposeParts,
+  parts: PayingParts,
   room: Room,
   terms: ModelTerms | undefined,
 ) {
@@ -70,7 +64,7 @@ const CHARS_PER_TOKEN = 4;
 /** Steps of the messages in the prompt, which are never recalled. */
 async function composePrompt(
   state: AgentState,
-  parts: ComposeParts,
+  parts: PayingParts,
   { contextTokens, replyTokens }: Room,
   sight: Sight,
   mode: OutputMode,
@@ -83,6 +77,7 @@ async function composePrompt(
       ...describeWork(state),
       count: parts.recallCount,
       excludeSteps: new Set(window.map((message) => message.step)),
+      purse: parts.purse,
     },
     parts.signal,
   );

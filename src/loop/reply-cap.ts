@@ -31,3 +31,24 @@ export function capReply(need: ReplyNeed, left: Left): number {
   const paid = price && price.output > 0 ? (leftUsd * 1_000_000) / price.output : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.floor(Math.min(room, mostTokens ?? room, left.tokens - inputTokens, paid)));
 }
+
+/** Sizes of a request in tokens. */
+export interface Room {
+  /** Prompt and reply together. */
+  readonly contextTokens: number;
+  /** Part of `contextTokens` that is kept free for the reply. */
+  readonly replyTokens: number;
+  /** The model's context window. Default: `contextTokens`. */
+  readonly windowTokens?: number;
+}
+
+/** Limits the sizes to the server's known context window. */
+export function fitRoom(
+  { contextTokens, replyTokens, windowTokens = contextTokens }: Room,
+  knownTokens: number | null,
+): Required<Room> {
+  if (knownTokens === null || knownTokens >= contextTokens)
+    return { contextTokens, replyTokens, windowTokens: Math.min(windowTokens, knownTokens ?? windowTokens) };
+  const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
+  return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
+}

@@ -1,7 +1,7 @@
 /**
  * embedding-meter.ts -- limits the tokens that embeddings use per minute and per day (UTC), over all agents of a host.
  *
- * Embeddings do not belong to a step, so no agent's own limit covers them. A request is admitted if its estimate fits.
+ * An agent's own limits cover its recalls too (loop/embedding-purse.ts). A request is admitted if its estimate fits.
  * Afterwards the count is corrected by the server's figure. The count of the day survives a restart in its file.
  */
 import { GoaldError } from "#core/errors.ts";

@@ -7,8 +7,9 @@
  * if not, the caller falls back to a local embedder.
  */
 import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 import { parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/quote.ts";
 import { type AskedServer, createFailure } from "./asked.ts";
@@ -68,19 +69,23 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
     },
     local: false,
     semantic: true,
-    async embed(texts, signal) {
+    async embed(texts, signal, purse) {
       const vectors: Float32Array[] = [];
-      for (const batch of splitIntoBatches(texts)) vectors.push(...(await embedBatch(batch, signal)));
+      for (const batch of splitIntoBatches(texts)) vectors.push(...(await embedBatch(batch, signal, purse)));
       return vectors;
     },
   };
 
-  async function embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+  async function embedBatch(
+    texts: readonly string[],
+    signal: AbortSignal,
+    purse?: EmbeddingPurse,
+  ): Promise<readonly Float32Array[]> {
     for (let pauses = 0; ; ) {
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(send, settings, input, dimensions, signal);
+        const vectors = await requestVectors(send, settings, { input, dimensions, signal, purse });
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -102,23 +107,46 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
   }
 }
 
-/** Sends one batch. `dimensions`: those that are expected, 0 for any. */
+interface Batch {
+  readonly input: string[];
+  /** Expected dimensions, 0 for any. */
+  readonly dimensions: number;
+  readonly signal: AbortSignal;
+  readonly purse: EmbeddingPurse | undefined;
+}
+
+/** Sends one batch, and counts it. */
 async function requestVectors(
   send: SendRequest,
   settings: OpenAIEmbedderSettings,
-  input: string[],
-  dimensions: number,
-  signal: AbortSignal,
+  { input, dimensions, signal, purse }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  await settings.meter?.take(tokens);
-  const size =
-    settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
-  const body = { model: settings.model, input, encoding_format: "base64", ...size };
-  const response = await send("/embeddings", body, signal);
-  const answer = parseJson(await response.text());
-  settings.meter?.settle(tokens, readUsedTokens(answer) ?? tokens);
-  return readVectors(answer, input.length, dimensions);
+  purse?.take(tokens);
+  let charged = 0;
+  try {
+    await settings.meter?.take(tokens);
+    const size =
+      settings.dimensions === undefined || settings.asksDimensions === false ? {} : { dimensions: settings.dimensions };
+    const body = { model: settings.model, input, encoding_format: "base64", ...size };
+    charged = tokens;
+    const response = await send("/embeddings", body, signal);
+    const answer = parseJson(await response.text());
+    charged = readUsedTokens(answer) ?? tokens;
+    settings.meter?.settle(tokens, charged);
+    return readVectors(answer, input.length, dimensions);
+  } catch (error) {
+    if (charged === tokens && isUncharged(error)) charged = 0;
+    throw error;
+  } finally {
+    purse?.settle(tokens, charged);
+  }
+}
+
+/** True if the server rejected the request, or was not reached. */
+function isUncharged(error: unknown): boolean {
+  const { code } = explainFailure(error, { server: "", quote: String });
+  return !mayHaveBeenCharged(code);
 }
 
 /** True if the server cannot compute embeddings, so that the caller should fall back. False if a retry may help. */

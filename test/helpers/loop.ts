@@ -36,6 +36,7 @@ export interface LoopOptions {
   readonly commands?: readonly Command[];
   readonly contextTokens?: number;
   readonly memory?: LongTermMemory;
+  readonly embeddingModel?: string;
   readonly goals?: readonly string[];
   readonly priceOf?: PerformParts["priceOf"];
   readonly roomOf?: PerformParts["roomOf"];
@@ -120,6 +121,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       fallbackModel: options.fallbackModel ?? null,
       modelName: "test-model",
       memory: options.memory ?? NO_MEMORY,
+      ...(options.embeddingModel ? { embeddingModel: options.embeddingModel } : {}),
       recallCount: 10,
       commandsFor,
       words,

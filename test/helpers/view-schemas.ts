@@ -110,6 +110,7 @@ const SCHEMAS = {
       }),
     ),
     spent: orNull(closed({ usage: closed(usage), costUsd: orNull(number), modelCalls: positive })),
+    otherCalls: list(closed({ callId: string, command: string, status: orNull(string) })),
     files: list(fileVersion),
   }),
   report: closed({
@@ -129,7 +130,11 @@ const SCHEMAS = {
     commands: { type: "object", additionalProperties: positive },
     cost: closed({
       ...{ steps: count, modelCalls: count, ...usage, usd: number, unpricedCalls: count, lost },
-      ...{ modelMs: count, commandMs: count },
+      ...{
+        helpers: closed({ agents: count, steps: count, tokens: count, usd: number }),
+        modelMs: count,
+        commandMs: count,
+      },
     }),
     limits,
     createdAt: time,

@@ -22,7 +22,6 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
   told: 1,
   isWorking: true,
   isEnding: false,
-  isPaused: false,
   reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 0, tokens: 0, usd: 0 },
   ...changes,

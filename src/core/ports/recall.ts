@@ -1,5 +1,6 @@
 /** recall.ts -- queries to long-term memory and their results. */
 import type { MemoryKind, Trust } from "./memory-row.ts";
+import type { EmbeddingPurse } from "./vectors.ts";
 
 export interface Recall {
   readonly id: string;
@@ -26,6 +27,8 @@ export interface RecallQuery {
   readonly count: number;
   /** Steps that the prompt already shows; never recalled. */
   readonly excludeSteps: ReadonlySet<number>;
+  /** Pays for a server's embeddings. Absent: they are limited by the host alone. */
+  readonly purse?: EmbeddingPurse;
 }
 
 export interface LongTermMemory {

@@ -1,6 +1,15 @@
 /** vectors.ts -- embedders and vector indexes. */
 import type { MemoryRow } from "./memory-row.ts";
 
+/** Limits and counts what the embeddings of one agent cost. */
+export interface EmbeddingPurse {
+  /** Reserves estimated tokens. Throws GOALD_LIMIT, and sets `isShort`, when the agent's limits leave too little. */
+  take(tokens: number): void;
+  /** Corrects a reservation of `estimated` tokens to the actual `tokens`; 0 when the server does not charge. */
+  settle(estimated: number, tokens: number): void;
+  readonly isShort: boolean;
+}
+
 export interface Embedder {
   /** Stored with each vector, such as `hash-v2@512`. Vectors of two embedders are never compared. */
   readonly id: string;
@@ -9,8 +18,8 @@ export interface Embedder {
   readonly local: boolean;
   /** True when texts of similar meaning get similar vectors even without shared words. */
   readonly semantic: boolean;
-  /** Unit vectors, one per text, in order. Rejects when the server is unavailable. */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+  /** Unit vectors, one per text, in order. Rejects when the server is unavailable, or `purse` cannot pay for it. */
+  embed(texts: readonly string[], signal: AbortSignal, purse?: EmbeddingPurse): Promise<readonly Float32Array[]>;
 }
 
 /** A row found by a search. Higher scores are better. */

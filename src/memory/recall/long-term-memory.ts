@@ -14,7 +14,7 @@ import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LongTermMemory, Recall, RecallQuery } from "#core/ports/recall.ts";
 import type { Store } from "#core/ports/store.ts";
-import type { Embedder, OpenIndex } from "#core/ports/vectors.ts";
+import type { Embedder, EmbeddingPurse, OpenIndex } from "#core/ports/vectors.ts";
 import { clip } from "#core/text.ts";
 import { KeyedQueue } from "#util/keyed-queue.ts";
 import { createTurns } from "#util/turns.ts";
@@ -54,6 +54,8 @@ export interface RecallingMemory extends LongTermMemory {
   /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
   release(agent: string): Promise<void>;
 }
+
+type PaidCall = { readonly signal: AbortSignal; readonly purse: EmbeddingPurse | undefined };
 
 const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with the query; the others wait for the next. */
@@ -134,15 +136,15 @@ class StoredMemory implements RecallingMemory {
   async #recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     const parts = queryParts(query);
     const texts = parts.map(({ text }) => text);
+    const paid = { signal, purse: query.purse };
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#memories.startUse(query.agent, namespaces);
     const memories: AgentMemory[] = [];
-    for (const name of namespaces)
-      memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, signal)));
+    for (const name of namespaces) memories.push(await this.#changes.run(name, () => this.#prepare(name, texts, paid)));
     const { semantic } = this.#embedder;
     const embedAll = async () => {
       for (const [at, name] of namespaces.entries())
-        await this.#changes.run(name, () => this.#embed(memories[at] as AgentMemory, texts, signal));
+        await this.#changes.run(name, () => this.#embed(memories[at] as AgentMemory, texts, paid));
     };
     try {
       const options = { withVectors: semantic, ...(semantic ? {} : { embed: embedAll }) };
@@ -158,13 +160,13 @@ class StoredMemory implements RecallingMemory {
   }
 
   /** Returns the memory with all rows read and, with a semantic embedder, the vectors that one request brings. */
-  async #prepare(namespace: string, texts: readonly string[], signal: AbortSignal): Promise<AgentMemory> {
+  async #prepare(namespace: string, texts: readonly string[], paid: PaidCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
     if (!this.#embedder.semantic) return memory;
-    await this.#embed(memory, texts, signal);
+    await this.#embed(memory, texts, paid);
     if (memory.vectors.embedder !== this.#embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#embedder.semantic) await this.#embed(memory, texts, signal);
+      if (this.#embedder.semantic) await this.#embed(memory, texts, paid);
     }
     await this.#save(memory, false);
     return memory;
@@ -197,22 +199,22 @@ class StoredMemory implements RecallingMemory {
     return { rows, vectors: new AgentVectors(namespace, id, index) };
   }
 
-  async #embed(memory: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {
+  async #embed(memory: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const { vectors } = memory;
     do {
-      await this.#embedBatch(memory, texts, signal);
+      await this.#embedBatch(memory, texts, paid);
       if (!isFree(this.#embedder) || vectors.pendingSlots(1).length === 0) break;
       await setImmediate();
-    } while (!signal.aborted && vectors.embedder === this.#embedder.id);
+    } while (!paid.signal.aborted && vectors.embedder === this.#embedder.id);
   }
 
   /** Embeds the query's new texts and the newest rows without a vector in one request, if there are any. */
-  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], signal: AbortSignal): Promise<void> {
+  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], paid: PaidCall): Promise<void> {
     const newTexts = texts.filter((text) => !vectors.hasText(text));
     const slots = vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
     if (newTexts.length + slots.length === 0) return;
     const rowTexts = slots.map((slot) => clip(rows.at(slot).text, MAX_ROW_CHARS));
-    const made = await this.#guarded.embed([...newTexts, ...rowTexts], signal);
+    const made = await this.#guarded.embed([...newTexts, ...rowTexts], paid.signal, paid.purse);
     if (!made || vectors.embedder !== this.#embedder.id) return;
     for (const [position, text] of newTexts.entries()) {
       const vector = made[position];

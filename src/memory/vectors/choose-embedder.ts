@@ -10,17 +10,21 @@
  * never after it. Other calls wait for it, so the properties describe the vectors when `embed` resolves.
  */
 import { toError } from "#core/errors.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 
 /** Calls `onFallback` once, with the reason, when it selects the local embedder. */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {
   let chosen: Embedder | undefined;
   let first: Promise<unknown> = Promise.resolve();
 
-  async function embedFirst(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
-    if (chosen) return chosen.embed(texts, signal);
+  async function embedFirst(
+    texts: readonly string[],
+    signal: AbortSignal,
+    purse?: EmbeddingPurse,
+  ): Promise<readonly Float32Array[]> {
+    if (chosen) return chosen.embed(texts, signal, purse);
     try {
-      const vectors = await primary.embed(texts, signal);
+      const vectors = await primary.embed(texts, signal, purse);
       chosen = primary;
       return vectors;
     } catch (error) {
@@ -44,9 +48,9 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
     get semantic() {
       return (chosen ?? primary).semantic;
     },
-    embed(texts, signal) {
-      if (chosen) return chosen.embed(texts, signal);
-      const turn = first.then(() => embedFirst(texts, signal));
+    embed(texts, signal, purse) {
+      if (chosen) return chosen.embed(texts, signal, purse);
+      const turn = first.then(() => embedFirst(texts, signal, purse));
       first = turn.catch(() => undefined);
       return turn;
     },

@@ -7,7 +7,7 @@
  */
 import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Embedder } from "#core/ports/vectors.ts";
+import type { Embedder, EmbeddingPurse } from "#core/ports/vectors.ts";
 import { dot } from "./unit-vector.ts";
 
 const MAX_SKIPPED_CALLS = 64;
@@ -19,6 +19,7 @@ export class GuardedEmbedder {
   readonly #clock: Pick<Clock, "now"> | undefined;
   readonly #outages: OutageReporter;
   readonly #unusable: OutageReporter;
+  readonly #limits: OutageReporter;
   #failures = 0;
   #callsToSkip = 0;
   #notBeforeMs = 0;
@@ -30,10 +31,15 @@ export class GuardedEmbedder {
     this.#clock = clock;
     this.#outages = new OutageReporter(report);
     this.#unusable = new OutageReporter(report);
+    this.#limits = new OutageReporter(report);
   }
 
   /** Returns one vector per text, null for an unusable one; undefined when the embedder is unavailable now. */
-  async embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (Float32Array | null)[] | undefined> {
+  async embed(
+    texts: readonly string[],
+    signal: AbortSignal,
+    purse?: EmbeddingPurse,
+  ): Promise<readonly (Float32Array | null)[] | undefined> {
     if (signal.aborted) return undefined;
     if (this.#callsToSkip > 0) {
       this.#callsToSkip--;
@@ -41,7 +47,7 @@ export class GuardedEmbedder {
     }
     if (this.#isWaiting()) return undefined;
     try {
-      const answer = await requestVectors(this.#embedder, texts, signal, this.#timeoutMs);
+      const answer = await requestVectors(this.#embedder, texts, { signal, timeoutMs: this.#timeoutMs, purse });
       const vectors = checkVectors(answer, texts.length, this.#embedder);
       const unusable = vectors.filter((vector) => vector === null).length;
       if (unusable > 0)
@@ -49,10 +55,13 @@ export class GuardedEmbedder {
           `${unusable} of ${vectors.length} vectors of ${this.#embedder.id} are unusable; those texts are found by words alone.`,
         );
       this.#outages.recovered();
+      this.#limits.recovered();
       this.#failures = 0;
       return vectors;
     } catch (error) {
-      if (!signal.aborted) this.#backOff(toError(error));
+      // One agent's limits say nothing about the server.
+      if (purse?.isShort) this.#limits.failed(`Memory is searched by shared words: ${toError(error).message}`);
+      else if (!signal.aborted) this.#backOff(toError(error));
       return undefined;
     }
   }
@@ -97,8 +106,11 @@ export class OutageReporter {
 async function requestVectors(
   embedder: Embedder,
   texts: readonly string[],
-  signal: AbortSignal,
-  timeoutMs: number,
+  {
+    signal,
+    timeoutMs,
+    purse,
+  }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly purse: EmbeddingPurse | undefined },
 ): Promise<readonly Float32Array[]> {
   if (embedder.local && !embedder.semantic) return embedder.embed(texts, signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -106,7 +118,7 @@ async function requestVectors(
   const stop = () => reject(limited.reason);
   limited.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([embedder.embed(texts, limited), aborted]);
+    return await Promise.race([embedder.embed(texts, limited, purse), aborted]);
   } finally {
     limited.removeEventListener("abort", stop);
   }
