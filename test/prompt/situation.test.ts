@@ -21,6 +21,7 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
   callId: "c1",
   told: 1,
   isWorking: true,
+  isPaused: false,
   isEnding: false,
   isPaused: false,
   reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
