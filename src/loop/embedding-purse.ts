@@ -13,7 +13,7 @@ export interface OpenPurse extends EmbeddingPurse {
 /** An embedder without a known price counts tokens only, as pictures and speech do. */
 export function openPurse(agent: string, left: Left, price: Price | undefined): OpenPurse {
   let tokens = 0;
-  let modelCalls = 0;
+  let bought = 0;
   let isShort = false;
   const usageOf = (inputTokens: number): Usage => ({ inputTokens, outputTokens: 0, cachedTokens: 0, estimated: false });
   const usdOf = (count: number): number | null => (price ? costOf(usageOf(count), price) : null);
@@ -26,12 +26,13 @@ export function openPurse(agent: string, left: Left, price: Price | undefined): 
       isShort = lack !== undefined;
       if (lack) throw new GoaldError("GOALD_LIMIT", `The limits of ${agent} leave too little for embeddings. ${lack}`);
       tokens += more;
-      modelCalls += 1;
+      bought += 1;
     },
     settle(estimated, actual) {
       tokens += actual - estimated;
-      if (actual === 0) modelCalls -= 1;
+      if (actual === 0) bought -= 1;
     },
-    spent: () => (modelCalls === 0 ? undefined : { usage: usageOf(tokens), costUsd: usdOf(tokens), modelCalls }),
+    // An embedding is not a call of the model: `modelCalls` counts replies.
+    spent: () => (bought === 0 ? undefined : { usage: usageOf(tokens), costUsd: usdOf(tokens), modelCalls: 0 }),
   };
 }
