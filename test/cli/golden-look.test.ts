@@ -214,6 +214,8 @@ describe("what agents remember", () => {
       memory shared import <cwd>/baker.jsonl --trust
       memory shared import <cwd>/missing.jsonl
       verify
+      backup <cwd>/baker.jsonl
+      backup <cwd>/baker.jsonl --json
     `);
     expect(transcript.text).toBe(await frozen("memory", transcript.text));
   });

@@ -23,7 +23,6 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
   isWorking: true,
   isPaused: false,
   isEnding: false,
-  isPaused: false,
   reach: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 0, tokens: 0, usd: 0 },
   ...changes,
