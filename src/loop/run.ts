@@ -11,7 +11,7 @@
  * A running command can nest other work (nest.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
  */
 import { decide } from "#core/decide.ts";
-import { frameOfCall } from "#core/frames.ts";
+import { frameOfCall, isFurtherCall } from "#core/frames.ts";
 import { listens } from "#core/inbox.ts";
 import type { Move } from "#core/move.ts";
 import type { Lease } from "#core/ports/agent.ts";
@@ -39,7 +39,7 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     if (isOver(journal.state)) return true;
     if (listens(journal.state)) await journal.receiveInbox();
     const move = decide(journal.state, parts.rules, parts.clock.now());
-    if (move.kind === "ask" && parts.draining?.aborted) {
+    if (parts.draining?.aborted && isBetweenCalls(move)) {
       await journal.commit("now");
       return false;
     }
@@ -66,6 +66,10 @@ async function advance(journal: Journal, parts: RunParts, isOver: (state: AgentS
     }
   }
 }
+
+/** The last call has ended, and the next one has not begun. */
+const isBetweenCalls = (move: Move): boolean =>
+  move.kind === "ask" || (move.kind === "execute" && move.attempt === 1 && isFurtherCall(move.callId));
 
 /** Runs the loop until the frame of this move is the innermost one again. */
 function enterAbove(move: Move, journal: Journal, parts: RunParts): Enter {

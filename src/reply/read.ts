@@ -33,6 +33,7 @@ import {
   describeTooLarge,
   PROBLEMS,
 } from "./problems.ts";
+import type { FurtherCall } from "./several-calls.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
 export type { ReplyCatalogue, Thoughts };
@@ -41,6 +42,7 @@ export type ParsedReply =
   | {
       readonly kind: "command";
       readonly call: CommandCall;
+      readonly further?: readonly FurtherCall[];
       readonly thoughts: Thoughts;
       /** True when the JSON was mended. */
       readonly repaired: boolean;
@@ -53,7 +55,7 @@ export type ParsedReply =
     };
 
 /** Counted without blanks at both ends. */
-const MAX_REPLY_CHARS = 2_000_000;
+export const MAX_REPLY_CHARS = 2_000_000;
 const MAX_PROBLEMS = 5;
 /** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;
@@ -90,8 +92,10 @@ interface ReplySearch {
   hasBrokenCommand: boolean;
 }
 
-export function createReplyReader(catalogue: ReplyCatalogue): (text: string, finishReason: string) => ParsedReply {
-  const validator = createCallValidator(catalogue);
+export function createReplyReader(
+  catalogue: ReplyCatalogue,
+  validator: CallValidator = createCallValidator(catalogue),
+): (text: string, finishReason: string) => ParsedReply {
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
     if (reply === "") return refuseReply(null, PROBLEMS.empty);
