@@ -22,7 +22,7 @@ import {
   withMessageForAll,
 } from "./fold.ts";
 import type { Message } from "./frame.ts";
-import { popFrame, pushFrame, unwindTo } from "./frames.ts";
+import { isFurtherCall, popFrame, pushFrame, unwindTo } from "./frames.ts";
 import { countRequest, noticeText } from "./loops.ts";
 import { loseReserved, spend, spendAll, spendIf } from "./spending.ts";
 import { type AgentState, activeFrame, INTERRUPTED, initialState, type OpenCall, openCommand } from "./state.ts";
@@ -65,7 +65,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
     case "command-requested": {
       const { step, call, thought, callId, frame } = event;
       const requested = inFrame(state, frame, (asking) => {
-        const isFurther = asking.phase.kind === "judging";
+        const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
         const repetition = countRequest(asking.repetition, event, isFurther);
         if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
         return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
